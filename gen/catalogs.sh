@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Reads PostgreSQL 15's own catalogs and writes them as tab-separated data files: what the analyzer knows of built-in
+# types, functions, operators, casts, aggregates and SQLSTATEs is data, never typed by hand.
+#
+# usage: gen/catalogs.sh            (starts a throw-away server through tools/oracle.sh)
+# Output: pgsqlite/crates/{types,sql}/data/*.tsv. The first line of each file names its columns. \N is NULL.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+types=$root/pgsqlite/crates/types/data
+sql=$root/pgsqlite/crates/sql/data
+mkdir -p "$types" "$sql"
+
+dump() { # file query
+  "$root/tools/oracle.sh" psql -qAt -d template1 -c "COPY ($2) TO STDOUT WITH (HEADER, DELIMITER E'\t', NULL '\\N', FORMAT text)" >"$1"
+}
+
+dump "$types/pg_type.tsv" "
+  SELECT oid, typname, typlen, typbyval, typtype, typcategory, typispreferred, typdelim, typrelid, typelem, typarray,
+         typnotnull, typbasetype, typtypmod, typndims, typcollation, typalign, typstorage,
+         typinput::oid, typoutput::oid, typreceive::oid, typsend::oid, typsubscript::oid
+  FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype NOT IN ('c') AND oid < 10000
+     OR typnamespace = 'information_schema'::regnamespace AND typtype = 'd' ORDER BY oid"
+dump "$sql/pg_proc.tsv" "
+  SELECT oid, proname, pronargs, proargtypes::text, prorettype, prokind, proretset, proisstrict, provolatile, provariadic,
+         pronargdefaults, proallargtypes::text, proargmodes::text, proargnames::text, pg_get_expr(proargdefaults, 0) AS proargdefaults, CASE WHEN prolang = 12 THEN prosrc END AS prosrc, prolang, proparallel
+  FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND oid < 16384 ORDER BY oid"
+dump "$sql/pg_operator.tsv" "
+  SELECT oid, oprname, oprkind, oprleft, oprright, oprresult, oprcode::oid, oprcom, oprnegate, oprcanmerge, oprcanhash
+  FROM pg_operator WHERE oid < 16384 ORDER BY oid"
+dump "$sql/pg_cast.tsv" "
+  SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast WHERE oid < 16384 ORDER BY oid"
+dump "$sql/pg_aggregate.tsv" "
+  SELECT aggfnoid::oid, aggkind, aggnumdirectargs, aggsortop, aggtranstype, agginitval FROM pg_aggregate WHERE aggfnoid < 16384 ORDER BY 1"
+dump "$sql/pg_opclass.tsv" "
+  SELECT o.oid, am.amname, opcname, opcintype, opcdefault, opckeytype, opcfamily, opcmethod
+  FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod WHERE o.oid < 16384 ORDER BY 1"
+dump "$sql/pg_am.tsv" "SELECT oid, amname, amhandler::oid, amtype FROM pg_am WHERE oid < 16384 ORDER BY 1"
+dump "$sql/pg_language.tsv" "SELECT oid, lanname, lanowner, lanispl, lanpltrusted FROM pg_language WHERE oid < 16384 ORDER BY 1"
+dump "$sql/pg_collation.tsv" "
+  SELECT oid, collname, collprovider, collisdeterministic, collencoding, collcollate, collctype, colliculocale
+  FROM pg_collation WHERE collname IN ('default', 'C', 'POSIX', 'ucs_basic', 'C.UTF-8', 'C.utf8', 'unicode', 'und-x-icu', 'en-x-icu', 'en-US-x-icu') ORDER BY 1"
+dump "$sql/catalog_columns.tsv" "
+  SELECT n.nspname, c.relname, c.oid AS reloid, c.relkind, c.reltype, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation
+  FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
+  WHERE nspname IN ('pg_catalog', 'information_schema') AND relkind IN ('r', 'v') AND attnum > 0 AND c.oid < 16384
+  ORDER BY c.oid, attnum"
+dump "$sql/pg_settings.tsv" "
+  SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name !~ '\\.' ORDER BY lower(name)"
+
+# SQLSTATEs: the list that PostgreSQL's own build uses (Debian: package postgresql-15).
+list=$(pg_config --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/errcodes.txt
+[ -e "$list" ] || list=/usr/share/postgresql/15/errcodes.txt
+awk 'BEGIN { OFS = "\t"; print "code", "kind", "name" } /^[0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z] / { name = $4 == "" ? tolower(substr($3, 9)) : $4; print $1, $2, name }' "$list" | awk -F'\t' '!seen[$3]++' >"$types/sqlstate.tsv"
+wc -l "$types"/*.tsv "$sql"/*.tsv

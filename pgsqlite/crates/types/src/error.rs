@@ -1,0 +1,161 @@
+//! The one error type of pgsqlite: PostgreSQL's ErrorResponse / NoticeResponse fields.
+//! Manual: "Error and Notice Message Fields" (protocol chapter) and appendix A (SQLSTATEs).
+
+use crate::sqlstate::SqlState;
+use std::fmt;
+
+pub type Result<T, E = PgError> = std::result::Result<T, E>;
+
+/// Severity as sent in fields S and V.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Error,
+    Fatal,
+    Panic,
+    Warning,
+    Notice,
+    Debug,
+    Info,
+    Log,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "ERROR",
+            Severity::Fatal => "FATAL",
+            Severity::Panic => "PANIC",
+            Severity::Warning => "WARNING",
+            Severity::Notice => "NOTICE",
+            Severity::Debug => "DEBUG",
+            Severity::Info => "INFO",
+            Severity::Log => "LOG",
+        }
+    }
+}
+
+/// An error (or notice) with the fields PostgreSQL gives. Boxed so that `Result` stays small.
+#[derive(Clone)]
+pub struct PgError(Box<Fields>);
+
+#[derive(Debug, Clone)]
+pub struct Fields {
+    pub severity: Severity,
+    pub code: SqlState,
+    pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+    /// Byte offset (from 0) in the text of the statement *string the client sent*; the session turns it into the
+    /// 1-based character index of field P.
+    pub location: Option<usize>,
+    pub internal_query: Option<String>,
+    pub context: Option<String>,
+    pub schema: Option<String>,
+    pub table: Option<String>,
+    pub column: Option<String>,
+    pub data_type: Option<String>,
+    pub constraint: Option<String>,
+}
+
+impl PgError {
+    pub fn new(code: SqlState, message: impl Into<String>) -> Self {
+        PgError(Box::new(Fields {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            location: None,
+            internal_query: None,
+            context: None,
+            schema: None,
+            table: None,
+            column: None,
+            data_type: None,
+            constraint: None,
+        }))
+    }
+
+    /// 0A000: something PostgreSQL can do and pgsqlite cannot (yet). `what` names it, e.g. `"FOR UPDATE OF"`.
+    /// This is the only way to refuse: nothing is ever dropped silently.
+    pub fn not_supported(what: impl fmt::Display) -> Self {
+        Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported by pgsqlite"))
+    }
+
+    /// XX000: our own bug. A test that sees it fails.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(SqlState::INTERNAL_ERROR, message)
+    }
+
+    pub fn fields(&self) -> &Fields {
+        &self.0
+    }
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.0
+    }
+    pub fn code(&self) -> SqlState {
+        self.0.code
+    }
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.0.severity = severity;
+        self
+    }
+    pub fn fatal(self) -> Self {
+        self.severity(Severity::Fatal)
+    }
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.0.detail = Some(detail.into());
+        self
+    }
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+    /// Sets the location from a parse node's (negative: unknown), unless a closer one is already there.
+    pub fn at(mut self, location: i32) -> Self {
+        if location >= 0 && self.0.location.is_none() {
+            self.0.location = Some(location as usize);
+        }
+        self
+    }
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
+        self
+    }
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.0.schema = Some(schema.into());
+        self
+    }
+    pub fn table(mut self, table: impl Into<String>) -> Self {
+        self.0.table = Some(table.into());
+        self
+    }
+    pub fn column(mut self, column: impl Into<String>) -> Self {
+        self.0.column = Some(column.into());
+        self
+    }
+    pub fn data_type(mut self, data_type: impl Into<String>) -> Self {
+        self.0.data_type = Some(data_type.into());
+        self
+    }
+    pub fn constraint(mut self, constraint: impl Into<String>) -> Self {
+        self.0.constraint = Some(constraint.into());
+        self
+    }
+}
+
+impl fmt::Display for PgError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} (SQLSTATE {})", self.0.severity.as_str(), self.0.message, self.0.code)
+    }
+}
+impl fmt::Debug for PgError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl std::error::Error for PgError {}

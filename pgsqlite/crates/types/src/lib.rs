@@ -1,0 +1,22 @@
+//! Everything PostgreSQL knows of a type: its OID, its text and binary form, its storage form in SQLite, its order.
+//!
+//! The way of a value:
+//!
+//! * in: client bytes → [`codec::TypeCodec::text_in`] / [`codec::TypeCodec::binary_in`] → a [`Datum`] in *storage form* → bound to SQLite
+//! * out: `sqlite3_column_*` → a borrowed [`DatumRef`] → [`codec::TypeCodec::text_out`] / [`codec::TypeCodec::binary_out`] → the session's output buffer
+//!
+//! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
+
+pub mod catalog;
+pub mod codec;
+pub mod datum;
+pub mod error;
+pub mod oid;
+pub mod settings;
+pub mod sqlstate;
+
+pub use datum::{Datum, DatumRef};
+pub use error::{PgError, Result};
+pub use oid::Oid;
+pub use settings::Settings;
+pub use sqlstate::SqlState;
