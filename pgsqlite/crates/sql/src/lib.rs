@@ -1,1 +1,11 @@
-//! sql
+//! PostgreSQL SQL → SQLite SQL. Pure: no database, no sockets.
+//!
+//! 1. [`parse`]: libpg_query, the real grammar → protobuf tree, with PostgreSQL's errors and positions
+//! 2. [`analyze`]: names, types, overloads (manual, chapter 10) → the typed tree of [`typed`]
+//! 3. [`lower`]: the typed tree → a [`plan::Plan`]: SQLite SQL text, parameter slots, output columns
+//!
+//! [`catalog`] is what both read of the database (a snapshot the engine keeps); [`builtins`] are PostgreSQL's own
+//! catalogs as data plus the table of what is implemented.
+
+pub mod builtins;
+pub mod catalog;

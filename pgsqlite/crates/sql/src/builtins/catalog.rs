@@ -1,0 +1,312 @@
+//! `pg_proc`, `pg_operator`, `pg_cast`, `pg_aggregate` of PostgreSQL 15, read from the data files that gen/catalogs.sh wrote.
+
+use pgsqlite_types::Oid;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// One row of `pg_proc`.
+#[derive(Debug, Clone)]
+pub struct Proc {
+    pub oid: Oid,
+    pub name: &'static str,
+    /// input arguments
+    pub args: Vec<Oid>,
+    pub ret: Oid,
+    /// `f` function, `a` aggregate, `w` window, `p` procedure
+    pub kind: u8,
+    pub retset: bool,
+    pub strict: bool,
+    /// `i`, `s` or `v`
+    pub volatility: u8,
+    /// element type of the VARIADIC argument (`any` for VARIADIC "any"); 0 none
+    pub variadic: Oid,
+    pub default_count: usize,
+    /// PostgreSQL SQL texts of the defaults of the last `default_count` arguments
+    pub defaults: Vec<&'static str>,
+    pub all_args: Option<Vec<Oid>>,
+    /// `i`, `o`, `b`, `v`, `t` per entry of `all_args`
+    pub arg_modes: Option<Vec<u8>>,
+    pub arg_names: Option<Vec<&'static str>>,
+    /// C symbol of internal functions
+    pub src: Option<&'static str>,
+}
+
+/// One row of `pg_operator`.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    pub oid: Oid,
+    pub name: &'static str,
+    /// 0 for a prefix operator
+    pub left: Oid,
+    pub right: Oid,
+    pub result: Oid,
+    pub proc: Oid,
+    pub commutator: Oid,
+    pub negator: Oid,
+}
+
+/// In which contexts a cast is applied by itself; ordered, so "allowed here" is one comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CastContext {
+    Implicit,
+    Assignment,
+    Explicit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CastMethod {
+    /// through the function
+    Function(Oid),
+    /// through the types' text input and output
+    InOut,
+    /// no conversion of the representation
+    Binary,
+}
+
+/// One row of `pg_cast`.
+#[derive(Debug, Clone)]
+pub struct Cast {
+    pub source: Oid,
+    pub target: Oid,
+    pub context: CastContext,
+    pub method: CastMethod,
+}
+
+/// One row of `pg_aggregate`.
+#[derive(Debug, Clone)]
+pub struct Aggregate {
+    pub proc: Oid,
+    /// `n` normal, `o` ordered-set, `h` hypothetical-set
+    pub kind: u8,
+    pub direct_args: usize,
+}
+
+fn fields(line: &'static str) -> Vec<&'static str> {
+    line.split('\t').collect()
+}
+
+fn oid(text: &str) -> Oid {
+    text.parse().expect("an OID in a catalog data file")
+}
+
+fn optional(text: &'static str) -> Option<&'static str> {
+    (text != "\\N").then_some(text)
+}
+
+fn oid_list(text: &str) -> Vec<Oid> {
+    text.trim_matches(['{', '}']).split([' ', ',']).filter(|s| !s.is_empty()).map(oid).collect()
+}
+
+struct Procs {
+    rows: Vec<Proc>,
+    by_oid: HashMap<Oid, usize>,
+    by_name: HashMap<&'static str, Vec<usize>>,
+}
+
+fn procs() -> &'static Procs {
+    static TABLE: OnceLock<Procs> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let rows: Vec<Proc> = include_str!("../../data/pg_proc.tsv").lines().skip(1).map(parse_proc).collect();
+        let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+        for (i, p) in rows.iter().enumerate() {
+            by_name.entry(p.name).or_default().push(i);
+        }
+        Procs { by_oid: rows.iter().enumerate().map(|(i, p)| (p.oid, i)).collect(), by_name, rows }
+    })
+}
+
+fn parse_proc(line: &'static str) -> Proc {
+    let f = fields(line);
+    let list = |text: &'static str| {
+        optional(text).map(|t| t.trim_matches(['{', '}']).split(',').map(|s| s.trim_matches('"')).collect::<Vec<_>>())
+    };
+    let default_count: usize = f[10].parse().expect("pronargdefaults");
+    Proc {
+        oid: oid(f[0]),
+        name: f[1],
+        args: oid_list(f[3]),
+        ret: oid(f[4]),
+        kind: f[5].as_bytes()[0],
+        retset: f[6] == "t",
+        strict: f[7] == "t",
+        volatility: f[8].as_bytes()[0],
+        variadic: oid(f[9]),
+        default_count,
+        defaults: optional(f[14]).map(split_defaults).unwrap_or_default(),
+        all_args: optional(f[11]).map(oid_list),
+        arg_modes: list(f[12]).map(|m| m.iter().map(|s| s.as_bytes()[0]).collect()),
+        arg_names: list(f[13]),
+        src: optional(f[15]),
+    }
+}
+
+/// Splits `'a'::text, 0` at the commas outside quotes and parentheses.
+fn split_defaults(text: &'static str) -> Vec<&'static str> {
+    let (mut out, mut depth, mut quoted, mut start) = (Vec::new(), 0, false, 0);
+    for (i, c) in text.char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            ',' if !quoted && depth == 0 => {
+                out.push(text[start..i].trim());
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(text[start..].trim());
+    out
+}
+
+/// Every built-in function, in the order of OIDs.
+pub fn all_procs() -> &'static [Proc] {
+    &procs().rows
+}
+pub fn proc_by_oid(oid: Oid) -> Option<&'static Proc> {
+    procs().by_oid.get(&oid).map(|&i| &procs().rows[i])
+}
+/// All overloads of a name.
+pub fn procs_named(name: &str) -> impl Iterator<Item = &'static Proc> {
+    procs().by_name.get(name).into_iter().flatten().map(|&i| &procs().rows[i])
+}
+
+struct Operators {
+    rows: Vec<Operator>,
+    by_oid: HashMap<Oid, usize>,
+    by_name: HashMap<&'static str, Vec<usize>>,
+}
+
+fn operators() -> &'static Operators {
+    static TABLE: OnceLock<Operators> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let rows: Vec<Operator> = include_str!("../../data/pg_operator.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f = fields(line);
+                Operator {
+                    oid: oid(f[0]),
+                    name: f[1],
+                    left: oid(f[3]),
+                    right: oid(f[4]),
+                    result: oid(f[5]),
+                    proc: oid(f[6]),
+                    commutator: oid(f[7]),
+                    negator: oid(f[8]),
+                }
+            })
+            .collect();
+        let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+        for (i, o) in rows.iter().enumerate() {
+            by_name.entry(o.name).or_default().push(i);
+        }
+        Operators { by_oid: rows.iter().enumerate().map(|(i, o)| (o.oid, i)).collect(), by_name, rows }
+    })
+}
+
+pub fn all_operators() -> &'static [Operator] {
+    &operators().rows
+}
+pub fn operator_by_oid(oid: Oid) -> Option<&'static Operator> {
+    operators().by_oid.get(&oid).map(|&i| &operators().rows[i])
+}
+pub fn operators_named(name: &str) -> impl Iterator<Item = &'static Operator> {
+    operators().by_name.get(name).into_iter().flatten().map(|&i| &operators().rows[i])
+}
+
+fn casts() -> &'static HashMap<(Oid, Oid), Cast> {
+    static TABLE: OnceLock<HashMap<(Oid, Oid), Cast>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        include_str!("../../data/pg_cast.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f = fields(line);
+                let cast = Cast {
+                    source: oid(f[1]),
+                    target: oid(f[2]),
+                    context: match f[4] {
+                        "i" => CastContext::Implicit,
+                        "a" => CastContext::Assignment,
+                        _ => CastContext::Explicit,
+                    },
+                    method: match f[5] {
+                        "f" => CastMethod::Function(oid(f[3])),
+                        "i" => CastMethod::InOut,
+                        _ => CastMethod::Binary,
+                    },
+                };
+                ((cast.source, cast.target), cast)
+            })
+            .collect()
+    })
+}
+
+/// The row of `pg_cast` from one built-in type to another. Length coercions (source = target) are rows too.
+pub fn cast(source: Oid, target: Oid) -> Option<&'static Cast> {
+    casts().get(&(source, target))
+}
+pub fn all_casts() -> impl Iterator<Item = &'static Cast> {
+    casts().values()
+}
+
+pub fn aggregate(proc: Oid) -> Option<&'static Aggregate> {
+    static TABLE: OnceLock<HashMap<Oid, Aggregate>> = OnceLock::new();
+    TABLE
+        .get_or_init(|| {
+            include_str!("../../data/pg_aggregate.tsv")
+                .lines()
+                .skip(1)
+                .map(|line| {
+                    let f = fields(line);
+                    let row = Aggregate {
+                        proc: oid(f[0]),
+                        kind: f[1].as_bytes()[0],
+                        direct_args: f[2].parse().expect("aggnumdirectargs"),
+                    };
+                    (row.proc, row)
+                })
+                .collect()
+        })
+        .get(&proc)
+}
+
+/// A table or view of pg_catalog or information_schema: its OID, kind and columns.
+#[derive(Debug, Clone)]
+pub struct SystemRelation {
+    pub schema: &'static str,
+    pub name: &'static str,
+    pub oid: Oid,
+    /// `r` table, `v` view
+    pub kind: u8,
+    pub row_type: Oid,
+    /// (attnum, name, type, typmod, not null, collation)
+    pub columns: Vec<(i16, &'static str, Oid, i32, bool, Oid)>,
+}
+
+/// Every table and view of PostgreSQL's pg_catalog and information_schema.
+pub fn system_relations() -> &'static [SystemRelation] {
+    static TABLE: OnceLock<Vec<SystemRelation>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut out: Vec<SystemRelation> = Vec::new();
+        for line in include_str!("../../data/catalog_columns.tsv").lines().skip(1) {
+            let f = fields(line);
+            let relation = oid(f[2]);
+            if out.last().is_none_or(|r| r.oid != relation) {
+                out.push(SystemRelation {
+                    schema: f[0],
+                    name: f[1],
+                    oid: relation,
+                    kind: f[3].as_bytes()[0],
+                    row_type: oid(f[4]),
+                    columns: Vec::new(),
+                });
+            }
+            let number = |i: usize| f[i].parse().expect("a number in catalog_columns.tsv");
+            let column = (f[5].parse().expect("attnum"), f[6], oid(f[7]), number(8), f[9] == "t", oid(f[10]));
+            out.last_mut().expect("pushed above").columns.push(column);
+        }
+        out
+    })
+}

@@ -1,0 +1,490 @@
+//! The database's objects as the analyzer sees them: an immutable snapshot, made by the engine from the file.
+//!
+//! The structs are also what is remembered in the file: each object is one row of `__pgsqlite_object`, its definition
+//! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
+
+use pgsqlite_types::codec::{EnumType, TypeCodec};
+use pgsqlite_types::{catalog as pg_type, Oid};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Fixed OIDs of the schemas every database has.
+pub const PG_CATALOG: Oid = 11;
+pub const PG_TOAST: Oid = 99;
+pub const PUBLIC: Oid = 2200;
+/// Allocated by initdb in PostgreSQL (not pinned), so any number below 16384 is right.
+pub const INFORMATION_SCHEMA: Oid = 13000;
+/// The schema of temporary tables, one per session; its objects live in SQLite's `temp` database.
+pub const PG_TEMP: Oid = 13001;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Schema {
+    pub oid: Oid,
+    pub name: String,
+    pub owner: Oid,
+}
+
+/// How a column's values are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum StorageForm {
+    /// The storage form of the type, as pgsqlite writes it.
+    #[default]
+    Canonical,
+    /// Written by another program (text timestamps, decimals as REAL …): read through a normalising function.
+    Foreign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Identity {
+    Always,
+    ByDefault,
+}
+
+/// A column: one row of `pg_attribute`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// From 1; numbers of dropped columns are not used again.
+    pub attnum: i16,
+    pub name: String,
+    pub type_oid: Oid,
+    pub typmod: i32,
+    #[serde(default)]
+    pub not_null: bool,
+    /// PostgreSQL SQL text of DEFAULT, as `pg_get_expr` prints it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// PostgreSQL SQL text of GENERATED ALWAYS AS (…) STORED.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+    /// OID of the explicit collation; 0: the type's default.
+    #[serde(default)]
+    pub collation: Oid,
+    #[serde(default)]
+    pub dropped: bool,
+    #[serde(default)]
+    pub storage: StorageForm,
+    /// The sequence that a serial or identity column owns.
+    #[serde(default)]
+    pub sequence: Oid,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ForeignKeyAction {
+    NoAction,
+    Restrict,
+    Cascade,
+    SetNull,
+    SetDefault,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ConstraintKind {
+    PrimaryKey,
+    Unique {
+        nulls_not_distinct: bool,
+    },
+    /// PostgreSQL SQL text of the condition.
+    Check {
+        expression: String,
+        no_inherit: bool,
+    },
+    ForeignKey {
+        references: Oid,
+        /// attnums in the referenced table
+        columns: Vec<i16>,
+        on_update: ForeignKeyAction,
+        on_delete: ForeignKeyAction,
+        match_full: bool,
+    },
+}
+
+/// A constraint of a table: one row of `pg_constraint`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Constraint {
+    pub oid: Oid,
+    pub name: String,
+    pub kind: ConstraintKind,
+    /// attnums in the table
+    pub columns: Vec<i16>,
+    /// the index behind PRIMARY KEY and UNIQUE
+    #[serde(default)]
+    pub index: Oid,
+    #[serde(default)]
+    pub deferrable: bool,
+    #[serde(default)]
+    pub initially_deferred: bool,
+    #[serde(default)]
+    pub not_valid: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum IndexKey {
+    Column(i16),
+    /// PostgreSQL SQL text.
+    Expression(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexColumn {
+    pub key: IndexKey,
+    pub descending: bool,
+    pub nulls_first: bool,
+    #[serde(default)]
+    pub collation: Oid,
+    #[serde(default)]
+    pub opclass: Oid,
+    /// the operator class was written out
+    #[serde(default)]
+    pub opclass_explicit: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Index {
+    pub table: Oid,
+    pub unique: bool,
+    pub primary: bool,
+    #[serde(default)]
+    pub nulls_not_distinct: bool,
+    /// `btree`, `hash`, `gin` … (all are SQLite b-trees; the name is kept)
+    pub method: String,
+    pub columns: Vec<IndexColumn>,
+    /// INCLUDE columns
+    #[serde(default)]
+    pub include: Vec<i16>,
+    /// PostgreSQL SQL text of the WHERE condition of a partial index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// int2, int4 or int8
+    pub type_oid: Oid,
+    pub start: i64,
+    pub increment: i64,
+    pub min: i64,
+    pub max: i64,
+    pub cache: i64,
+    pub cycle: bool,
+    /// the column (table, attnum) it belongs to
+    #[serde(default)]
+    pub owned_by: Option<(Oid, i16)>,
+    /// made for an identity column
+    #[serde(default)]
+    pub identity: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum RelationKind {
+    Table,
+    View {
+        /// PostgreSQL SQL text of the query, names qualified, as pg_get_viewdef prints it (without `;`).
+        definition: String,
+        #[serde(default)]
+        options: Vec<String>,
+    },
+    /// A view of the file made by another program: read as SQLite has it.
+    ForeignView,
+    Index(Index),
+    Sequence(Sequence),
+    /// A table of pg_catalog or information_schema: a SQLite virtual table (or view over such) of the engine.
+    System,
+}
+
+/// How a table came into the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Origin {
+    /// CREATE TABLE of a client of ours.
+    #[default]
+    Pgsqlite,
+    /// Made by another SQLite program: types derived from its declared types.
+    Foreign,
+}
+
+/// A relation: one row of `pg_class`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Relation {
+    pub oid: Oid,
+    pub schema: Oid,
+    pub name: String,
+    pub kind: RelationKind,
+    /// The name in SQLite: `t` for `public.t`, `s.t` for table `t` of schema `s`. Unquoted.
+    pub sqlite_name: String,
+    pub owner: Oid,
+    /// OID of the row type (and its array type); 0 for indexes and sequences
+    #[serde(default)]
+    pub row_type: Oid,
+    #[serde(default)]
+    pub array_type: Oid,
+    #[serde(default)]
+    pub temporary: bool,
+    /// CREATE UNLOGGED TABLE (accepted; durability is the file's)
+    #[serde(default)]
+    pub unlogged: bool,
+    /// All columns incl. dropped ones, by attnum.
+    #[serde(default)]
+    pub columns: Vec<Column>,
+    #[serde(default)]
+    pub constraints: Vec<Constraint>,
+    /// attnum of the column that is SQLite's rowid (a single-column integer primary key).
+    #[serde(default)]
+    pub rowid_column: Option<i16>,
+    /// WITHOUT ROWID (foreign tables only)
+    #[serde(default)]
+    pub without_rowid: bool,
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+impl Relation {
+    /// The columns that exist, in order.
+    pub fn live_columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|c| !c.dropped)
+    }
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.live_columns().find(|c| c.name == name)
+    }
+    pub fn column_by_attnum(&self, attnum: i16) -> Option<&Column> {
+        self.columns.iter().find(|c| c.attnum == attnum)
+    }
+    pub fn primary_key(&self) -> Option<&Constraint> {
+        self.constraints.iter().find(|c| c.kind == ConstraintKind::PrimaryKey)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DomainConstraint {
+    pub oid: Oid,
+    pub name: String,
+    /// PostgreSQL SQL text over VALUE.
+    pub expression: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum UserTypeKind {
+    /// (label, OID of the pg_enum row) in order
+    Enum {
+        labels: Vec<(String, Oid)>,
+    },
+    Domain {
+        base: Oid,
+        typmod: i32,
+        not_null: bool,
+        default: Option<String>,
+        checks: Vec<DomainConstraint>,
+    },
+    /// A stand-alone composite type: (name, type, typmod)
+    Composite {
+        fields: Vec<(String, Oid, i32)>,
+    },
+}
+
+/// A type of the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserType {
+    pub oid: Oid,
+    /// OID of the array type over it (its name is `_name`).
+    pub array_oid: Oid,
+    pub schema: Oid,
+    pub name: String,
+    pub owner: Oid,
+    pub kind: UserTypeKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Role {
+    pub oid: Oid,
+    pub name: String,
+    pub superuser: bool,
+    pub inherit: bool,
+    pub create_role: bool,
+    pub create_db: bool,
+    pub login: bool,
+    pub replication: bool,
+    pub bypass_rls: bool,
+    pub connection_limit: i32,
+    /// SCRAM verifier
+    pub password: Option<String>,
+    pub valid_until: Option<String>,
+}
+
+/// What a type OID is, wherever it is defined.
+#[derive(Debug, Clone)]
+pub enum TypeEntry<'a> {
+    Builtin(&'static pg_type::PgType),
+    User(&'a Arc<UserType>),
+    /// The array type over a user type or a table's row type (element OID).
+    ArrayOf(Oid),
+    /// The row type of a relation.
+    Row(&'a Arc<Relation>),
+}
+
+/// A snapshot of all objects. Cheap to clone (Arcs); changed copies are made by DDL.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// Changes with every change of the schema: part of the plan cache's key.
+    pub epoch: u64,
+    /// `current_database()`
+    pub database: String,
+    pub schemas: BTreeMap<Oid, Arc<Schema>>,
+    pub relations: BTreeMap<Oid, Arc<Relation>>,
+    pub types: BTreeMap<Oid, Arc<UserType>>,
+    pub roles: BTreeMap<Oid, Arc<Role>>,
+    /// (class OID, object OID, sub-id) → comment
+    pub comments: BTreeMap<(Oid, Oid, i32), String>,
+    schema_names: HashMap<String, Oid>,
+    relation_names: HashMap<(Oid, String), Oid>,
+    type_names: HashMap<(Oid, String), Oid>,
+    array_types: HashMap<Oid, Oid>,
+    row_types: HashMap<Oid, Oid>,
+}
+
+impl Catalog {
+    pub fn add_schema(&mut self, schema: Schema) {
+        self.schema_names.insert(schema.name.clone(), schema.oid);
+        self.schemas.insert(schema.oid, Arc::new(schema));
+    }
+
+    /// Adds or replaces (same OID) a relation.
+    pub fn add_relation(&mut self, relation: Relation) {
+        self.remove_relation(relation.oid);
+        self.relation_names.insert((relation.schema, relation.name.clone()), relation.oid);
+        if relation.row_type != 0 {
+            self.row_types.insert(relation.row_type, relation.oid);
+            self.array_types.insert(relation.array_type, relation.row_type);
+        }
+        self.relations.insert(relation.oid, Arc::new(relation));
+    }
+
+    pub fn remove_relation(&mut self, oid: Oid) {
+        if let Some(old) = self.relations.remove(&oid) {
+            self.relation_names.remove(&(old.schema, old.name.clone()));
+            self.row_types.remove(&old.row_type);
+            self.array_types.remove(&old.array_type);
+        }
+    }
+
+    /// Adds or replaces (same OID) a type of the user.
+    pub fn add_type(&mut self, user_type: UserType) {
+        self.remove_type(user_type.oid);
+        self.type_names.insert((user_type.schema, user_type.name.clone()), user_type.oid);
+        self.type_names.insert((user_type.schema, format!("_{}", user_type.name)), user_type.array_oid);
+        self.array_types.insert(user_type.array_oid, user_type.oid);
+        self.types.insert(user_type.oid, Arc::new(user_type));
+    }
+
+    pub fn remove_type(&mut self, oid: Oid) {
+        if let Some(old) = self.types.remove(&oid) {
+            self.type_names.remove(&(old.schema, old.name.clone()));
+            self.type_names.remove(&(old.schema, format!("_{}", old.name)));
+            self.array_types.remove(&old.array_oid);
+        }
+    }
+
+    pub fn remove_schema(&mut self, oid: Oid) {
+        if let Some(old) = self.schemas.remove(&oid) {
+            self.schema_names.remove(&old.name);
+        }
+    }
+
+    pub fn schema_oid(&self, name: &str) -> Option<Oid> {
+        self.schema_names.get(name).copied()
+    }
+
+    pub fn relation(&self, oid: Oid) -> Option<&Arc<Relation>> {
+        self.relations.get(&oid)
+    }
+
+    pub fn relation_in(&self, schema: Oid, name: &str) -> Option<&Arc<Relation>> {
+        self.relations.get(self.relation_names.get(&(schema, name.to_string()))?)
+    }
+
+    /// The indexes of a table, by OID.
+    pub fn indexes_of(&self, table: Oid) -> impl Iterator<Item = (&Arc<Relation>, &Index)> {
+        self.relations.values().filter_map(move |r| match &r.kind {
+            RelationKind::Index(index) if index.table == table => Some((r, index)),
+            _ => None,
+        })
+    }
+
+    /// A type by OID.
+    pub fn type_entry(&self, oid: Oid) -> Option<TypeEntry<'_>> {
+        if let Some(t) = pg_type::by_oid(oid) {
+            return Some(TypeEntry::Builtin(t));
+        }
+        if let Some(t) = self.types.get(&oid) {
+            return Some(TypeEntry::User(t));
+        }
+        if let Some(&element) = self.array_types.get(&oid) {
+            return Some(TypeEntry::ArrayOf(element));
+        }
+        self.row_types.get(&oid).and_then(|r| self.relations.get(r)).map(TypeEntry::Row)
+    }
+
+    /// A type by schema and catalog name (`int4`, `_int4`, `mood`, a table's name …).
+    pub fn type_in(&self, schema: Oid, name: &str) -> Option<Oid> {
+        if schema == PG_CATALOG {
+            return pg_type::by_name(name).map(|t| t.oid);
+        }
+        if let Some(&oid) = self.type_names.get(&(schema, name.to_string())) {
+            return Some(oid);
+        }
+        let relation = self.relation_in(schema, name.strip_prefix('_').unwrap_or(name));
+        if let Some(relation) = self.relation_in(schema, name) {
+            return (relation.row_type != 0).then_some(relation.row_type);
+        }
+        relation.filter(|r| r.array_type != 0).map(|r| r.array_type)
+    }
+
+    /// The element type of an array type (built-in or of the user).
+    pub fn element_type(&self, array: Oid) -> Option<Oid> {
+        match self.type_entry(array)? {
+            TypeEntry::Builtin(t) if t.is_array() => Some(t.elem),
+            TypeEntry::ArrayOf(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// The array type over a type; None if it has none.
+    pub fn array_type(&self, element: Oid) -> Option<Oid> {
+        match self.type_entry(element)? {
+            TypeEntry::Builtin(t) => (t.array != 0).then_some(t.array),
+            TypeEntry::User(t) => Some(t.array_oid),
+            TypeEntry::Row(r) => Some(r.array_type),
+            TypeEntry::ArrayOf(_) => None,
+        }
+    }
+
+    /// Domains unwrapped: the base type and the type modifier the innermost domain sets.
+    pub fn base_type(&self, oid: Oid) -> Oid {
+        match self.types.get(&oid).map(|t| &t.kind) {
+            Some(UserTypeKind::Domain { base, .. }) => self.base_type(*base),
+            _ => match pg_type::by_oid(oid) {
+                Some(t) if t.kind == b'd' => self.base_type(t.base_type),
+                _ => oid,
+            },
+        }
+    }
+
+    /// How values of the type are stored and travel; None: the type is not implemented (refuse with 0A000).
+    pub fn codec(&self, oid: Oid) -> Option<TypeCodec> {
+        match self.type_entry(oid)? {
+            TypeEntry::Builtin(t) if t.kind == b'd' => self.codec(t.base_type),
+            TypeEntry::Builtin(t) => TypeCodec::builtin(t.oid),
+            TypeEntry::ArrayOf(element) => Some(TypeCodec::Array(Box::new(self.codec(element)?), element, b',')),
+            TypeEntry::User(t) => match &t.kind {
+                UserTypeKind::Enum { labels } => Some(TypeCodec::Enum(Arc::new(EnumType {
+                    oid: t.oid,
+                    name: t.name.clone(),
+                    labels: labels.iter().map(|(l, _)| l.clone()).collect(),
+                }))),
+                UserTypeKind::Domain { base, .. } => self.codec(*base),
+                UserTypeKind::Composite { .. } => Some(TypeCodec::Record),
+            },
+            TypeEntry::Row(_) => Some(TypeCodec::Record),
+        }
+    }
+}
