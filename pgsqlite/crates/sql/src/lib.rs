@@ -7,5 +7,10 @@
 //! [`catalog`] is what both read of the database (a snapshot the engine keeps); [`builtins`] are PostgreSQL's own
 //! catalogs as data plus the table of what is implemented.
 
+pub mod analyze;
 pub mod builtins;
 pub mod catalog;
+pub mod lower;
+pub mod parse;
+pub mod plan;
+pub mod typed;

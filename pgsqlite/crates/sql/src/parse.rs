@@ -1,0 +1,159 @@
+//! Statement text → libpg_query's tree, with PostgreSQL's errors and positions.
+
+use pg_query::protobuf;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::ffi::{c_char, c_int, CStr, CString};
+
+pub use pg_query::protobuf as ast;
+pub use pg_query::NodeEnum;
+
+/// The C interface of libpg_query (pg_query.h): the Rust wrapper drops the error position.
+mod c {
+    use super::{c_char, c_int};
+
+    #[repr(C)]
+    pub struct Error {
+        pub message: *mut c_char,
+        pub funcname: *mut c_char,
+        pub filename: *mut c_char,
+        pub lineno: c_int,
+        pub cursorpos: c_int,
+        pub context: *mut c_char,
+    }
+    #[repr(C)]
+    pub struct Protobuf {
+        pub len: usize,
+        pub data: *mut c_char,
+    }
+    #[repr(C)]
+    pub struct ParseResult {
+        pub parse_tree: Protobuf,
+        pub stderr_buffer: *mut c_char,
+        pub error: *mut Error,
+    }
+    extern "C" {
+        pub fn pg_query_parse_protobuf(input: *const c_char) -> ParseResult;
+        pub fn pg_query_free_protobuf_parse_result(result: ParseResult);
+    }
+}
+
+/// A parsed statement of a query string.
+#[derive(Debug, Clone)]
+pub struct RawStatement {
+    pub node: NodeEnum,
+    /// The statement's own text, without `;`.
+    pub text: String,
+    /// Byte offset of `text` in the whole string. Locations in `node` count from the whole string's start.
+    pub offset: usize,
+}
+
+/// Deeper than this the parse tree is refused with 54001, as PostgreSQL does at its stack limit.
+const STACK: usize = 64 << 20;
+
+/// Runs `f` on a stack that the deepest tree the C parser lets through fits in.
+/// Analysis and lowering recurse over the same tree: they run in here, too.
+pub fn with_stack<R>(f: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(16 << 20, STACK, f)
+}
+
+/// Parses a query string into its statements (none for an empty string or comments only).
+/// Errors: 42601 with position, 54001 for nesting that is too deep.
+pub fn parse(text: &str) -> Result<Vec<RawStatement>> {
+    with_stack(|| parse_inner(text))
+}
+
+fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
+    check_nesting(text)?;
+    let input = CString::new(text)
+        .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, "invalid byte sequence for encoding \"UTF8\": 0x00"))?;
+    // SAFETY: the C function copies what it needs; the result is freed below.
+    let result = unsafe { c::pg_query_parse_protobuf(input.as_ptr()) };
+    let parsed = if result.error.is_null() {
+        // SAFETY: on success parse_tree is a buffer of len bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(result.parse_tree.data as *const u8, result.parse_tree.len) };
+        <protobuf::ParseResult as prost::Message>::decode(bytes)
+            .map_err(|e| PgError::internal(format!("parse tree: {e}")))
+    } else {
+        // SAFETY: error points at a struct with a C string.
+        let (message, cursor) = unsafe {
+            (CStr::from_ptr((*result.error).message).to_string_lossy().into_owned(), (*result.error).cursorpos)
+        };
+        Err(parse_error(text, message, cursor))
+    };
+    // SAFETY: made by the call above, freed once.
+    unsafe { c::pg_query_free_protobuf_parse_result(result) };
+    let mut out = Vec::new();
+    for raw in parsed?.stmts {
+        let start = raw.stmt_location.max(0) as usize;
+        let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
+        let Some(node) = raw.stmt.and_then(|n| n.node) else { continue };
+        let slice = text.get(start..end).ok_or_else(|| PgError::internal("statement bounds are not on characters"))?;
+        let trimmed = slice.trim_start();
+        out.push(RawStatement {
+            node,
+            offset: start + (slice.len() - trimmed.len()),
+            text: trimmed.trim_end().to_string(),
+        });
+    }
+    Ok(out)
+}
+
+/// libpg_query gives a message and a 1-based character position, no SQLSTATE: recover it from the message.
+fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
+    let code = if message.starts_with("stack depth") || message.contains("memory exhausted") {
+        SqlState::STATEMENT_TOO_COMPLEX
+    } else if message.contains("out of range") {
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE
+    } else if message.contains("is not supported")
+        || message.contains("not implemented")
+        || message.contains("not yet implemented")
+    {
+        SqlState::FEATURE_NOT_SUPPORTED
+    } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {
+        SqlState::INVALID_ESCAPE_SEQUENCE
+    } else if message.contains("identifier too long") {
+        SqlState::NAME_TOO_LONG
+    } else {
+        SqlState::SYNTAX_ERROR
+    };
+    let mut error = PgError::new(code, message);
+    if cursor > 0 {
+        let byte = text.char_indices().nth(cursor as usize - 1).map_or(text.len(), |(i, _)| i);
+        error = error.at(byte as i32);
+    }
+    error
+}
+
+/// A cheap guard before the C parser: brackets nested deeper than any sane statement are refused as too complex, so that
+/// no later stage can run out of stack. Quoted text and comments do not count.
+fn check_nesting(text: &str) -> Result<()> {
+    const MAX: usize = 1500;
+    let bytes = text.as_bytes();
+    let (mut depth, mut i) = (0usize, 0usize);
+    while i < bytes.len() {
+        match bytes[i] {
+            b'(' | b'[' => {
+                depth += 1;
+                if depth > MAX {
+                    return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                        .hint("Simplify the statement: it is nested too deeply."));
+                }
+            }
+            b')' | b']' => depth = depth.saturating_sub(1),
+            quote @ (b'\'' | b'"') => {
+                i += 1;
+                while i < bytes.len() && bytes[i] != quote {
+                    i += 1;
+                }
+            }
+            b'-' if bytes.get(i + 1) == Some(&b'-') => {
+                while i < bytes.len() && bytes[i] != b'\n' {
+                    i += 1;
+                }
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    Ok(())
+}

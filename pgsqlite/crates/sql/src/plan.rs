@@ -1,0 +1,72 @@
+//! The result of lowering: what the engine prepares, binds and steps.
+
+use pgsqlite_types::Oid;
+
+/// A result column as RowDescription tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanColumn {
+    pub name: String,
+    pub type_oid: Oid,
+    pub typmod: i32,
+    pub table_oid: Oid,
+    pub attnum: i16,
+}
+
+/// The command tag's first word(s).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// `SELECT n`: rows returned
+    Select,
+    /// `INSERT 0 n`
+    Insert,
+    Update,
+    Delete,
+    Merge,
+}
+
+/// What becomes of the rows of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepOutput {
+    /// none are expected; SQLite's change count is added to the statement's if `counts`
+    None,
+    /// inserted into the temporary table of this name, made anew with `columns` columns `c1`, `c2` … without types
+    Materialize { table: String, columns: usize },
+    /// sent to the client
+    Rows,
+}
+
+/// One SQLite statement. Client parameter `$n` is SQLite's `?n`; a step may use any subset of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub sql: String,
+    pub output: StepOutput,
+    /// this step's change count (or row count, for Rows/Materialize of a statement with RETURNING) is the tag's
+    pub counts: bool,
+}
+
+/// A query or data modification. Several steps run in order in one (sub)transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryPlan {
+    pub steps: Vec<Step>,
+    pub tag: Tag,
+    /// needs the writer slot
+    pub writes: bool,
+    /// at most a handful of rows are touched by plan (key look-up, short write): runs inline on the worker thread
+    pub bounded: bool,
+    /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation
+    pub modifies: Vec<Oid>,
+    /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
+    pub locks_rows: bool,
+}
+
+/// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// types of `$1`, `$2` …, given or inferred
+    pub parameters: Vec<Oid>,
+    /// None: no rows come back
+    pub columns: Option<Vec<PlanColumn>>,
+    pub query: QueryPlan,
+    /// depends on the epoch of the catalog only if it names a user's object
+    pub uses_catalog: bool,
+}

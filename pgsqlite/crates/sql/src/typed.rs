@@ -1,0 +1,537 @@
+//! The typed tree: what analysis makes of a parse tree and lowering turns into SQLite SQL. Every name is resolved, every
+//! expression has a type, every conversion is a node. Nothing here knows SQLite.
+
+use crate::catalog::Relation;
+use pgsqlite_types::{Datum, Oid};
+use std::sync::Arc;
+
+/// An expression with its type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: Oid,
+    /// -1: none
+    pub typmod: i32,
+    /// OID of the collation set by an explicit COLLATE; 0: the type's default.
+    pub collation: Oid,
+    /// Byte offset in the statement; -1 unknown.
+    pub location: i32,
+}
+
+/// How a cast is carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CastMethod {
+    /// the representation stays (varchar → text, domain → base …)
+    Relabel,
+    /// through a function of pg_cast; it takes 1 to 3 arguments (value, typmod, explicit)
+    Function(Oid),
+    /// through text output and text input
+    InOut,
+    /// element by element
+    Array(Box<CastMethod>, Oid, Oid),
+    /// apply the expression's typmod to a value that is of the type already
+    Typmod,
+    /// base type → domain: check its constraints
+    Domain,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CastForm {
+    /// written in the statement (`::`, CAST)
+    Explicit,
+    Assignment,
+    Implicit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoolTest {
+    True,
+    NotTrue,
+    False,
+    NotFalse,
+    Unknown,
+    NotUnknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantifier {
+    Any,
+    All,
+}
+
+/// A reference to a column of an entry of a range table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Var {
+    /// 0: this query, 1: the one around it …
+    pub levels_up: usize,
+    /// index in `Query::range_table`
+    pub rte: usize,
+    /// index in `RangeTableEntry::columns`
+    pub column: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SubLinkKind {
+    Scalar,
+    Exists,
+    /// ARRAY(SELECT …)
+    Array,
+    /// `tests op ANY|ALL (query)`: one operator function per column; all columns must hold (row comparison `=`), `<>`: any.
+    Quantified {
+        quantifier: Quantifier,
+        tests: Vec<Expr>,
+        operators: Vec<OperatorRef>,
+    },
+    /// ROW(…) op (subquery)
+    RowCompare {
+        tests: Vec<Expr>,
+        operators: Vec<OperatorRef>,
+    },
+}
+
+/// An operator that overload resolution chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorRef {
+    pub oid: Oid,
+    /// the function behind it
+    pub proc: Oid,
+}
+
+/// An aggregate call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    pub proc: Oid,
+    /// direct arguments of an ordered-set aggregate
+    pub direct: Vec<Expr>,
+    pub args: Vec<Expr>,
+    /// count(*)
+    pub star: bool,
+    pub distinct: bool,
+    pub order_by: Vec<SortKey>,
+    pub filter: Option<Expr>,
+    /// an argument list ended in VARIADIC array
+    pub variadic: bool,
+    /// 0: aggregates over this query's rows
+    pub levels_up: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExprKind {
+    /// A literal in the storage form of its type (of type `unknown`: Text).
+    Const(Datum),
+    /// `$n`, from 1
+    Param(usize),
+    Var(Var),
+    /// A whole row of a range table entry, as a record.
+    WholeRow {
+        levels_up: usize,
+        rte: usize,
+    },
+    /// A function call (not aggregate, window or set-returning).
+    Func {
+        proc: Oid,
+        args: Vec<Expr>,
+        variadic: bool,
+    },
+    /// A set-returning function in a place where rows multiply (select list).
+    SetFunc {
+        proc: Oid,
+        args: Vec<Expr>,
+        variadic: bool,
+    },
+    /// An operator call: 1 (prefix) or 2 arguments.
+    Op {
+        op: OperatorRef,
+        args: Vec<Expr>,
+    },
+    Cast {
+        arg: Box<Expr>,
+        method: CastMethod,
+        form: CastForm,
+    },
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    IsNull {
+        arg: Box<Expr>,
+        negated: bool,
+    },
+    BoolTest {
+        arg: Box<Expr>,
+        test: BoolTest,
+    },
+    /// IS [NOT] DISTINCT FROM by the equality operator
+    Distinct {
+        op: OperatorRef,
+        left: Box<Expr>,
+        right: Box<Expr>,
+        negated: bool,
+    },
+    /// `left [NOT] IN (list)`
+    InList {
+        op: OperatorRef,
+        left: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    /// `left op ANY|ALL (array)`
+    ArrayCompare {
+        op: OperatorRef,
+        quantifier: Quantifier,
+        left: Box<Expr>,
+        array: Box<Expr>,
+    },
+    /// Searched CASE (the simple form became `operand = value` comparisons).
+    Case {
+        whens: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Coalesce(Vec<Expr>),
+    NullIf {
+        op: OperatorRef,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Greatest(Vec<Expr>),
+    Least(Vec<Expr>),
+    Aggregate(Box<Aggregate>),
+    /// A window function or aggregate OVER windows[window]
+    Window {
+        call: Box<Aggregate>,
+        window: usize,
+    },
+    /// GROUPING(…): indexes in the group clause
+    Grouping(Vec<usize>),
+    SubLink {
+        kind: SubLinkKind,
+        query: Box<Query>,
+    },
+    Array(Vec<Expr>),
+    /// element access (`upper` only) or slice, per dimension
+    Subscript {
+        arg: Box<Expr>,
+        slice: bool,
+        subscripts: Vec<(Option<Expr>, Option<Expr>)>,
+    },
+    /// jsonb subscripts
+    JsonSubscript {
+        arg: Box<Expr>,
+        subscripts: Vec<Expr>,
+    },
+    Row(Vec<Expr>),
+    /// ROW(…) op ROW(…): `=`, `<>`, `<` …; operators one per column
+    RowCompare {
+        name: String,
+        operators: Vec<OperatorRef>,
+        left: Vec<Expr>,
+        right: Vec<Expr>,
+    },
+    /// a field of a record, by index
+    Field {
+        arg: Box<Expr>,
+        index: usize,
+        name: String,
+    },
+    /// DEFAULT in VALUES or SET
+    Default,
+    /// VALUE in a domain's check
+    DomainValue,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SortKey {
+    pub expr: Expr,
+    pub descending: bool,
+    pub nulls_first: bool,
+    /// index of the target this key is, if it is one
+    pub target: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    pub expr: Expr,
+    pub name: String,
+    /// (table OID, attnum) of a plain column, for RowDescription
+    pub origin: (Oid, i16),
+}
+
+/// A column that a range table entry offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RteColumn {
+    pub name: String,
+    pub ty: Oid,
+    pub typmod: i32,
+    /// attnum in the relation (0: not of a relation)
+    pub attnum: i16,
+    pub origin: (Oid, i16),
+    pub collation: Oid,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RteKind {
+    Relation(Arc<Relation>),
+    Subquery {
+        query: Box<Query>,
+        lateral: bool,
+    },
+    /// a WITH query: how many levels up it is defined and its index there
+    Cte {
+        levels_up: usize,
+        index: usize,
+        self_reference: bool,
+    },
+    /// ROWS FROM: one or more functions side by side
+    Function {
+        functions: Vec<TableFunction>,
+        ordinality: bool,
+        lateral: bool,
+    },
+    Values {
+        rows: Vec<Vec<Expr>>,
+        lateral: bool,
+    },
+    /// the merged columns of JOIN … USING / NATURAL, or a join with an alias: each column is an expression over the
+    /// entries below
+    Join {
+        columns: Vec<Expr>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableFunction {
+    pub call: Expr,
+    /// how many columns it gives
+    pub width: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeTableEntry {
+    pub kind: RteKind,
+    pub alias: String,
+    /// the alias was written (or it is a join's)
+    pub has_alias: bool,
+    pub columns: Vec<RteColumn>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    Left,
+    Right,
+    Full,
+    Cross,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum FromItem {
+    /// index in the range table
+    Entry(usize),
+    Join {
+        kind: JoinKind,
+        left: Box<FromItem>,
+        right: Box<FromItem>,
+        on: Option<Expr>,
+        entry: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperation {
+    Union,
+    Intersect,
+    Except,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Distinct {
+    No,
+    All,
+    On(Vec<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameMode {
+    Range,
+    Rows,
+    Groups,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum FrameBound {
+    UnboundedPreceding,
+    Preceding(Expr),
+    CurrentRow,
+    Following(Expr),
+    UnboundedFollowing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameExclusion {
+    NoOthers,
+    CurrentRow,
+    Group,
+    Ties,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    pub mode: FrameMode,
+    pub start: FrameBound,
+    pub end: FrameBound,
+    pub exclusion: FrameExclusion,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Window {
+    pub name: Option<String>,
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortKey>,
+    /// None: PostgreSQL's (and SQLite's) default
+    pub frame: Option<Frame>,
+}
+
+/// A query of WITH.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cte {
+    pub name: String,
+    pub columns: Vec<RteColumn>,
+    pub body: CteBody,
+    /// MATERIALIZED / NOT MATERIALIZED as written
+    pub materialized: Option<bool>,
+    pub recursive: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CteBody {
+    Query(Query),
+    /// INSERT, UPDATE, DELETE … RETURNING
+    Modify(Box<Modify>),
+}
+
+/// What a query level computes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    Select(Select),
+    SetOperation {
+        op: SetOperation,
+        all: bool,
+        left: Box<Query>,
+        right: Box<Query>,
+    },
+    /// VALUES (…), (…) as a query
+    Values(Vec<Vec<Expr>>),
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Select {
+    pub from: Vec<FromItem>,
+    pub targets: Vec<Target>,
+    pub filter: Option<Expr>,
+    pub group_by: Vec<Expr>,
+    /// each: indexes in `group_by`; empty: plain GROUP BY
+    pub grouping_sets: Vec<Vec<usize>>,
+    /// GROUP BY, HAVING or an aggregate is there
+    pub grouped: bool,
+    pub having: Option<Expr>,
+    pub windows: Vec<Window>,
+    pub distinct: Distinct,
+}
+
+impl Default for Distinct {
+    fn default() -> Self {
+        Distinct::No
+    }
+}
+
+/// FOR UPDATE / SHARE …
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Locking {
+    pub skip_locked: bool,
+    pub nowait: bool,
+}
+
+/// A query: SELECT, VALUES or a set operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub ctes: Vec<Cte>,
+    pub range_table: Vec<RangeTableEntry>,
+    pub body: QueryBody,
+    /// name, type … of each result column (same length as the targets)
+    pub columns: Vec<RteColumn>,
+    pub order_by: Vec<SortKey>,
+    pub limit: Option<Box<Expr>>,
+    pub offset: Option<Box<Expr>>,
+    pub with_ties: bool,
+    pub locking: Option<Locking>,
+}
+
+/// What ON CONFLICT does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnConflict {
+    /// None: any conflict (DO NOTHING without a target)
+    pub target: Option<ConflictTarget>,
+    /// None: DO NOTHING. (attnum, value); expressions see the target (entry 0) and `excluded` (entry 1).
+    pub set: Option<Vec<(i16, Expr)>>,
+    pub filter: Option<Expr>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConflictTarget {
+    /// key expressions of the arbiter index, over the target (entry 0)
+    pub keys: Vec<Expr>,
+    pub filter: Option<Expr>,
+    /// the arbiter index or constraint
+    pub index: Oid,
+}
+
+/// INSERT, UPDATE or DELETE. Range table entry 0 is the target table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Modify {
+    pub ctes: Vec<Cte>,
+    pub range_table: Vec<RangeTableEntry>,
+    pub target: Arc<Relation>,
+    pub action: ModifyAction,
+    /// empty: no RETURNING
+    pub returning: Vec<Target>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModifyAction {
+    /// `columns`: attnums that get a value, in the source's order (defaults and generated ones filled in by analysis:
+    /// every live column is there except those SQLite itself fills: the rowid column without a value, generated ones).
+    Insert {
+        columns: Vec<i16>,
+        source: InsertSource,
+        on_conflict: Option<OnConflict>,
+    },
+    /// `set`: (attnum, value over the range table)
+    Update {
+        set: Vec<(i16, Expr)>,
+        from: Vec<FromItem>,
+        filter: Option<Expr>,
+    },
+    Delete {
+        using: Vec<FromItem>,
+        filter: Option<Expr>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum InsertSource {
+    Values(Vec<Vec<Expr>>),
+    /// columns of the query in order, cast by `casts` (expressions over entry 1 = the query's columns)
+    Query {
+        query: Box<Query>,
+        values: Vec<Expr>,
+    },
+}
+
+impl Expr {
+    pub fn new(kind: ExprKind, ty: Oid, location: i32) -> Expr {
+        Expr { kind, ty, typmod: -1, collation: 0, location }
+    }
+    pub fn with_typmod(mut self, typmod: i32) -> Expr {
+        self.typmod = typmod;
+        self
+    }
+}
