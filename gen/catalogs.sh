@@ -50,5 +50,5 @@ dump "$sql/pg_settings.tsv" "
 # SQLSTATEs: the list that PostgreSQL's own build uses (Debian: package postgresql-15).
 list=$(pg_config --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/errcodes.txt
 [ -e "$list" ] || list=/usr/share/postgresql/15/errcodes.txt
-awk 'BEGIN { OFS = "\t"; print "code", "kind", "name" } /^[0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z] / { name = $4 == "" ? tolower(substr($3, 9)) : $4; print $1, $2, name }' "$list" | awk -F'\t' '!seen[$3]++' >"$types/sqlstate.tsv"
+awk 'BEGIN { OFS = "\t"; print "code", "kind", "name" } /^[0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z] / { name = $4 == "" ? tolower(substr($3, 9)) : $4; print $1, $2, name }' "$list" >"$types/sqlstate.tsv"
 wc -l "$types"/*.tsv "$sql"/*.tsv

@@ -14,9 +14,13 @@ def rows(name):
 
 
 def sqlstate():
+    # A few names mean several codes: the plain name is the error's (not the warning's of class 01), the first one's;
+    # the others carry their code.
     codes = {}
-    for row in rows("sqlstate.tsv"):
-        codes.setdefault(row["name"], row["code"])
+    for row in sorted(rows("sqlstate.tsv"), key=lambda row: row["code"].startswith("01")):
+        name, code = row["name"], row["code"]
+        if codes.setdefault(name, code) != code:
+            codes[f"{name}_{code.lower()}"] = code
     consts = "\n".join(f'    pub const {n.upper()}: SqlState = SqlState(*b"{c}");' for n, c in codes.items())
     names = "\n".join(f'    ("{n}", SqlState::{n.upper()}),' for n in sorted(codes))
     return f"""// Written by gen/rust_tables.py from data/sqlstate.tsv: do not edit.

@@ -1,9 +1,13 @@
 //! How the values of one type are stored and travel. Decided once per column or parameter, then run per value.
 
-use crate::catalog;
+use crate::int::Width;
 use crate::oid::{self, Oid};
+use crate::{bool, bytea, catalog, float, int, numeric, text, uuid};
 use crate::{Datum, DatumRef, PgError, Result, Settings};
 use std::sync::Arc;
+
+/// The delimiter of `int2vector` and `oidvector`, by which their codec knows them.
+pub const VECTOR_DELIMITER: u8 = b' ';
 
 /// An enum type: its labels in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,43 +79,152 @@ impl TypeCodec {
     pub fn builtin(type_oid: Oid) -> Option<TypeCodec> {
         let t = catalog::by_oid(type_oid)?;
         if t.is_array() {
-            return Some(TypeCodec::Array(Box::new(TypeCodec::builtin(t.elem)?), t.elem, t.delim));
+            // The vectors are arrays that print with blanks and count from 0.
+            let vector = type_oid == oid::INT2VECTOR || type_oid == oid::OIDVECTOR;
+            let delimiter = if vector { VECTOR_DELIMITER } else { t.delim };
+            return Some(TypeCodec::Array(Box::new(TypeCodec::builtin(t.elem)?), t.elem, delimiter));
         }
         Some(match type_oid {
             oid::BOOL => TypeCodec::Bool,
             oid::INT2 => TypeCodec::Int2,
             oid::INT4 => TypeCodec::Int4,
             oid::INT8 => TypeCodec::Int8,
+            oid::OID | oid::XID | oid::CID => TypeCodec::Oid,
+            oid::REGPROC
+            | oid::REGPROCEDURE
+            | oid::REGOPER
+            | oid::REGOPERATOR
+            | oid::REGCLASS
+            | oid::REGTYPE
+            | oid::REGROLE
+            | oid::REGNAMESPACE
+            | oid::REGCONFIG
+            | oid::REGDICTIONARY
+            | oid::REGCOLLATION => TypeCodec::Reg(type_oid),
+            oid::FLOAT4 => TypeCodec::Float4,
+            oid::FLOAT8 => TypeCodec::Float8,
+            oid::NUMERIC => TypeCodec::Numeric,
+            oid::TEXT | oid::VARCHAR | oid::UNKNOWN | oid::CSTRING => TypeCodec::Text,
+            oid::BPCHAR => TypeCodec::BpChar,
+            oid::NAME => TypeCodec::Name,
+            oid::CHAR => TypeCodec::Char,
+            oid::BYTEA => TypeCodec::Bytea,
+            oid::DATE => TypeCodec::Date,
+            oid::TIME => TypeCodec::Time,
+            oid::TIMETZ => TypeCodec::TimeTz,
+            oid::TIMESTAMP => TypeCodec::Timestamp,
+            oid::TIMESTAMPTZ => TypeCodec::TimestampTz,
+            oid::INTERVAL => TypeCodec::Interval,
+            oid::UUID => TypeCodec::Uuid,
+            oid::JSON => TypeCodec::Json,
+            oid::JSONB => TypeCodec::Jsonb,
+            oid::VOID => TypeCodec::Void,
+            oid::RECORD => TypeCodec::Record,
             _ => return None,
         })
     }
 
     /// The SQLite collation under which values in storage form compare as PostgreSQL compares them; None: SQLite's
-    /// BINARY order of the storage class is right.
+    /// BINARY order of the storage class is right. [`crate::compare`] implements those that SQLite does not have.
     pub fn collation(&self) -> Option<String> {
-        match self {
-            TypeCodec::Numeric => Some("decimal".into()),
-            _ => None,
-        }
+        Some(match self {
+            TypeCodec::Numeric => "decimal".into(),
+            TypeCodec::BpChar => "RTRIM".into(),
+            TypeCodec::TimeTz => "pg_timetz".into(),
+            TypeCodec::Interval => "pg_interval".into(),
+            TypeCodec::Jsonb => "pg_jsonb".into(),
+            TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
+            TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
+            TypeCodec::Record => "pg_record".into(),
+            _ => return None,
+        })
     }
 
     /// Reads the text form (`typmod` -1: none; else length, precision … are applied as an *assignment* applies them).
-    pub fn text_in(&self, _text: &str, _typmod: i32, _context: &Context) -> Result<Datum> {
-        Err(PgError::not_supported(format!("text input of {self:?}")))
+    pub fn text_in(&self, text: &str, typmod: i32, context: &Context) -> Result<Datum> {
+        let _ = context;
+        match self {
+            TypeCodec::Bool => bool::text_in(text),
+            TypeCodec::Int2 => int::text_in(text, Width::Two),
+            TypeCodec::Int4 => int::text_in(text, Width::Four),
+            TypeCodec::Int8 => int::text_in(text, Width::Eight),
+            TypeCodec::Oid => int::oid_text_in(text),
+            TypeCodec::Float4 => float::text_in(text, true),
+            TypeCodec::Float8 => float::text_in(text, false),
+            TypeCodec::Numeric => numeric::io::text_in(text, typmod),
+            TypeCodec::Text => Ok(Datum::from(text::coerce_varchar(text, typmod, false)?)),
+            TypeCodec::BpChar => text::coerce_bpchar(text, typmod, false).map(Datum::Text),
+            TypeCodec::Name => Ok(Datum::from(text::truncate_name(text))),
+            TypeCodec::Char => text::char_in(text),
+            TypeCodec::Bytea => bytea::text_in(text),
+            TypeCodec::Uuid => uuid::text_in(text),
+            TypeCodec::Void => Ok(Datum::from("")),
+            _ => Err(PgError::not_supported(format!("text input of {self:?}"))),
+        }
     }
 
     /// Appends the text form of a non-NULL value.
-    pub fn text_out(&self, _value: DatumRef, _context: &Context, _out: &mut Vec<u8>) -> Result<()> {
-        Err(PgError::not_supported(format!("text output of {self:?}")))
+    pub fn text_out(&self, value: DatumRef, context: &Context, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            TypeCodec::Bool => bool::text_out(value, out),
+            TypeCodec::Int2 => int::text_out(value, Width::Two, out),
+            TypeCodec::Int4 => int::text_out(value, Width::Four, out),
+            TypeCodec::Int8 => int::text_out(value, Width::Eight, out),
+            TypeCodec::Oid => int::oid_text_out(value, out),
+            TypeCodec::Float4 => float::text_out(value, true, context.settings.extra_float_digits, out),
+            TypeCodec::Float8 => float::text_out(value, false, context.settings.extra_float_digits, out),
+            TypeCodec::Numeric => numeric::io::text_out(value, out),
+            TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Char => text::text_out(value, out),
+            TypeCodec::Bytea => bytea::text_out(value, context.settings.bytea_output, out),
+            TypeCodec::Uuid => uuid::text_out(value, out),
+            TypeCodec::Void => Ok(()),
+            _ => Err(PgError::not_supported(format!("text output of {self:?}"))),
+        }
     }
 
     /// Reads the binary form (that of `typreceive`).
-    pub fn binary_in(&self, _bytes: &[u8], _typmod: i32, _context: &Context) -> Result<Datum> {
-        Err(PgError::not_supported(format!("binary input of {self:?}")))
+    pub fn binary_in(&self, bytes: &[u8], typmod: i32, context: &Context) -> Result<Datum> {
+        match self {
+            TypeCodec::Bool => bool::binary_in(bytes),
+            TypeCodec::Int2 => int::binary_in(bytes, Width::Two),
+            TypeCodec::Int4 => int::binary_in(bytes, Width::Four),
+            TypeCodec::Int8 => int::binary_in(bytes, Width::Eight),
+            TypeCodec::Oid => int::oid_binary_in(bytes),
+            TypeCodec::Float4 => float::binary_in(bytes, true),
+            TypeCodec::Float8 => float::binary_in(bytes, false),
+            TypeCodec::Numeric => numeric::io::binary_in(bytes, typmod),
+            TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name => {
+                self.text_in(text::decode_utf8(bytes)?, typmod, context)
+            }
+            TypeCodec::Char => text::char_binary_in(bytes),
+            TypeCodec::Bytea => Ok(Datum::Blob(bytes.to_vec())),
+            TypeCodec::Uuid => uuid::binary_in(bytes),
+            TypeCodec::Void => Ok(Datum::from("")),
+            _ => Err(PgError::not_supported(format!("binary input of {self:?}"))),
+        }
     }
 
     /// Appends the binary form (that of `typsend`) of a non-NULL value, without its length word.
-    pub fn binary_out(&self, _value: DatumRef, _context: &Context, _out: &mut Vec<u8>) -> Result<()> {
-        Err(PgError::not_supported(format!("binary output of {self:?}")))
+    pub fn binary_out(&self, value: DatumRef, context: &Context, out: &mut Vec<u8>) -> Result<()> {
+        let _ = context;
+        match self {
+            TypeCodec::Bool => bool::binary_out(value, out),
+            TypeCodec::Int2 => int::binary_out(value, Width::Two, out),
+            TypeCodec::Int4 => int::binary_out(value, Width::Four, out),
+            TypeCodec::Int8 => int::binary_out(value, Width::Eight, out),
+            TypeCodec::Oid => int::oid_binary_out(value, out),
+            TypeCodec::Float4 => float::binary_out(value, true, out),
+            TypeCodec::Float8 => float::binary_out(value, false, out),
+            TypeCodec::Numeric => numeric::io::binary_out(value, out),
+            TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name => text::text_out(value, out),
+            TypeCodec::Char => text::char_binary_out(value, out),
+            TypeCodec::Bytea => {
+                out.extend_from_slice(bytea::stored(value)?);
+                Ok(())
+            }
+            TypeCodec::Uuid => uuid::binary_out(value, out),
+            TypeCodec::Void => Ok(()),
+            _ => Err(PgError::not_supported(format!("binary output of {self:?}"))),
+        }
     }
 }

@@ -7,13 +7,22 @@
 //!
 //! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
 
+pub mod bool;
+pub mod bytea;
 pub mod catalog;
 pub mod codec;
 pub mod datum;
 pub mod error;
+pub mod float;
+pub mod int;
+pub mod numeric;
 pub mod oid;
 pub mod settings;
 pub mod sqlstate;
+pub mod text;
+pub mod typmod;
+pub mod uuid;
+pub mod write;
 
 pub use datum::{Datum, DatumRef};
 pub use error::{PgError, Result};

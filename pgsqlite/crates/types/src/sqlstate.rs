@@ -21,14 +21,6 @@ impl SqlState {
         NAMES.binary_search_by_key(&name, |(n, _)| n).ok().map(|i| NAMES[i].1)
     }
     pub const SUCCESSFUL_COMPLETION: SqlState = SqlState(*b"00000");
-    pub const WARNING: SqlState = SqlState(*b"01000");
-    pub const DYNAMIC_RESULT_SETS_RETURNED: SqlState = SqlState(*b"0100C");
-    pub const IMPLICIT_ZERO_BIT_PADDING: SqlState = SqlState(*b"01008");
-    pub const NULL_VALUE_ELIMINATED_IN_SET_FUNCTION: SqlState = SqlState(*b"01003");
-    pub const PRIVILEGE_NOT_GRANTED: SqlState = SqlState(*b"01007");
-    pub const PRIVILEGE_NOT_REVOKED: SqlState = SqlState(*b"01006");
-    pub const STRING_DATA_RIGHT_TRUNCATION: SqlState = SqlState(*b"01004");
-    pub const DEPRECATED_FEATURE: SqlState = SqlState(*b"01P01");
     pub const NO_DATA: SqlState = SqlState(*b"02000");
     pub const NO_ADDITIONAL_DYNAMIC_RESULT_SETS_RETURNED: SqlState = SqlState(*b"02001");
     pub const SQL_STATEMENT_NOT_YET_COMPLETE: SqlState = SqlState(*b"03000");
@@ -89,6 +81,7 @@ impl SqlState {
     pub const NUMERIC_VALUE_OUT_OF_RANGE: SqlState = SqlState(*b"22003");
     pub const SEQUENCE_GENERATOR_LIMIT_EXCEEDED: SqlState = SqlState(*b"2200H");
     pub const STRING_DATA_LENGTH_MISMATCH: SqlState = SqlState(*b"22026");
+    pub const STRING_DATA_RIGHT_TRUNCATION: SqlState = SqlState(*b"22001");
     pub const SUBSTRING_ERROR: SqlState = SqlState(*b"22011");
     pub const TRIM_ERROR: SqlState = SqlState(*b"22027");
     pub const UNTERMINATED_C_STRING: SqlState = SqlState(*b"22024");
@@ -155,8 +148,12 @@ impl SqlState {
     pub const INVALID_CURSOR_NAME: SqlState = SqlState(*b"34000");
     pub const EXTERNAL_ROUTINE_EXCEPTION: SqlState = SqlState(*b"38000");
     pub const CONTAINING_SQL_NOT_PERMITTED: SqlState = SqlState(*b"38001");
+    pub const MODIFYING_SQL_DATA_NOT_PERMITTED_38002: SqlState = SqlState(*b"38002");
+    pub const PROHIBITED_SQL_STATEMENT_ATTEMPTED_38003: SqlState = SqlState(*b"38003");
+    pub const READING_SQL_DATA_NOT_PERMITTED_38004: SqlState = SqlState(*b"38004");
     pub const EXTERNAL_ROUTINE_INVOCATION_EXCEPTION: SqlState = SqlState(*b"39000");
     pub const INVALID_SQLSTATE_RETURNED: SqlState = SqlState(*b"39001");
+    pub const NULL_VALUE_NOT_ALLOWED_39004: SqlState = SqlState(*b"39004");
     pub const TRIGGER_PROTOCOL_VIOLATED: SqlState = SqlState(*b"39P01");
     pub const SRF_PROTOCOL_VIOLATED: SqlState = SqlState(*b"39P02");
     pub const EVENT_TRIGGER_PROTOCOL_VIOLATED: SqlState = SqlState(*b"39P03");
@@ -281,6 +278,14 @@ impl SqlState {
     pub const INTERNAL_ERROR: SqlState = SqlState(*b"XX000");
     pub const DATA_CORRUPTED: SqlState = SqlState(*b"XX001");
     pub const INDEX_CORRUPTED: SqlState = SqlState(*b"XX002");
+    pub const WARNING: SqlState = SqlState(*b"01000");
+    pub const DYNAMIC_RESULT_SETS_RETURNED: SqlState = SqlState(*b"0100C");
+    pub const IMPLICIT_ZERO_BIT_PADDING: SqlState = SqlState(*b"01008");
+    pub const NULL_VALUE_ELIMINATED_IN_SET_FUNCTION: SqlState = SqlState(*b"01003");
+    pub const PRIVILEGE_NOT_GRANTED: SqlState = SqlState(*b"01007");
+    pub const PRIVILEGE_NOT_REVOKED: SqlState = SqlState(*b"01006");
+    pub const STRING_DATA_RIGHT_TRUNCATION_01004: SqlState = SqlState(*b"01004");
+    pub const DEPRECATED_FEATURE: SqlState = SqlState(*b"01P01");
 }
 
 impl fmt::Display for SqlState {
@@ -467,6 +472,7 @@ static NAMES: &[(&str, SqlState)] = &[
     ("lock_file_exists", SqlState::LOCK_FILE_EXISTS),
     ("lock_not_available", SqlState::LOCK_NOT_AVAILABLE),
     ("modifying_sql_data_not_permitted", SqlState::MODIFYING_SQL_DATA_NOT_PERMITTED),
+    ("modifying_sql_data_not_permitted_38002", SqlState::MODIFYING_SQL_DATA_NOT_PERMITTED_38002),
     ("more_than_one_sql_json_item", SqlState::MORE_THAN_ONE_SQL_JSON_ITEM),
     ("most_specific_type_mismatch", SqlState::MOST_SPECIFIC_TYPE_MISMATCH),
     ("name_too_long", SqlState::NAME_TOO_LONG),
@@ -484,6 +490,7 @@ static NAMES: &[(&str, SqlState)] = &[
     ("null_value_eliminated_in_set_function", SqlState::NULL_VALUE_ELIMINATED_IN_SET_FUNCTION),
     ("null_value_no_indicator_parameter", SqlState::NULL_VALUE_NO_INDICATOR_PARAMETER),
     ("null_value_not_allowed", SqlState::NULL_VALUE_NOT_ALLOWED),
+    ("null_value_not_allowed_39004", SqlState::NULL_VALUE_NOT_ALLOWED_39004),
     ("numeric_value_out_of_range", SqlState::NUMERIC_VALUE_OUT_OF_RANGE),
     ("object_in_use", SqlState::OBJECT_IN_USE),
     ("object_not_in_prerequisite_state", SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -494,11 +501,13 @@ static NAMES: &[(&str, SqlState)] = &[
     ("privilege_not_revoked", SqlState::PRIVILEGE_NOT_REVOKED),
     ("program_limit_exceeded", SqlState::PROGRAM_LIMIT_EXCEEDED),
     ("prohibited_sql_statement_attempted", SqlState::PROHIBITED_SQL_STATEMENT_ATTEMPTED),
+    ("prohibited_sql_statement_attempted_38003", SqlState::PROHIBITED_SQL_STATEMENT_ATTEMPTED_38003),
     ("protocol_violation", SqlState::PROTOCOL_VIOLATION),
     ("query_canceled", SqlState::QUERY_CANCELED),
     ("raise_exception", SqlState::RAISE_EXCEPTION),
     ("read_only_sql_transaction", SqlState::READ_ONLY_SQL_TRANSACTION),
     ("reading_sql_data_not_permitted", SqlState::READING_SQL_DATA_NOT_PERMITTED),
+    ("reading_sql_data_not_permitted_38004", SqlState::READING_SQL_DATA_NOT_PERMITTED_38004),
     ("reserved_name", SqlState::RESERVED_NAME),
     ("restrict_violation", SqlState::RESTRICT_VIOLATION),
     ("savepoint_exception", SqlState::SAVEPOINT_EXCEPTION),
@@ -526,6 +535,7 @@ static NAMES: &[(&str, SqlState)] = &[
     ("statement_too_complex", SqlState::STATEMENT_TOO_COMPLEX),
     ("string_data_length_mismatch", SqlState::STRING_DATA_LENGTH_MISMATCH),
     ("string_data_right_truncation", SqlState::STRING_DATA_RIGHT_TRUNCATION),
+    ("string_data_right_truncation_01004", SqlState::STRING_DATA_RIGHT_TRUNCATION_01004),
     ("substring_error", SqlState::SUBSTRING_ERROR),
     ("successful_completion", SqlState::SUCCESSFUL_COMPLETION),
     ("syntax_error", SqlState::SYNTAX_ERROR),
