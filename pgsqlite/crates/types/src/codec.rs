@@ -1,5 +1,6 @@
 //! How the values of one type are stored and travel. Decided once per column or parameter, then run per value.
 
+use crate::datetime::io as datetime;
 use crate::int::Width;
 use crate::oid::{self, Oid};
 use crate::{bool, bytea, catalog, float, int, numeric, text, uuid};
@@ -142,7 +143,7 @@ impl TypeCodec {
 
     /// Reads the text form (`typmod` -1: none; else length, precision … are applied as an *assignment* applies them).
     pub fn text_in(&self, text: &str, typmod: i32, context: &Context) -> Result<Datum> {
-        let _ = context;
+        let settings = context.settings;
         match self {
             TypeCodec::Bool => bool::text_in(text),
             TypeCodec::Int2 => int::text_in(text, Width::Two),
@@ -157,6 +158,12 @@ impl TypeCodec {
             TypeCodec::Name => Ok(Datum::from(text::truncate_name(text))),
             TypeCodec::Char => text::char_in(text),
             TypeCodec::Bytea => bytea::text_in(text),
+            TypeCodec::Date => datetime::date_in(text, settings),
+            TypeCodec::Time => datetime::time_in(text, typmod, settings),
+            TypeCodec::TimeTz => datetime::timetz_in(text, typmod, settings),
+            TypeCodec::Timestamp => datetime::timestamp_in(text, typmod, false, settings),
+            TypeCodec::TimestampTz => datetime::timestamp_in(text, typmod, true, settings),
+            TypeCodec::Interval => datetime::interval_in(text, typmod, settings),
             TypeCodec::Uuid => uuid::text_in(text),
             TypeCodec::Void => Ok(Datum::from("")),
             _ => Err(PgError::not_supported(format!("text input of {self:?}"))),
@@ -176,6 +183,12 @@ impl TypeCodec {
             TypeCodec::Numeric => numeric::io::text_out(value, out),
             TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Char => text::text_out(value, out),
             TypeCodec::Bytea => bytea::text_out(value, context.settings.bytea_output, out),
+            TypeCodec::Date => datetime::date_out(value, context.settings, out),
+            TypeCodec::Time => datetime::time_out(value, out),
+            TypeCodec::TimeTz => datetime::timetz_out(value, out),
+            TypeCodec::Timestamp => datetime::timestamp_out(value, false, context.settings, out),
+            TypeCodec::TimestampTz => datetime::timestamp_out(value, true, context.settings, out),
+            TypeCodec::Interval => datetime::interval_out(value, context.settings, out),
             TypeCodec::Uuid => uuid::text_out(value, out),
             TypeCodec::Void => Ok(()),
             _ => Err(PgError::not_supported(format!("text output of {self:?}"))),
@@ -198,6 +211,11 @@ impl TypeCodec {
             }
             TypeCodec::Char => text::char_binary_in(bytes),
             TypeCodec::Bytea => Ok(Datum::Blob(bytes.to_vec())),
+            TypeCodec::Date => datetime::date_binary_in(bytes),
+            TypeCodec::Time => datetime::time_binary_in(bytes, typmod),
+            TypeCodec::TimeTz => datetime::timetz_binary_in(bytes, typmod),
+            TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_in(bytes, typmod),
+            TypeCodec::Interval => datetime::interval_binary_in(bytes, typmod),
             TypeCodec::Uuid => uuid::binary_in(bytes),
             TypeCodec::Void => Ok(Datum::from("")),
             _ => Err(PgError::not_supported(format!("binary input of {self:?}"))),
@@ -222,6 +240,11 @@ impl TypeCodec {
                 out.extend_from_slice(bytea::stored(value)?);
                 Ok(())
             }
+            TypeCodec::Date => datetime::date_binary_out(value, out),
+            TypeCodec::Time => datetime::time_binary_out(value, out),
+            TypeCodec::TimeTz => datetime::timetz_binary_out(value, out),
+            TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_out(value, out),
+            TypeCodec::Interval => datetime::interval_binary_out(value, out),
             TypeCodec::Uuid => uuid::binary_out(value, out),
             TypeCodec::Void => Ok(()),
             _ => Err(PgError::not_supported(format!("binary output of {self:?}"))),

@@ -11,6 +11,7 @@ pub mod bool;
 pub mod bytea;
 pub mod catalog;
 pub mod codec;
+pub mod datetime;
 pub mod datum;
 pub mod error;
 pub mod float;

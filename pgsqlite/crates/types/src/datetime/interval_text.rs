@@ -1,0 +1,626 @@
+//! Text of intervals: PostgreSQL's, the SQL standard's and ISO 8601's input syntax, and the four IntervalStyles.
+//! The storage form is the style `postgres` (`1 year 2 mons -3 days +04:05:06.7`), which loses nothing.
+
+use super::parse::{clock_fields, fields, leading_int, Failure, Kind};
+use super::tokens::{self, Span};
+use super::{
+    interval_out_of_range, round_micros, Interval, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE,
+    MICROS_PER_SECOND,
+};
+use crate::settings::IntervalStyle;
+use crate::typmod::{interval_range as range, interval_range_precision, INTERVAL_FULL_PRECISION};
+use crate::write::{fraction, int, two};
+use crate::{PgError, Result, SqlState};
+
+type Parsed<T> = std::result::Result<T, Failure>;
+
+/// The fields of an interval while they are added up; each in its own range.
+#[derive(Default)]
+struct Sum {
+    years: i32,
+    months: i32,
+    days: i32,
+    micros: i64,
+}
+
+fn fit(value: i64) -> Parsed<i32> {
+    i32::try_from(value).map_err(|_| Failure::Field)
+}
+
+impl Sum {
+    fn add_years(&mut self, value: i64, fraction: f64, scale: i64) -> Parsed<()> {
+        let years = fit(value)?.checked_mul(scale as i32).ok_or(Failure::Field)?;
+        self.years = self.years.checked_add(years).ok_or(Failure::Field)?;
+        let months = (fraction * scale as f64 * 12.0).round_ties_even() as i32;
+        self.months = self.months.checked_add(months).ok_or(Failure::Field)?;
+        Ok(())
+    }
+    fn add_months(&mut self, value: i64, fraction: f64) -> Parsed<()> {
+        self.months = self.months.checked_add(fit(value)?).ok_or(Failure::Field)?;
+        self.add_fraction_of_days(fraction, 30)
+    }
+    /// Days where the fraction is of a day.
+    fn add_days(&mut self, value: i64, fraction: f64) -> Parsed<()> {
+        self.days = self.days.checked_add(fit(value)?).ok_or(Failure::Field)?;
+        self.add_fraction(fraction, MICROS_PER_DAY)
+    }
+    fn add_weeks(&mut self, value: i64, fraction: f64) -> Parsed<()> {
+        let days = fit(value)?.checked_mul(7).ok_or(Failure::Field)?;
+        self.days = self.days.checked_add(days).ok_or(Failure::Field)?;
+        self.add_fraction_of_days(fraction, 7)
+    }
+    fn add_fraction_of_days(&mut self, fraction: f64, scale: i32) -> Parsed<()> {
+        let days = fraction * scale as f64;
+        let whole = days as i32;
+        self.days = self.days.checked_add(whole).ok_or(Failure::Field)?;
+        self.add_fraction(days - whole as f64, MICROS_PER_DAY)
+    }
+    fn add_fraction(&mut self, fraction: f64, scale: i64) -> Parsed<()> {
+        let micros = fraction * scale as f64;
+        let mut whole = micros as i64;
+        let rest = micros - whole as f64;
+        if rest > 0.5 {
+            whole += 1;
+        } else if rest < -0.5 {
+            whole -= 1;
+        }
+        self.micros = self.micros.checked_add(whole).ok_or(Failure::Field)?;
+        Ok(())
+    }
+    fn add_micros(&mut self, value: i64, fraction: f64, scale: i64) -> Parsed<()> {
+        let micros = value.checked_mul(scale).ok_or(Failure::Field)?;
+        self.micros = self.micros.checked_add(micros).ok_or(Failure::Field)?;
+        self.add_fraction(fraction, scale)
+    }
+}
+
+/// Reads an interval; `typmod` limits its fields and precision (and tells what a bare number means).
+pub fn parse(text: &str, typmod: i32, style: IntervalStyle) -> Result<Interval> {
+    let fields_allowed = interval_range_precision(typmod).map_or(range::FULL, |r| r.0);
+    let mut sum = Sum::default();
+    let result = fields(text).and_then(|f| decode(&f, fields_allowed, style, &mut sum));
+    let result = match result {
+        Err(Failure::Format) => {
+            sum = Sum::default();
+            decode_iso(text, &mut sum)
+        }
+        other => other,
+    };
+    result.map_err(|f| if f == Failure::Field { Failure::Interval } else { f }.error("interval", text))?;
+    let months = sum.years as i64 * 12 + sum.months as i64;
+    let months = i32::try_from(months).map_err(|_| interval_out_of_range())?;
+    Interval { months, days: sum.days, micros: sum.micros }.apply_typmod(typmod)
+}
+
+/// A leading 64-bit integer as strtol reads it, and the rest.
+fn leading_i64(text: &str) -> Parsed<(i64, &str)> {
+    let sign = usize::from(text.starts_with(['+', '-']));
+    let n = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    if n == 0 {
+        return Ok((0, text[sign..].starts_with('.').then(|| &text[sign..]).unwrap_or(text)));
+    }
+    Ok((text[..sign + n].parse().map_err(|_| Failure::Field)?, &text[sign + n..]))
+}
+
+fn fraction_of(text: &str) -> Parsed<f64> {
+    if text == "." {
+        return Ok(0.0);
+    }
+    if !text[1..].bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Failure::Format);
+    }
+    text.parse().map_err(|_| Failure::Format)
+}
+
+/// What a number without a unit means, by the fields that the type allows.
+fn default_unit(allowed: i32) -> Span {
+    use range::*;
+    match allowed {
+        YEAR => Span::Year,
+        r if r == MONTH || r == YEAR | MONTH => Span::Month,
+        DAY => Span::Day,
+        r if r == HOUR || r == DAY | HOUR => Span::Hour,
+        r if r == MINUTE || r == HOUR | MINUTE || r == DAY | HOUR | MINUTE => Span::Minute,
+        _ => Span::Second,
+    }
+}
+
+/// `h:m[:s]`, as microseconds.
+fn clock_micros(field: &str, allowed: i32) -> Parsed<i64> {
+    let mut c = clock_fields(field)?;
+    if c.short && allowed == range::MINUTE | range::SECOND {
+        c.second = c.minute;
+        c.minute = i32::try_from(c.hour).map_err(|_| Failure::Field)?;
+        c.hour = 0;
+        if c.minute > 59 {
+            return Err(Failure::Field);
+        }
+    }
+    let rest = c.minute as i64 * MICROS_PER_MINUTE + c.second as i64 * MICROS_PER_SECOND + c.micros as i64;
+    c.hour.checked_mul(MICROS_PER_HOUR).and_then(|h| h.checked_add(rest)).ok_or(Failure::Field)
+}
+
+/// Bits of fields that have been seen, so that none comes twice.
+fn bit(span: Span) -> u32 {
+    1 << span as u32
+}
+
+/// Reads the fields from right to left: units come before their values that way.
+fn decode(fields: &[(Kind, String)], allowed: i32, style: IntervalStyle, sum: &mut Sum) -> Parsed<()> {
+    let negate_all = style == IntervalStyle::SqlStandard
+        && fields.first().is_some_and(|f| f.1.starts_with('-'))
+        && !fields[1..].iter().any(|f| f.1.starts_with(['-', '+']));
+    let clock_bits = bit(Span::Hour) | bit(Span::Minute) | SECONDS;
+    const SECONDS: u32 = 1 << Span::Second as u32 | 1 << Span::Millisecond as u32 | 1 << Span::Microsecond as u32;
+    let (mut unit, mut ago, mut seen): (Option<Span>, bool, u32) = (None, false, 0);
+    for (kind, field) in fields.iter().rev() {
+        let mut new = 0;
+        let clock = match kind {
+            Kind::Time => Some(clock_micros(field, allowed)?),
+            Kind::Zone if field.contains(':') => clock_micros(&field[1..], allowed).ok(),
+            _ => None,
+        };
+        match kind {
+            Kind::Time | Kind::Zone if clock.is_some() => {
+                let mut micros = clock.unwrap_or(0);
+                if field.starts_with('-') || negate_all && micros > 0 {
+                    micros = -micros;
+                }
+                sum.micros = micros;
+                new = clock_bits;
+                unit = Some(Span::Day);
+            }
+            Kind::Zone | Kind::Date | Kind::Number => {
+                let mut this = unit.unwrap_or_else(|| default_unit(allowed));
+                let (mut value, rest) = leading_i64(field)?;
+                let mut part = 0.0;
+                if let Some(months) = rest.strip_prefix('-') {
+                    let (m, rest) = leading_int(months)?;
+                    if !(0..12).contains(&m) {
+                        return Err(Failure::Field);
+                    }
+                    if !rest.is_empty() {
+                        return Err(Failure::Format);
+                    }
+                    this = Span::Month;
+                    let m = if field.starts_with('-') { -m } else { m };
+                    value = value.checked_mul(12).and_then(|v| v.checked_add(m as i64)).ok_or(Failure::Field)?;
+                } else if rest.starts_with('.') {
+                    part = fraction_of(rest)?;
+                    if field.starts_with('-') {
+                        part = -part;
+                    }
+                } else if !rest.is_empty() {
+                    return Err(Failure::Format);
+                }
+                if negate_all {
+                    value = -value.abs();
+                    part = -part.abs();
+                }
+                unit = Some(this);
+                new = bit(this);
+                match this {
+                    Span::Microsecond => sum.add_micros(value, part, 1)?,
+                    Span::Millisecond => sum.add_micros(value, part, 1000)?,
+                    Span::Second => {
+                        sum.add_micros(value, part, MICROS_PER_SECOND)?;
+                        if part != 0.0 {
+                            new = SECONDS;
+                        }
+                    }
+                    Span::Minute => sum.add_micros(value, part, MICROS_PER_MINUTE)?,
+                    Span::Hour => {
+                        sum.add_micros(value, part, MICROS_PER_HOUR)?;
+                        unit = Some(Span::Day);
+                    }
+                    Span::Day => sum.add_days(value, part)?,
+                    Span::Week => sum.add_weeks(value, part)?,
+                    Span::Month => sum.add_months(value, part)?,
+                    Span::Year => sum.add_years(value, part, 1)?,
+                    Span::Decade => sum.add_years(value, part, 10)?,
+                    Span::Century => sum.add_years(value, part, 100)?,
+                    Span::Millennium => sum.add_years(value, part, 1000)?,
+                    Span::Quarter | Span::Timezone | Span::TimezoneHour | Span::TimezoneMinute | Span::Ago => {
+                        return Err(Failure::Format)
+                    }
+                }
+            }
+            Kind::Text | Kind::Special => match tokens::span(field) {
+                Some(Span::Ago) => {
+                    ago = true;
+                    unit = Some(Span::Ago);
+                }
+                Some(u) => unit = Some(u),
+                None => return Err(Failure::Format),
+            },
+            Kind::Time => return Err(Failure::Format),
+        }
+        if seen & new != 0 {
+            return Err(Failure::Format);
+        }
+        seen |= new;
+    }
+    if seen == 0 {
+        return Err(Failure::Format);
+    }
+    if ago {
+        sum.years = sum.years.checked_neg().ok_or(Failure::Field)?;
+        sum.months = sum.months.checked_neg().ok_or(Failure::Field)?;
+        sum.days = sum.days.checked_neg().ok_or(Failure::Field)?;
+        sum.micros = sum.micros.checked_neg().ok_or(Failure::Field)?;
+    }
+    Ok(())
+}
+
+/// A number of an ISO 8601 interval: whole part, fraction, digits of the whole part, the rest of the text.
+fn iso_number(text: &str) -> Parsed<(i64, f64, usize, &str)> {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let negative = unsigned.len() < text.len();
+    let whole = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    let mut value: i64 = if whole > 0 { unsigned[..whole].parse().map_err(|_| Failure::Field)? } else { 0 };
+    let mut rest = &unsigned[whole..];
+    let mut part = 0.0;
+    if rest.starts_with('.') {
+        let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+        part = fraction_of(&rest[..1 + digits])?;
+        rest = &rest[1 + digits..];
+    } else if whole == 0 {
+        return Err(Failure::Format);
+    }
+    if negative {
+        value = -value;
+        part = -part;
+    }
+    Ok((value, part, whole, rest))
+}
+
+/// `P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`, `P00010203T040506`.
+fn decode_iso(text: &str, sum: &mut Sum) -> Parsed<()> {
+    let mut rest = text.strip_prefix('P').filter(|r| !r.is_empty()).ok_or(Failure::Format)?;
+    let (mut date, mut have_field) = (true, false);
+    let next = |t: &str| t.chars().next().unwrap_or('\0');
+    while !rest.is_empty() {
+        if let Some(time) = rest.strip_prefix('T') {
+            (date, have_field, rest) = (false, false, time);
+            continue;
+        }
+        let (value, part, width, after) = iso_number(rest)?;
+        let unit = next(after);
+        rest = after.get(unit.len_utf8()..).unwrap_or("");
+        match (date, unit) {
+            (true, 'Y') => sum.add_years(value, part, 1)?,
+            (true, 'M') => sum.add_months(value, part)?,
+            (true, 'W') => sum.add_weeks(value, part)?,
+            (true, 'D') => sum.add_days(value, part)?,
+            (true, 'T' | '\0') if width == 8 && !have_field => {
+                sum.add_years(value / 10_000, 0.0, 1)?;
+                sum.add_months(value / 100 % 100, 0.0)?;
+                sum.add_days(value % 100, part)?;
+                (date, have_field) = (false, false);
+                continue;
+            }
+            (true, 'T' | '\0' | '-') => {
+                if have_field {
+                    return Err(Failure::Format);
+                }
+                sum.add_years(value, part, 1)?;
+                if unit != '-' {
+                    (date, have_field) = (false, false);
+                    continue;
+                }
+                let (value, part, _, after) = iso_number(rest)?;
+                sum.add_months(value, part)?;
+                rest = after;
+                if let Some(days) = rest.strip_prefix('-') {
+                    let (value, part, _, after) = iso_number(days)?;
+                    sum.add_days(value, part)?;
+                    rest = after;
+                }
+                if !rest.is_empty() && !rest.starts_with('T') {
+                    return Err(Failure::Format);
+                }
+                continue;
+            }
+            (false, 'H') => sum.add_micros(value, part, MICROS_PER_HOUR)?,
+            (false, 'M') => sum.add_micros(value, part, MICROS_PER_MINUTE)?,
+            (false, 'S') => sum.add_micros(value, part, MICROS_PER_SECOND)?,
+            (false, '\0') if width == 6 && !have_field => {
+                sum.add_micros(value / 10_000, 0.0, MICROS_PER_HOUR)?;
+                sum.add_micros(value / 100 % 100, 0.0, MICROS_PER_MINUTE)?;
+                sum.add_micros(value % 100, part, MICROS_PER_SECOND)?;
+                return Ok(());
+            }
+            (false, '\0' | ':') => {
+                if have_field {
+                    return Err(Failure::Format);
+                }
+                sum.add_micros(value, part, MICROS_PER_HOUR)?;
+                if unit == '\0' {
+                    return Ok(());
+                }
+                let (value, part, _, after) = iso_number(rest)?;
+                sum.add_micros(value, part, MICROS_PER_MINUTE)?;
+                if let Some(seconds) = after.strip_prefix(':') {
+                    let (value, part, _, after) = iso_number(seconds)?;
+                    sum.add_micros(value, part, MICROS_PER_SECOND)?;
+                    return if after.is_empty() { Ok(()) } else { Err(Failure::Format) };
+                }
+                return if after.is_empty() { Ok(()) } else { Err(Failure::Format) };
+            }
+            _ => return Err(Failure::Format),
+        }
+        have_field = true;
+    }
+    Ok(())
+}
+
+impl Interval {
+    /// Drops the fields that the typmod excludes and rounds to its precision.
+    pub fn apply_typmod(self, typmod: i32) -> Result<Interval> {
+        let Some((allowed, precision)) = interval_range_precision(typmod) else { return Ok(self) };
+        use range::*;
+        let mut i = self;
+        match allowed {
+            YEAR => i = Interval::new(i.months / 12 * 12, 0, 0),
+            r if r == MONTH || r == YEAR | MONTH => i = Interval::new(i.months, 0, 0),
+            DAY => i.micros = 0,
+            r if r == HOUR || r == DAY | HOUR => i.micros -= i.micros % MICROS_PER_HOUR,
+            r if r == MINUTE || r == HOUR | MINUTE || r == DAY | HOUR | MINUTE => {
+                i.micros -= i.micros % MICROS_PER_MINUTE
+            }
+            _ => {}
+        }
+        if precision != INTERVAL_FULL_PRECISION {
+            if precision > 6 {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("interval({precision}) precision must be between 0 and 6"),
+                ));
+            }
+            i.micros = round_micros(i.micros, precision);
+        }
+        Ok(i)
+    }
+
+    /// The storage form.
+    pub fn to_storage(self) -> String {
+        let mut out = Vec::with_capacity(32);
+        write_postgres(self, &mut out);
+        String::from_utf8(out).expect("intervals are printed in ASCII")
+    }
+
+    /// The value of a storage form (or of any text that reads as an interval); None otherwise.
+    pub fn from_storage(text: &str) -> Option<Interval> {
+        from_canonical(text).or_else(|| parse(text, -1, IntervalStyle::Postgres).ok())
+    }
+}
+
+/// Reads exactly what [`write_postgres`] prints, without allocating.
+fn from_canonical(text: &str) -> Option<Interval> {
+    let mut i = Interval::default();
+    let mut words = text.split(' ');
+    while let Some(word) = words.next() {
+        if word.contains(':') {
+            let (negative, clock) = match word.as_bytes()[0] {
+                b'-' => (true, &word[1..]),
+                b'+' => (false, &word[1..]),
+                _ => (false, word),
+            };
+            let micros = clock_micros(clock, range::FULL).ok()?;
+            i.micros = if negative { -micros } else { micros };
+            return words.next().is_none().then_some(i);
+        }
+        let value: i32 = word.parse().ok()?;
+        match words.next()? {
+            "year" | "years" => i.months = i.months.checked_add(value.checked_mul(12)?)?,
+            "mon" | "mons" => i.months = i.months.checked_add(value)?,
+            "day" | "days" => i.days = value,
+            _ => return None,
+        }
+    }
+    Some(i)
+}
+
+/// The parts that all styles print; every part carries the interval's sign of that part.
+struct Parts {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+}
+
+impl Parts {
+    fn of(i: Interval) -> Parts {
+        Parts {
+            year: (i.months / 12) as i64,
+            month: (i.months % 12) as i64,
+            day: i.days as i64,
+            hour: i.micros / MICROS_PER_HOUR,
+            minute: i.micros % MICROS_PER_HOUR / MICROS_PER_MINUTE,
+            second: i.micros % MICROS_PER_MINUTE / MICROS_PER_SECOND,
+            micros: i.micros % MICROS_PER_SECOND,
+        }
+    }
+    fn all(&self) -> [i64; 7] {
+        [self.year, self.month, self.day, self.hour, self.minute, self.second, self.micros]
+    }
+    fn seconds(&self, fill: bool, out: &mut Vec<u8>) {
+        if fill {
+            two(out, self.second.unsigned_abs() as u32);
+        } else {
+            int(out, self.second.unsigned_abs());
+        }
+        fraction(out, self.micros.unsigned_abs() as u32);
+    }
+    /// `h:mm:ss[.f]` without a sign.
+    fn clock(&self, out: &mut Vec<u8>) {
+        int(out, self.hour.unsigned_abs());
+        out.push(b':');
+        two(out, self.minute.unsigned_abs() as u32);
+        out.push(b':');
+        self.seconds(true, out);
+    }
+}
+
+/// Appends an interval in a style.
+pub fn write(i: Interval, style: IntervalStyle, out: &mut Vec<u8>) {
+    match style {
+        IntervalStyle::Postgres => write_postgres(i, out),
+        IntervalStyle::PostgresVerbose => write_verbose(i, out),
+        IntervalStyle::SqlStandard => write_sql(i, out),
+        IntervalStyle::Iso8601 => write_iso(i, out),
+    }
+}
+
+fn write_postgres(i: Interval, out: &mut Vec<u8>) {
+    let p = Parts::of(i);
+    let (mut first, mut after_negative) = (true, false);
+    for (value, name) in [(p.year, "year"), (p.month, "mon"), (p.day, "day")] {
+        if value == 0 {
+            continue;
+        }
+        if !first {
+            out.push(b' ');
+        }
+        if after_negative && value > 0 {
+            out.push(b'+');
+        }
+        int(out, value);
+        out.push(b' ');
+        out.extend_from_slice(name.as_bytes());
+        if value != 1 {
+            out.push(b's');
+        }
+        (first, after_negative) = (false, value < 0);
+    }
+    if first || i.micros != 0 {
+        if !first {
+            out.push(b' ');
+        }
+        if i.micros < 0 {
+            out.push(b'-');
+        } else if after_negative {
+            out.push(b'+');
+        }
+        if p.hour.unsigned_abs() < 10 {
+            out.push(b'0');
+        }
+        p.clock(out);
+    }
+}
+
+fn write_verbose(i: Interval, out: &mut Vec<u8>) {
+    let p = Parts::of(i);
+    out.push(b'@');
+    let (mut first, mut ago) = (true, false);
+    let parts = [(p.year, "year"), (p.month, "mon"), (p.day, "day"), (p.hour, "hour"), (p.minute, "min")];
+    for (value, name) in parts {
+        if value == 0 {
+            continue;
+        }
+        // The first part decides whether the whole is "ago"; the others then show their sign relative to it.
+        if first {
+            ago = value < 0;
+        }
+        let shown = if ago { -value } else { value };
+        out.push(b' ');
+        int(out, shown);
+        out.push(b' ');
+        out.extend_from_slice(name.as_bytes());
+        if shown != 1 {
+            out.push(b's');
+        }
+        first = false;
+    }
+    if p.second != 0 || p.micros != 0 {
+        out.push(b' ');
+        if p.second < 0 || p.micros < 0 {
+            if first {
+                ago = true;
+            } else if !ago {
+                out.push(b'-');
+            }
+        } else if ago {
+            out.push(b'-');
+        }
+        p.seconds(false, out);
+        out.extend_from_slice(if p.second.abs() != 1 || p.micros != 0 { b" secs" } else { b" sec" });
+        first = false;
+    }
+    if first {
+        out.extend_from_slice(b" 0");
+    }
+    if ago {
+        out.extend_from_slice(b" ago");
+    }
+}
+
+fn write_sql(i: Interval, out: &mut Vec<u8>) {
+    let p = Parts::of(i);
+    let negative = p.all().iter().any(|v| *v < 0);
+    let positive = p.all().iter().any(|v| *v > 0);
+    let year_month = i.months != 0;
+    let day_time = i.days != 0 || i.micros != 0;
+    if !negative && !positive {
+        return out.push(b'0');
+    }
+    let year_month_text = |out: &mut Vec<u8>| {
+        int(out, p.year.unsigned_abs());
+        out.push(b'-');
+        int(out, p.month.unsigned_abs());
+    };
+    if negative && positive || year_month && day_time {
+        let sign = |negative: bool| if negative { b'-' } else { b'+' };
+        out.push(sign(i.months < 0));
+        year_month_text(out);
+        out.push(b' ');
+        out.push(sign(i.days < 0));
+        int(out, p.day.unsigned_abs());
+        out.push(b' ');
+        out.push(sign(i.micros < 0));
+        return p.clock(out);
+    }
+    if negative {
+        out.push(b'-');
+    }
+    if year_month {
+        return year_month_text(out);
+    }
+    if p.day != 0 {
+        int(out, p.day.unsigned_abs());
+        out.push(b' ');
+    }
+    p.clock(out);
+}
+
+fn write_iso(i: Interval, out: &mut Vec<u8>) {
+    let p = Parts::of(i);
+    if p.all().iter().all(|v| *v == 0) {
+        return out.extend_from_slice(b"PT0S");
+    }
+    let part = |value: i64, unit: u8, out: &mut Vec<u8>| {
+        if value != 0 {
+            int(out, value);
+            out.push(unit);
+        }
+    };
+    out.push(b'P');
+    part(p.year, b'Y', out);
+    part(p.month, b'M', out);
+    part(p.day, b'D', out);
+    if i.micros != 0 {
+        out.push(b'T');
+        part(p.hour, b'H', out);
+        part(p.minute, b'M', out);
+        if p.second != 0 || p.micros != 0 {
+            if p.second < 0 || p.micros < 0 {
+                out.push(b'-');
+            }
+            p.seconds(false, out);
+            out.push(b'S');
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Time zones: IANA names, POSIX rules and the abbreviations PostgreSQL knows by default.
+
+use super::{Civil, Timestamp, MICROS_PER_SECOND, UNIX_EPOCH_MICROS};
+use crate::{PgError, Result, SqlState};
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// What an abbreviation stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Abbreviation {
+    /// Seconds east of UTC, and whether it is daylight-saving time.
+    Fixed(i32, bool),
+    /// A zone whose offset at the time in question counts.
+    Dynamic(&'static str),
+}
+
+/// An abbreviation of PostgreSQL's default set, any case.
+pub fn abbreviation(name: &str) -> Option<Abbreviation> {
+    static TABLE: OnceLock<HashMap<String, Abbreviation>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        include_str!("../../data/zone_abbreviations.tsv")
+            .lines()
+            .filter_map(|line| {
+                let mut fields = line.split('\t');
+                let (name, value, dst) = (fields.next()?, fields.next()?, fields.next()? == "t");
+                let meaning = match value.parse() {
+                    Ok(offset) => Abbreviation::Fixed(offset, dst),
+                    Err(_) => Abbreviation::Dynamic(value),
+                };
+                Some((name.to_ascii_lowercase(), meaning))
+            })
+            .collect()
+    });
+    table.get(&name.to_ascii_lowercase()).copied()
+}
+
+/// The zone of an IANA name (any case) or a POSIX rule (`EST5EDT,M3.2.0,M11.1.0`, `<+03>-3`); None if it is neither.
+pub fn by_name(name: &str) -> Option<TimeZone> {
+    if name.is_empty() || !name.is_ascii() || name.len() > 255 {
+        return None;
+    }
+    if let Ok(zone) = TimeZone::get(name) {
+        return Some(zone);
+    }
+    if !name.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    // In POSIX rules abbreviations are upper case by custom; PostgreSQL reads any.
+    let upper = name.to_ascii_uppercase();
+    TimeZone::posix(&upper).or_else(|_| TimeZone::posix(&format!("{upper},M3.2.0,M11.1.0"))).ok()
+}
+
+/// 22023 `time zone "…" not recognized`.
+pub fn not_recognized(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
+}
+
+/// A zone as `AT TIME ZONE` and `make_timestamptz` take it.
+#[derive(Debug, Clone)]
+pub enum Zone {
+    /// Seconds east of UTC.
+    Offset(i32),
+    Rules(TimeZone),
+}
+
+impl Zone {
+    /// Reads the zone argument of `AT TIME ZONE`: an abbreviation, an IANA name or a POSIX rule; 22023 otherwise.
+    pub fn parse(name: &str) -> Result<Zone> {
+        match abbreviation(name) {
+            Some(Abbreviation::Fixed(offset, _)) => return Ok(Zone::Offset(offset)),
+            Some(Abbreviation::Dynamic(zone)) => {
+                return by_name(zone).map(Zone::Rules).ok_or_else(|| not_recognized(name))
+            }
+            None => {}
+        }
+        by_name(name).map(Zone::Rules).ok_or_else(|| not_recognized(name))
+    }
+    /// Seconds east of UTC at a moment.
+    pub fn offset_at(&self, utc: Timestamp) -> i32 {
+        match self {
+            Zone::Offset(o) => *o,
+            Zone::Rules(z) => offset_at(z, utc),
+        }
+    }
+    /// Seconds east of UTC at a local time.
+    pub fn offset_of_local(&self, local: Timestamp) -> i32 {
+        match self {
+            Zone::Offset(o) => *o,
+            Zone::Rules(z) => offset_of_local(z, local),
+        }
+    }
+}
+
+/// Microseconds in 400 years, after which the calendar and every zone's rules repeat.
+const CYCLE: i64 = 146_097 * 86_400 * MICROS_PER_SECOND;
+/// 9990-01-01: beyond it jiff's range ends.
+const FAR: i64 = 252_140_000_000 * MICROS_PER_SECOND;
+
+/// A moment within the range of the zone library that has the same offset.
+fn near(t: Timestamp) -> i64 {
+    if t.0 < FAR {
+        t.0
+    } else {
+        FAR - CYCLE + (t.0 - FAR) % CYCLE
+    }
+}
+
+fn moment(utc: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_microsecond(near(utc) + UNIX_EPOCH_MICROS).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// Seconds east of UTC at a moment.
+pub fn offset_at(zone: &TimeZone, utc: Timestamp) -> i32 {
+    match zone.to_fixed_offset() {
+        Ok(offset) => offset.seconds(),
+        Err(_) => zone.to_offset(moment(utc)).seconds(),
+    }
+}
+
+/// Seconds east of UTC at a local time. In the gap of a change to summer time the offset before it counts, in the
+/// hour that comes twice the one after it.
+pub fn offset_of_local(zone: &TimeZone, local: Timestamp) -> i32 {
+    if let Ok(offset) = zone.to_fixed_offset() {
+        return offset.seconds();
+    }
+    let c = Civil::of(Timestamp(near(local)));
+    let Ok(datetime) = DateTime::new(
+        c.year as i16,
+        c.month as i8,
+        c.day as i8,
+        c.hour as i8,
+        c.minute as i8,
+        c.second as i8,
+        c.micros * 1000,
+    ) else {
+        return 0;
+    };
+    match zone.to_ambiguous_timestamp(datetime).offset() {
+        AmbiguousOffset::Unambiguous { offset } => offset.seconds(),
+        AmbiguousOffset::Gap { before, .. } => before.seconds(),
+        AmbiguousOffset::Fold { after, .. } => after.seconds(),
+    }
+}
+
+/// Offset (seconds east) and abbreviation in use at a moment.
+pub fn offset_and_name(zone: &TimeZone, utc: Timestamp) -> (i32, String) {
+    let info = zone.to_offset_info(moment(utc));
+    (info.offset().seconds(), info.abbreviation().to_string())
+}
+
+/// Local time in a zone of a moment; infinities stay.
+pub fn to_local(zone: &TimeZone, utc: Timestamp) -> Timestamp {
+    if utc.is_infinite() {
+        return utc;
+    }
+    Timestamp(utc.0.saturating_add(offset_at(zone, utc) as i64 * MICROS_PER_SECOND))
+}
+
+/// The moment of a local time in a zone; None outside the range. Infinities stay.
+pub fn to_utc(zone: &TimeZone, local: Timestamp) -> Option<Timestamp> {
+    if local.is_infinite() {
+        return Some(local);
+    }
+    let t = Timestamp(local.0.checked_sub(offset_of_local(zone, local) as i64 * MICROS_PER_SECOND)?);
+    t.is_valid().then_some(t)
+}
