@@ -5,8 +5,8 @@ use crate::catalog::Relation;
 use pgsqlite_types::{Datum, Oid};
 use std::sync::Arc;
 
-/// An expression with its type.
-#[derive(Debug, Clone, PartialEq)]
+/// An expression with its type. Equality ignores the location: GROUP BY x matches the x of the select list.
+#[derive(Debug, Clone)]
 pub struct Expr {
     pub kind: ExprKind,
     pub ty: Oid,
@@ -524,6 +524,12 @@ pub enum InsertSource {
         query: Box<Query>,
         values: Vec<Expr>,
     },
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.ty == other.ty && self.typmod == other.typmod && self.collation == other.collation && self.kind == other.kind
+    }
 }
 
 impl Expr {

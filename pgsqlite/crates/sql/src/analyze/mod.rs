@@ -1,12 +1,33 @@
-//! Parse tree → typed tree. Entry points; the parts are cut along the grammar.
+//! Parse tree → typed tree. The parts are cut along the grammar:
+//!
+//! * [`select`]: queries, WITH, set operations, GROUP BY, ORDER BY, windows
+//! * [`from`]: FROM items, the namespace columns are looked up in
+//! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
+//! * [`modify`]: INSERT, UPDATE, DELETE
+//! * [`group`]: the rules of GROUP BY (42803)
 
-use crate::catalog::{Catalog, Relation};
-use crate::parse::{NodeEnum, RawStatement};
-use crate::typed::{Expr, Modify, Query};
+pub(crate) mod coerce;
+mod expr;
+mod from;
+mod func;
+mod group;
+mod modify;
+mod resolve;
+mod select;
+pub(crate) mod typename;
+pub(crate) mod walk;
+
+use crate::builtins::catalog as builtin;
+use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
+use crate::parse::{ast, NodeEnum, RawStatement};
+use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
+use from::NamespaceItem;
 use pgsqlite_types::codec::RegNames;
-use pgsqlite_types::{Oid, PgError, Result, Settings};
+use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
+use std::sync::Arc;
 
 /// What analysis reads of the session.
+#[derive(Clone, Copy)]
 pub struct Environment<'a> {
     pub catalog: &'a Catalog,
     /// schemas in which unqualified names are looked up, in order: pg_catalog (and the temporary schema) included where
@@ -25,40 +46,353 @@ pub enum Statement {
     Modify(Modify),
 }
 
+/// The part of a query an expression stands in: some constructs are allowed in some parts only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clause {
+    SelectTarget,
+    FromFunction,
+    JoinOn,
+    Where,
+    GroupBy,
+    Having,
+    Window,
+    OrderBy,
+    Filter,
+    Limit,
+    Offset,
+    Values,
+    Returning,
+    UpdateSet,
+    /// DEFAULT, CHECK, index expressions …: no sub-queries, no aggregates
+    Standalone,
+}
+
+impl Clause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Clause::SelectTarget => "SELECT",
+            Clause::FromFunction => "functions in FROM",
+            Clause::JoinOn => "JOIN conditions",
+            Clause::Where => "WHERE",
+            Clause::GroupBy => "GROUP BY",
+            Clause::Having => "HAVING",
+            Clause::Window => "window definitions",
+            Clause::OrderBy => "ORDER BY",
+            Clause::Filter => "FILTER",
+            Clause::Limit => "LIMIT",
+            Clause::Offset => "OFFSET",
+            Clause::Values => "VALUES",
+            Clause::Returning => "RETURNING",
+            Clause::UpdateSet => "UPDATE",
+            Clause::Standalone => "this expression",
+        }
+    }
+
+    /// PostgreSQL's message where aggregates are not allowed.
+    pub fn forbids_aggregates(self) -> Option<String> {
+        match self {
+            Clause::SelectTarget | Clause::Having | Clause::OrderBy | Clause::Window => None,
+            Clause::FromFunction => Some("aggregate functions are not allowed in FROM clause of their own query level".into()),
+            other => Some(format!("aggregate functions are not allowed in {}", other.name())),
+        }
+    }
+}
+
+/// What is known of the query level that is being analyzed.
+pub(crate) struct Level {
+    pub range_table: Vec<RangeTableEntry>,
+    pub namespace: Vec<NamespaceItem>,
+    pub ctes: Vec<Cte>,
+    pub windows: Vec<Window>,
+    pub clause: Clause,
+    pub has_aggregates: bool,
+    /// an aggregate was analyzed since this was last reset (nesting check)
+    pub aggregates_seen: bool,
+    pub pending_grouping: bool,
+}
+
+impl Level {
+    fn new() -> Level {
+        Level {
+            range_table: Vec::new(),
+            namespace: Vec::new(),
+            ctes: Vec::new(),
+            windows: Vec::new(),
+            clause: Clause::SelectTarget,
+            has_aggregates: false,
+            aggregates_seen: false,
+            pending_grouping: false,
+        }
+    }
+}
+
+/// The state of one statement's analysis.
+pub(crate) struct Analyzer<'a> {
+    pub env: &'a Environment<'a>,
+    /// types of `$1` …; 0 or UNKNOWN: not known yet
+    pub parameters: Vec<Oid>,
+    /// parameters may be added (not in DEFAULTs and views)
+    pub parameters_open: bool,
+    /// innermost last
+    pub levels: Vec<Level>,
+    /// while a function's SQL text is spliced in: what its `$n` stand for
+    pub splice_arguments: Option<Vec<Expr>>,
+    /// views being expanded, against recursion
+    view_depth: usize,
+}
+
+impl<'a> Analyzer<'a> {
+    pub fn new(env: &'a Environment<'a>, parameter_types: &[Oid], parameters_open: bool) -> Analyzer<'a> {
+        Analyzer { env, parameters: parameter_types.to_vec(), parameters_open, levels: Vec::new(), splice_arguments: None, view_depth: 0 }
+    }
+
+    /// The level being analyzed.
+    pub fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("analysis runs inside a level")
+    }
+
+    /// Runs `f` with another clause as context.
+    pub fn in_clause<R>(&mut self, clause: Clause, f: impl FnOnce(&mut Self) -> R) -> R {
+        let saved = std::mem::replace(&mut self.level().clause, clause);
+        let result = f(self);
+        self.level().clause = saved;
+        result
+    }
+
+    /// Analyzes an expression given as PostgreSQL text (function defaults, spliced functions) in the present scope.
+    pub fn sub_expression(&mut self, text: &str) -> Result<Expr> {
+        let node = parse_expression(text)?;
+        let mut expr = self.expr(&node)?;
+        // its positions are not the statement's
+        expr = walk::map(&expr, &mut |_| None);
+        clear_locations(&mut expr);
+        Ok(expr)
+    }
+
+    /// 42P18 for parameters nothing typed.
+    fn finish_parameters(&self) -> Result<Vec<Oid>> {
+        for (i, &ty) in self.parameters.iter().enumerate() {
+            if ty == 0 || ty == oid::UNKNOWN {
+                return Err(PgError::new(
+                    SqlState::INDETERMINATE_DATATYPE,
+                    format!("could not determine data type of parameter ${}", i + 1),
+                ));
+            }
+        }
+        Ok(self.parameters.clone())
+    }
+
+    /// The relation a name means, along the search path.
+    pub fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
+        find_relation(self.env, schema, name)
+    }
+}
+
+fn clear_locations(expr: &mut Expr) {
+    expr.location = -1;
+    walk::children_mut(expr, &mut |e| clear_locations(e));
+}
+
+/// Parses `text` as one expression.
+pub(crate) fn parse_expression(text: &str) -> Result<ast::Node> {
+    let statements = crate::parse::parse(&format!("SELECT {text}"))?;
+    if let [RawStatement { node: NodeEnum::SelectStmt(select), .. }] = &statements[..] {
+        if let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] {
+            if let Some(node) = target.val.as_deref() {
+                return Ok(node.clone());
+            }
+        }
+    }
+    Err(PgError::internal(format!("not an expression: {text}")))
+}
+
 /// Analyzes SELECT, VALUES, INSERT, UPDATE, DELETE, MERGE (or `TABLE t`). `parameter_types`: given by Parse (0 or missing:
 /// to be inferred); returned: the types of all parameters (42P18 if one stays undetermined).
-pub fn analyze(
-    environment: &Environment,
-    statement: &NodeEnum,
-    parameter_types: &[Oid],
-) -> Result<(Statement, Vec<Oid>)> {
-    let _ = (environment, statement, parameter_types);
-    Err(PgError::not_supported("this statement"))
+pub fn analyze(environment: &Environment, statement: &NodeEnum, parameter_types: &[Oid]) -> Result<(Statement, Vec<Oid>)> {
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, parameter_types, true);
+        let statement = match statement {
+            NodeEnum::SelectStmt(select) => Statement::Query(analyzer.top_query(select)?),
+            NodeEnum::InsertStmt(insert) => Statement::Modify(analyzer.insert(insert)?),
+            NodeEnum::UpdateStmt(update) => Statement::Modify(analyzer.update(update)?),
+            NodeEnum::DeleteStmt(delete) => Statement::Modify(analyzer.delete(delete)?),
+            NodeEnum::MergeStmt(_) => return Err(PgError::not_supported("MERGE")),
+            other => return Err(PgError::not_supported(expr::node_name(other))),
+        };
+        Ok((statement, analyzer.finish_parameters()?))
+    })
+}
+
+/// Analyzes a query without parameters (the text of a view); the caller keeps the result's columns.
+pub fn analyze_query(environment: &Environment, select: &ast::SelectStmt) -> Result<Query> {
+    crate::parse::with_stack(|| Analyzer::new(environment, &[], false).top_query(select))
 }
 
 /// Analyzes an expression over the columns of one relation (DEFAULT without relation, CHECK, index expressions and
 /// predicates, GENERATED) given as PostgreSQL SQL text and coerces it to `target` (type, typmod) as an assignment does, if given.
 /// Columns appear as [`crate::typed::Var`] {0, 0, index among the live columns}.
-pub fn analyze_expression(
+pub fn analyze_expression(environment: &Environment, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<Expr> {
+    let node = parse_expression(text)?;
+    let mut expr = analyze_expression_node(environment, &node, relation, target)?;
+    clear_locations(&mut expr);
+    Ok(expr)
+}
+
+/// As [`analyze_expression`], of a parsed node (positions are kept).
+pub fn analyze_expression_node(
     environment: &Environment,
-    text: &str,
+    node: &ast::Node,
     relation: Option<&Relation>,
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
-    let _ = (environment, text, relation, target);
-    Err(PgError::not_supported("expressions"))
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        let mut level = Level::new();
+        level.clause = Clause::Standalone;
+        analyzer.levels.push(level);
+        if let Some(relation) = relation {
+            analyzer.add_relation_entry(Arc::new(relation.clone()), None, true)?;
+        }
+        let expr = analyzer.expr(node)?;
+        match target {
+            Some((ty, typmod)) => {
+                let what = relation.map_or("", |r| r.name.as_str()).to_string();
+                analyzer.coerce_assignment(expr, ty, typmod, &what)
+            }
+            None => analyzer.resolve_unknown(expr),
+        }
+    })
+}
+
+/// Analyzes a domain's CHECK: VALUE stands for a value of the base type.
+pub(crate) fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
+    let node = parse_expression(text)?;
+    let mut analyzer = Analyzer::new(environment, &[], false);
+    let mut level = Level::new();
+    level.clause = Clause::Standalone;
+    level.namespace.push(NamespaceItem::domain_value(base));
+    analyzer.levels.push(level);
+    let expr = analyzer.expr(&node)?;
+    let mut expr = analyzer.coerce_boolean(expr, "CHECK")?;
+    clear_locations(&mut expr);
+    Ok(expr)
 }
 
 /// A type name of the grammar → (type OID, typmod). 42704 with position if unknown.
-pub fn resolve_type_name(environment: &Environment, name: &pg_query::protobuf::TypeName) -> Result<(Oid, i32)> {
-    let _ = (environment, name);
-    Err(PgError::not_supported("type names"))
+pub fn resolve_type_name(environment: &Environment, name: &ast::TypeName) -> Result<(Oid, i32)> {
+    Analyzer::new(environment, &[], false).type_name(name)
 }
 
 /// A possibly qualified relation name → the relation, along the search path; None if there is none.
-pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str) -> Option<std::sync::Arc<Relation>> {
-    let _ = (environment, schema, name);
-    None
+pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
+    let catalog = environment.catalog;
+    let in_schema = |schema: Oid| match schema {
+        PG_CATALOG => system_relation("pg_catalog", name).or_else(|| catalog.relation_in(schema, name).cloned()),
+        INFORMATION_SCHEMA => system_relation("information_schema", name).or_else(|| catalog.relation_in(schema, name).cloned()),
+        other => catalog.relation_in(other, name).cloned(),
+    };
+    match schema {
+        Some("pg_catalog") => in_schema(PG_CATALOG),
+        Some("information_schema") => in_schema(INFORMATION_SCHEMA),
+        Some("pg_temp") => in_schema(crate::catalog::PG_TEMP),
+        Some(schema) => in_schema(catalog.schema_oid(schema)?),
+        None => {
+            let path = environment.search_path;
+            let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+            // the temporary schema is searched first, then pg_catalog, unless the path names them
+            let temp = (!path.contains(&crate::catalog::PG_TEMP)).then_some(crate::catalog::PG_TEMP);
+            temp.into_iter().chain(implied).chain(path.iter().copied()).find_map(in_schema)
+        }
+    }
+}
+
+/// A table of pg_catalog or information_schema as a relation.
+fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
+    use std::collections::HashMap;
+    use std::sync::OnceLock;
+    static TABLE: OnceLock<HashMap<(&'static str, &'static str), Arc<Relation>>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        builtin::system_relations()
+            .iter()
+            .map(|r| {
+                let relation = Relation {
+                    oid: r.oid,
+                    schema: if r.schema == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA },
+                    name: r.name.into(),
+                    kind: RelationKind::System,
+                    sqlite_name: format!("{}.{}", r.schema, r.name),
+                    owner: 10,
+                    row_type: r.row_type,
+                    array_type: 0,
+                    temporary: false,
+                    unlogged: false,
+                    columns: r
+                        .columns
+                        .iter()
+                        .map(|&(attnum, name, type_oid, typmod, not_null, collation)| crate::catalog::Column {
+                            attnum,
+                            name: name.into(),
+                            type_oid,
+                            typmod,
+                            not_null,
+                            default: None,
+                            generated: None,
+                            identity: None,
+                            collation,
+                            dropped: false,
+                            storage: Default::default(),
+                            sequence: 0,
+                        })
+                        .collect(),
+                    constraints: vec![],
+                    rowid_column: None,
+                    without_rowid: false,
+                    origin: Default::default(),
+                };
+                ((r.schema, r.name), Arc::new(relation))
+            })
+            .collect()
+    });
+    // the key borrows 'static names: look up by comparing
+    table.get(&(as_static(schema)?, builtin::system_relations().iter().find(|r| r.schema == schema && r.name == name)?.name)).cloned()
+}
+
+fn as_static(schema: &str) -> Option<&'static str> {
+    match schema {
+        "pg_catalog" => Some("pg_catalog"),
+        "information_schema" => Some("information_schema"),
+        _ => None,
+    }
+}
+
+/// The columns a relation offers to a query.
+pub(crate) fn relation_columns(relation: &Relation) -> Vec<RteColumn> {
+    relation
+        .live_columns()
+        .map(|c| RteColumn {
+            name: c.name.clone(),
+            ty: c.type_oid,
+            typmod: c.typmod,
+            attnum: c.attnum,
+            origin: (relation.oid, c.attnum),
+            collation: c.collation,
+        })
+        .collect()
+}
+
+/// A variable for a column of an entry of the innermost level.
+pub(crate) fn var(levels_up: usize, rte: usize, column: usize, of: &RteColumn, location: i32) -> Expr {
+    Expr {
+        kind: crate::typed::ExprKind::Var(Var { levels_up, rte, column }),
+        ty: of.ty,
+        typmod: of.typmod,
+        collation: of.collation,
+        location,
+    }
+}
+
+pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<RteColumn>) -> RangeTableEntry {
+    RangeTableEntry { kind, alias, has_alias, columns }
 }
 
 /// Parses one statement and analyzes it: for tests and views.

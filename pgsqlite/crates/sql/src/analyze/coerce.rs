@@ -1,0 +1,343 @@
+//! Conversions between types: which are allowed where (manual 10.1, CREATE CAST), and the nodes that carry them out.
+
+use super::Analyzer;
+use crate::builtins::catalog::{self as builtin, CastContext};
+use crate::catalog::{TypeEntry, UserTypeKind};
+use crate::typed::{CastForm, CastMethod, Expr, ExprKind};
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+
+/// The pseudo-types that stand for "whatever the call gives".
+pub(crate) fn is_polymorphic(ty: Oid) -> bool {
+    matches!(
+        ty,
+        oid::ANYELEMENT
+            | oid::ANYARRAY
+            | oid::ANYNONARRAY
+            | oid::ANYENUM
+            | oid::ANYRANGE
+            | oid::ANYMULTIRANGE
+            | oid::ANYCOMPATIBLE
+            | oid::ANYCOMPATIBLEARRAY
+            | oid::ANYCOMPATIBLENONARRAY
+            | oid::ANYCOMPATIBLERANGE
+            | oid::ANYCOMPATIBLEMULTIRANGE
+    )
+}
+
+impl Analyzer<'_> {
+    pub fn base_type(&self, ty: Oid) -> Oid {
+        self.env.catalog.base_type(ty)
+    }
+
+    /// The way from one type to another in a context; None: not allowed (or not there).
+    pub fn cast_path(&self, source: Oid, target: Oid, context: CastContext) -> Option<CastMethod> {
+        let (source, target) = (self.base_type(source), self.base_type(target));
+        if source == target {
+            return Some(CastMethod::Relabel);
+        }
+        if let Some(cast) = builtin::cast(source, target) {
+            if cast.context > context {
+                return None;
+            }
+            return Some(match cast.method {
+                builtin::CastMethod::Function(f) => CastMethod::Function(f),
+                builtin::CastMethod::InOut => CastMethod::InOut,
+                builtin::CastMethod::Binary => CastMethod::Relabel,
+            });
+        }
+        if let (Some(from), Some(to)) = (self.env.catalog.element_type(source), self.env.catalog.element_type(target)) {
+            // int2vector and oidvector convert to their array types only.
+            if !matches!(source, oid::INT2VECTOR | oid::OIDVECTOR) && !matches!(target, oid::INT2VECTOR | oid::OIDVECTOR) {
+                let element = self.cast_path(from, to, context)?;
+                return Some(match element {
+                    CastMethod::Relabel => CastMethod::Relabel,
+                    other => CastMethod::Array(Box::new(other), from, to),
+                });
+            }
+        }
+        // I/O conversion: to string types on assignment, from string types explicitly only.
+        let is_string = |ty| self.category(ty).0 == b'S';
+        if context >= CastContext::Assignment && is_string(target) && !matches!(source, oid::VOID) {
+            return Some(CastMethod::InOut);
+        }
+        if context >= CastContext::Explicit && is_string(source) {
+            return Some(CastMethod::InOut);
+        }
+        None
+    }
+
+    /// Whether a value of `source` is accepted where `target` is wanted.
+    pub fn can_coerce(&self, source: Oid, target: Oid, context: CastContext) -> bool {
+        if source == target || source == oid::UNKNOWN {
+            return true;
+        }
+        match target {
+            oid::ANY | oid::ANYELEMENT | oid::ANYCOMPATIBLE => return true,
+            oid::ANYNONARRAY | oid::ANYCOMPATIBLENONARRAY => {
+                return self.env.catalog.element_type(self.base_type(source)).is_none()
+            }
+            oid::ANYARRAY | oid::ANYCOMPATIBLEARRAY => {
+                return self.env.catalog.element_type(self.base_type(source)).is_some()
+            }
+            oid::ANYENUM => return self.is_enum(self.base_type(source)),
+            oid::ANYRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
+                return matches!(self.env.catalog.type_entry(source), Some(TypeEntry::Builtin(t)) if t.kind == (if matches!(target, oid::ANYRANGE | oid::ANYCOMPATIBLERANGE) { b'r' } else { b'm' }))
+            }
+            oid::RECORD => return self.is_row_type(source),
+            oid::RECORD_ARRAY => return self.env.catalog.element_type(source).is_some_and(|e| self.is_row_type(e)),
+            _ => {}
+        }
+        if source == oid::RECORD && self.is_row_type(target) {
+            return true;
+        }
+        self.cast_path(source, target, context).is_some()
+    }
+
+    /// Converts an expression; the caller has checked (or wants the 42846/42804 of its own) that it is allowed.
+    /// None: there is no way in this context.
+    pub fn try_coerce(&mut self, expr: Expr, target: Oid, typmod: i32, context: CastContext, form: CastForm) -> Result<Option<Expr>> {
+        if is_polymorphic(target) || target == oid::ANY {
+            return Ok(Some(expr));
+        }
+        let location = expr.location;
+        if expr.ty == oid::UNKNOWN {
+            return self.coerce_unknown(expr, target, typmod, form).map(Some);
+        }
+        let domain = match self.env.catalog.type_entry(target) {
+            Some(TypeEntry::User(t)) => match &t.kind {
+                UserTypeKind::Domain { typmod, .. } => Some(*typmod),
+                _ => None,
+            },
+            Some(TypeEntry::Builtin(t)) if t.kind == b'd' => Some(-1),
+            _ => None,
+        };
+        if expr.ty == target {
+            return Ok(Some(if domain.is_none() { self.apply_typmod(expr, target, typmod, form) } else { expr }));
+        }
+        if target == oid::RECORD && self.is_row_type(expr.ty) {
+            return Ok(Some(expr));
+        }
+        if expr.ty == oid::RECORD && self.is_row_type(target) {
+            return Err(PgError::not_supported("conversion of a record to a composite type").at(location));
+        }
+        let base = self.base_type(target);
+        let Some(method) = self.cast_path(expr.ty, base, context) else { return Ok(None) };
+        let base_typmod = domain.unwrap_or(typmod);
+        let mut out = match method {
+            CastMethod::Relabel if self.base_type(expr.ty) == base && expr.ty != base => {
+                // domain → its base type: the value is as it is
+                Expr { kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form }, ty: base, typmod: -1, collation: 0, location }
+            }
+            CastMethod::Relabel if self.base_type(expr.ty) == base => expr,
+            method => Expr { kind: ExprKind::Cast { arg: Box::new(expr), method, form }, ty: base, typmod: -1, collation: 0, location },
+        };
+        out = self.apply_typmod(out, base, base_typmod, form);
+        if domain.is_some() {
+            out = Expr {
+                kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },
+                ty: target,
+                typmod: -1,
+                collation: 0,
+                location,
+            };
+        }
+        Ok(Some(out))
+    }
+
+    /// Length coercion, where the type has one and the expression is not known to be of that typmod already.
+    fn apply_typmod(&self, expr: Expr, ty: Oid, typmod: i32, form: CastForm) -> Expr {
+        if typmod < 0 || expr.typmod == typmod && !matches!(expr.kind, ExprKind::Const(_)) || matches!(expr.kind, ExprKind::Const(Datum::Null)) {
+            return expr.with_typmod(typmod);
+        }
+        let location = expr.location;
+        Expr { kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Typmod, form }, ty, typmod, collation: 0, location }
+    }
+
+    /// An untyped literal or parameter takes the wanted type.
+    fn coerce_unknown(&mut self, expr: Expr, target: Oid, typmod: i32, form: CastForm) -> Result<Expr> {
+        let location = expr.location;
+        match expr.kind {
+            ExprKind::Param(n) => {
+                let base = self.base_type(target);
+                self.set_parameter_type(n, base, location)?;
+                let param = Expr { kind: ExprKind::Param(n), ty: base, typmod: -1, collation: 0, location };
+                let converted = self.try_coerce(param, target, typmod, CastContext::Assignment, form)?;
+                converted.ok_or_else(|| PgError::internal("a parameter does not coerce to its own type"))
+            }
+            ExprKind::Const(Datum::Null) => {
+                let null = Expr { kind: ExprKind::Const(Datum::Null), ty: self.base_type(target), typmod, collation: 0, location };
+                if self.base_type(target) == target {
+                    return Ok(null);
+                }
+                Ok(Expr { kind: ExprKind::Cast { arg: Box::new(null), method: CastMethod::Domain, form }, ty: target, typmod: -1, collation: 0, location })
+            }
+            ExprKind::Const(Datum::Text(text)) => {
+                let base = self.base_type(target);
+                let codec = self.env.catalog.codec(base).ok_or_else(|| {
+                    PgError::not_supported(format!("type {}", self.type_display(base))).at(location)
+                })?;
+                let typmod = match self.env.catalog.type_entry(target) {
+                    Some(TypeEntry::User(t)) => match &t.kind {
+                        UserTypeKind::Domain { typmod, .. } => *typmod,
+                        _ => typmod,
+                    },
+                    _ => typmod,
+                };
+                let mut out = if reads_clock(base, &text) {
+                    // 'now', 'today' …: read when the statement runs, since plans are kept.
+                    let literal = Expr::new(ExprKind::Const(Datum::Text(text)), oid::TEXT, location);
+                    let cast = Expr::new(ExprKind::Cast { arg: Box::new(literal), method: CastMethod::InOut, form }, base, location);
+                    self.apply_typmod(cast, base, typmod, form)
+                } else {
+                    let context = Context { settings: self.env.settings, names: self.env.names };
+                    // Types whose length coercion differs between explicit cast and assignment are read without it first.
+                    let value = codec.text_in(&text, -1, &context).map_err(|e| e.at(location))?;
+                    let constant = Expr { kind: ExprKind::Const(value), ty: base, typmod: -1, collation: 0, location };
+                    // The interval's typmod is the only one that also steers reading ('1' as interval hour).
+                    if base == oid::INTERVAL && typmod >= 0 {
+                        let value = codec.text_in(&text, typmod, &context).map_err(|e| e.at(location))?;
+                        Expr { kind: ExprKind::Const(value), ty: base, typmod, collation: 0, location }
+                    } else {
+                        self.apply_typmod(constant, base, typmod, form)
+                    }
+                };
+                if base != target {
+                    out = Expr { kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form }, ty: target, typmod: -1, collation: 0, location };
+                }
+                Ok(out)
+            }
+            // An unknown-typed column of a subquery: PostgreSQL reads its text at run time.
+            _ => {
+                let text = Expr { ty: oid::TEXT, ..expr };
+                let cast = self.try_coerce(text, target, typmod, CastContext::Explicit, form)?;
+                cast.ok_or_else(|| PgError::internal("text does not coerce"))
+            }
+        }
+    }
+
+    /// Implicit conversion, for operands and arguments that resolution has accepted.
+    pub fn coerce_implicit(&mut self, expr: Expr, target: Oid) -> Result<Expr> {
+        let (ty, location) = (expr.ty, expr.location);
+        self.try_coerce(expr, target, -1, CastContext::Implicit, CastForm::Implicit)?.ok_or_else(|| self.cannot_cast(ty, target, location))
+    }
+
+    pub fn cannot_cast(&self, source: Oid, target: Oid, location: i32) -> PgError {
+        PgError::new(
+            SqlState::CANNOT_COERCE,
+            format!("cannot cast type {} to {}", self.type_display(source), self.type_display(target)),
+        )
+        .at(location)
+    }
+
+    /// `::`, CAST.
+    pub fn coerce_explicit(&mut self, expr: Expr, target: Oid, typmod: i32, location: i32) -> Result<Expr> {
+        let ty = expr.ty;
+        if self.env.catalog.codec(target).is_none() {
+            return Err(PgError::not_supported(format!("type {}", self.type_display(target))).at(location));
+        }
+        match self.try_coerce(expr, target, typmod, CastContext::Explicit, CastForm::Explicit)? {
+            Some(out) => Ok(out),
+            None => Err(self.cannot_cast(ty, target, location)),
+        }
+    }
+
+    /// A value for a column (manual 10.4); `column` names it in 42804.
+    pub fn coerce_assignment(&mut self, expr: Expr, target: Oid, typmod: i32, column: &str) -> Result<Expr> {
+        let (ty, location) = (expr.ty, expr.location);
+        match self.try_coerce(expr, target, typmod, CastContext::Assignment, CastForm::Assignment)? {
+            Some(out) => Ok(out),
+            None => Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "column \"{column}\" is of type {} but expression is of type {}",
+                    self.type_display(target),
+                    self.type_display(ty)
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression.")
+            .at(location)),
+        }
+    }
+
+    /// A condition: must be boolean. `what`: "WHERE", "argument of NOT" …
+    pub fn coerce_boolean(&mut self, expr: Expr, what: &str) -> Result<Expr> {
+        let (ty, location) = (expr.ty, expr.location);
+        match self.try_coerce(expr, oid::BOOL, -1, CastContext::Assignment, CastForm::Implicit)? {
+            Some(out) => Ok(out),
+            None => Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("argument of {what} must be type boolean, not type {}", self.type_display(ty)),
+            )
+            .at(location)),
+        }
+    }
+
+    /// LIMIT and OFFSET: bigint by assignment.
+    pub fn coerce_to_bigint(&mut self, expr: Expr, what: &str) -> Result<Expr> {
+        let (ty, location) = (expr.ty, expr.location);
+        match self.try_coerce(expr, oid::INT8, -1, CastContext::Assignment, CastForm::Implicit)? {
+            Some(out) => Ok(out),
+            None => Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("argument of {what} must be type bigint, not type {}", self.type_display(ty)),
+            )
+            .at(location)),
+        }
+    }
+
+    /// The type that UNION, CASE, VALUES, ARRAY … settle on (manual 10.5). `what` names the construct in 42804.
+    pub fn common_type(&self, exprs: &[&Expr], what: &str) -> Result<Oid> {
+        let first = exprs[0];
+        if exprs.iter().all(|e| e.ty == first.ty) && first.ty != oid::UNKNOWN {
+            return Ok(first.ty);
+        }
+        let mut chosen = self.base_type(first.ty);
+        let mut chosen_expr = first;
+        let (mut category, mut preferred) = self.category(chosen);
+        for expr in &exprs[1..] {
+            let ty = self.base_type(expr.ty);
+            if ty == oid::UNKNOWN || ty == chosen {
+                continue;
+            }
+            let (c, p) = self.category(ty);
+            if chosen == oid::UNKNOWN {
+                (chosen, category, preferred, chosen_expr) = (ty, c, p, expr);
+            } else if c != category {
+                return Err(PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!("{what} types {} and {} cannot be matched", self.type_display(chosen_expr.ty), self.type_display(expr.ty)),
+                )
+                .at(expr.location));
+            } else if !preferred
+                && self.can_coerce(chosen, ty, CastContext::Implicit)
+                && !self.can_coerce(ty, chosen, CastContext::Implicit)
+            {
+                (chosen, preferred, chosen_expr) = (ty, p, expr);
+            }
+        }
+        Ok(if chosen == oid::UNKNOWN { oid::TEXT } else { chosen })
+    }
+
+    /// Converts an arm to the common type; 42846 if there is no implicit way.
+    pub fn coerce_to_common(&mut self, expr: Expr, target: Oid, what: &str) -> Result<Expr> {
+        let (ty, location) = (expr.ty, expr.location);
+        if self.can_coerce(ty, target, CastContext::Implicit) {
+            return self.coerce_implicit(expr, target);
+        }
+        Err(PgError::new(
+            SqlState::CANNOT_COERCE,
+            format!("{what} could not convert type {} to {}", self.type_display(ty), self.type_display(target)),
+        )
+        .at(location))
+    }
+}
+
+/// Whether reading this literal depends on the clock.
+fn reads_clock(ty: Oid, text: &str) -> bool {
+    if !matches!(ty, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::TIME | oid::TIMETZ) {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase();
+    ["now", "today", "tomorrow", "yesterday"].iter().any(|w| lower.contains(w))
+}

@@ -1,0 +1,801 @@
+//! Expressions of the grammar → typed expressions.
+
+use super::typename::name_parts;
+use super::{Analyzer, Clause};
+use crate::builtins::catalog as builtin;
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{BoolTest, Expr, ExprKind, OperatorRef, Quantifier, SortKey, SubLinkKind};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+
+impl Analyzer<'_> {
+    pub(crate) fn expr_opt(&mut self, node: Option<&ast::Node>) -> Result<Expr> {
+        self.expr(node.ok_or_else(|| PgError::internal("an expression is missing in the parse tree"))?)
+    }
+
+    pub(crate) fn expr_list(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
+        nodes.iter().map(|n| self.expr(n)).collect()
+    }
+
+    /// Any expression.
+    pub(crate) fn expr(&mut self, node: &ast::Node) -> Result<Expr> {
+        let node = node.node.as_ref().ok_or_else(|| PgError::internal("an empty node in the parse tree"))?;
+        match node {
+            NodeEnum::AConst(c) => self.constant(c),
+            NodeEnum::ColumnRef(c) => self.column_ref(c),
+            NodeEnum::ParamRef(p) => self.parameter(p.number, p.location),
+            NodeEnum::TypeCast(c) => self.type_cast(c),
+            NodeEnum::AExpr(e) => self.a_expr(e),
+            NodeEnum::BoolExpr(e) => self.bool_expr(e),
+            NodeEnum::NullTest(t) => {
+                let arg = self.expr_opt(t.arg.as_deref())?;
+                let arg = self.resolve_unknown(arg)?;
+                let negated = t.nulltesttype == ast::NullTestType::IsNotNull as i32;
+                if let ExprKind::Row(fields) = arg.kind {
+                    // a row IS NULL if all fields are, IS NOT NULL if none is
+                    let tests = fields.into_iter().map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location)).collect();
+                    return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
+                }
+                if self.is_row_type(arg.ty) && !matches!(arg.kind, ExprKind::WholeRow { .. }) {
+                    return Err(PgError::not_supported("IS NULL of a composite value").at(t.location));
+                }
+                if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
+                    let fields = self.whole_row_fields(levels_up, rte, t.location);
+                    let tests = fields.into_iter().map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location)).collect();
+                    return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
+                }
+                Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, t.location))
+            }
+            NodeEnum::BooleanTest(t) => {
+                let test = match t.booltesttype {
+                    x if x == ast::BoolTestType::IsTrue as i32 => BoolTest::True,
+                    x if x == ast::BoolTestType::IsNotTrue as i32 => BoolTest::NotTrue,
+                    x if x == ast::BoolTestType::IsFalse as i32 => BoolTest::False,
+                    x if x == ast::BoolTestType::IsNotFalse as i32 => BoolTest::NotFalse,
+                    x if x == ast::BoolTestType::IsUnknown as i32 => BoolTest::Unknown,
+                    _ => BoolTest::NotUnknown,
+                };
+                let what = match test {
+                    BoolTest::True => "IS TRUE",
+                    BoolTest::NotTrue => "IS NOT TRUE",
+                    BoolTest::False => "IS FALSE",
+                    BoolTest::NotFalse => "IS NOT FALSE",
+                    BoolTest::Unknown => "IS UNKNOWN",
+                    BoolTest::NotUnknown => "IS NOT UNKNOWN",
+                };
+                let arg = self.expr_opt(t.arg.as_deref())?;
+                let arg = self.coerce_boolean(arg, what)?;
+                Ok(Expr::new(ExprKind::BoolTest { arg: Box::new(arg), test }, oid::BOOL, t.location))
+            }
+            NodeEnum::CaseExpr(c) => self.case(c),
+            NodeEnum::CoalesceExpr(c) => {
+                let args = self.expr_list(&c.args)?;
+                let (args, ty) = self.unify(args, "COALESCE")?;
+                Ok(Expr::new(ExprKind::Coalesce(args), ty, c.location))
+            }
+            NodeEnum::MinMaxExpr(m) => {
+                let args = self.expr_list(&m.args)?;
+                let greatest = m.op == ast::MinMaxOp::IsGreatest as i32;
+                let (args, ty) = self.unify(args, if greatest { "GREATEST" } else { "LEAST" })?;
+                self.check_orderable(ty, m.location)?;
+                Ok(Expr::new(if greatest { ExprKind::Greatest(args) } else { ExprKind::Least(args) }, ty, m.location))
+            }
+            NodeEnum::FuncCall(f) => self.function_call(f),
+            NodeEnum::SubLink(s) => self.sub_link(s),
+            NodeEnum::AArrayExpr(a) => self.array(a, None),
+            NodeEnum::RowExpr(r) => {
+                let args = self.row_elements(&r.args)?;
+                let args = args.into_iter().map(|a| self.resolve_unknown(a)).collect::<Result<Vec<_>>>()?;
+                Ok(Expr::new(ExprKind::Row(args), oid::RECORD, r.location))
+            }
+            NodeEnum::AIndirection(i) => self.indirection(i),
+            NodeEnum::CollateClause(c) => self.collate(c),
+            NodeEnum::SqlvalueFunction(f) => self.sql_value_function(f),
+            NodeEnum::GroupingFunc(g) => self.grouping_call(g),
+            NodeEnum::SetToDefault(d) => Ok(Expr::new(ExprKind::Default, oid::UNKNOWN, d.location)),
+            NodeEnum::NamedArgExpr(n) => Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call").at(n.location)),
+            NodeEnum::XmlExpr(x) => Err(PgError::not_supported("XML").at(x.location)),
+            NodeEnum::XmlSerialize(x) => Err(PgError::not_supported("XML").at(x.location)),
+            NodeEnum::CurrentOfExpr(_) => Err(PgError::not_supported("WHERE CURRENT OF")),
+            NodeEnum::MultiAssignRef(_) => Err(PgError::not_supported("multiple assignment here")),
+            other => Err(PgError::not_supported(format!("expression {}", node_name(other)))),
+        }
+    }
+
+    fn constant(&mut self, c: &ast::AConst) -> Result<Expr> {
+        use ast::a_const::Val;
+        if c.isnull {
+            return Ok(Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, c.location));
+        }
+        let (datum, ty) = match &c.val {
+            Some(Val::Ival(i)) => (Datum::Int(i.ival as i64), oid::INT4),
+            Some(Val::Fval(f)) => match f.fval.parse::<i64>() {
+                Ok(i) if i32::try_from(i).is_ok() => (Datum::Int(i), oid::INT4),
+                Ok(i) => (Datum::Int(i), oid::INT8),
+                Err(_) => {
+                    let context = Context { settings: self.env.settings, names: self.env.names };
+                    (TypeCodec::Numeric.text_in(&f.fval, -1, &context).map_err(|e| e.at(c.location))?, oid::NUMERIC)
+                }
+            },
+            Some(Val::Boolval(b)) => (Datum::Int(b.boolval as i64), oid::BOOL),
+            Some(Val::Sval(s)) => (Datum::Text(s.sval.clone()), oid::UNKNOWN),
+            Some(Val::Bsval(_)) => return Err(PgError::not_supported("bit strings").at(c.location)),
+            None => return Err(PgError::internal("a constant without a value")),
+        };
+        Ok(Expr::new(ExprKind::Const(datum), ty, c.location))
+    }
+
+    fn parameter(&mut self, number: i32, location: i32) -> Result<Expr> {
+        let n = usize::try_from(number).ok().filter(|&n| (1..=65535).contains(&n)).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(location)
+        })?;
+        if let Some(args) = &self.splice_arguments {
+            let arg = args.get(n - 1).cloned();
+            return arg.ok_or_else(|| PgError::internal("a spliced function text names an argument it has not"));
+        }
+        if self.parameters.len() < n {
+            if !self.parameters_open {
+                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(location));
+            }
+            self.parameters.resize(n, 0);
+        }
+        let ty = self.parameters[n - 1];
+        Ok(Expr::new(ExprKind::Param(n), if ty == 0 { oid::UNKNOWN } else { ty }, location))
+    }
+
+    /// A parameter of unknown type meets a context that fixes it.
+    pub(crate) fn set_parameter_type(&mut self, n: usize, ty: Oid, location: i32) -> Result<()> {
+        let slot = &mut self.parameters[n - 1];
+        if *slot == 0 || *slot == oid::UNKNOWN {
+            *slot = ty;
+        } else if *slot != ty {
+            let (old, new) = (self.type_display(self.parameters[n - 1]), self.type_display(ty));
+            return Err(PgError::new(SqlState::AMBIGUOUS_PARAMETER, format!("inconsistent types deduced for parameter ${n}"))
+                .detail(format!("{old} versus {new}"))
+                .at(location));
+        }
+        Ok(())
+    }
+
+    fn type_cast(&mut self, c: &ast::TypeCast) -> Result<Expr> {
+        let name = c.type_name.as_ref().ok_or_else(|| PgError::internal("a cast without a type"))?;
+        let (ty, typmod) = self.type_name(name)?;
+        let arg = c.arg.as_deref().ok_or_else(|| PgError::internal("a cast without an argument"))?;
+        // ARRAY[…]::t[]: the elements are read as t
+        let expr = match &arg.node {
+            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(ty).is_some() => self.array(a, Some(ty))?,
+            _ => self.expr(arg)?,
+        };
+        // `true`, `false` come as casts of string constants in old trees
+        let location = if c.location >= 0 { c.location } else { expr.location };
+        self.coerce_explicit(expr, ty, typmod, location)
+    }
+
+    fn bool_expr(&mut self, e: &ast::BoolExpr) -> Result<Expr> {
+        let (what, kind) = match e.boolop {
+            x if x == ast::BoolExprType::AndExpr as i32 => ("AND", 0),
+            x if x == ast::BoolExprType::OrExpr as i32 => ("OR", 1),
+            _ => ("NOT", 2),
+        };
+        let mut args = Vec::with_capacity(e.args.len());
+        for node in &e.args {
+            let arg = self.expr(node)?;
+            args.push(self.coerce_boolean(arg, what)?);
+        }
+        let kind = match kind {
+            0 => ExprKind::And(args),
+            1 => ExprKind::Or(args),
+            _ => ExprKind::Not(Box::new(args.pop().ok_or_else(|| PgError::internal("NOT without operand"))?)),
+        };
+        Ok(Expr::new(kind, oid::BOOL, e.location))
+    }
+
+    /// Converts all to their common type.
+    pub(crate) fn unify(&mut self, args: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, Oid)> {
+        let ty = self.common_type(&args.iter().collect::<Vec<_>>(), what)?;
+        let mut out = Vec::with_capacity(args.len());
+        for arg in args {
+            out.push(self.coerce_to_common(arg, ty, what)?);
+        }
+        Ok((out, ty))
+    }
+
+    fn case(&mut self, c: &ast::CaseExpr) -> Result<Expr> {
+        let operand = match &c.arg {
+            Some(node) => {
+                let operand = self.expr(node)?;
+                Some(self.resolve_unknown(operand)?)
+            }
+            None => None,
+        };
+        let mut conditions = Vec::new();
+        let mut results = Vec::new();
+        for node in &c.args {
+            let Some(NodeEnum::CaseWhen(when)) = &node.node else { return Err(PgError::internal("CaseWhen expected")) };
+            let condition = self.expr_opt(when.expr.as_deref())?;
+            conditions.push(match &operand {
+                Some(operand) => {
+                    let location = condition.location;
+                    let comparison = self.operator("=", Some(operand.clone()), condition, location)?;
+                    self.coerce_boolean(comparison, "CASE/WHEN")?
+                }
+                None => self.coerce_boolean(condition, "CASE/WHEN")?,
+            });
+            results.push(self.expr_opt(when.result.as_deref())?);
+        }
+        let has_default = c.defresult.is_some();
+        // PostgreSQL considers ELSE first when it looks for the common type.
+        let default = match &c.defresult {
+            Some(node) => self.expr(node)?,
+            None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
+        };
+        results.insert(0, default);
+        let (mut results, ty) = self.unify(results, "CASE")?;
+        let default = results.remove(0);
+        let otherwise = has_default.then(|| Box::new(default));
+        Ok(Expr::new(ExprKind::Case { whens: conditions.into_iter().zip(results).collect(), otherwise }, ty, c.location))
+    }
+
+    fn a_expr(&mut self, e: &ast::AExpr) -> Result<Expr> {
+        use ast::AExprKind as K;
+        let kind = K::try_from(e.kind).map_err(|_| PgError::internal("unknown kind of expression"))?;
+        let name = operator_name(&e.name, e.location)?;
+        let location = e.location;
+        match kind {
+            K::AexprOp => self.operator_expr(e, name),
+            K::AexprOpAny | K::AexprOpAll => {
+                let quantifier = if kind == K::AexprOpAny { Quantifier::Any } else { Quantifier::All };
+                let left = self.expr_opt(e.lexpr.as_deref())?;
+                let array = self.expr_opt(e.rexpr.as_deref())?;
+                self.array_compare(name, quantifier, left, array, location)
+            }
+            K::AexprDistinct | K::AexprNotDistinct => {
+                let negated = kind == K::AexprNotDistinct;
+                let left = self.expr_opt(e.lexpr.as_deref())?;
+                let right = self.expr_opt(e.rexpr.as_deref())?;
+                if let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &right.kind) {
+                    if l.len() != r.len() {
+                        return Err(PgError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(location));
+                    }
+                    let mut tests = Vec::new();
+                    for (a, b) in l.clone().into_iter().zip(r.clone()) {
+                        tests.push(self.distinct(a, b, negated, location)?);
+                    }
+                    let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+                    return Ok(Expr::new(kind, oid::BOOL, location));
+                }
+                self.distinct(left, right, negated, location)
+            }
+            K::AexprNullif => {
+                let left = self.expr_opt(e.lexpr.as_deref())?;
+                let right = self.expr_opt(e.rexpr.as_deref())?;
+                let comparison = self.operator("=", Some(left.clone()), right, location)?;
+                let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
+                let (right, left_converted) = (args.pop().expect("two"), args.pop().expect("two"));
+                let ty = if left.ty == oid::UNKNOWN { left_converted.ty } else { left.ty };
+                let left = if left.ty == oid::UNKNOWN { left_converted } else { left };
+                Ok(Expr::new(ExprKind::NullIf { op, left: Box::new(left), right: Box::new(right) }, ty, location))
+            }
+            K::AexprIn => self.in_list(e, name == "<>"),
+            K::AexprLike | K::AexprIlike | K::AexprSimilar => {
+                let left = self.expr_opt(e.lexpr.as_deref())?;
+                let right = self.expr_opt(e.rexpr.as_deref())?;
+                self.operator(name, Some(left), right, location)
+            }
+            K::AexprBetween | K::AexprNotBetween | K::AexprBetweenSym | K::AexprNotBetweenSym => {
+                let left = self.expr_opt(e.lexpr.as_deref())?;
+                let Some(NodeEnum::List(bounds)) = e.rexpr.as_ref().and_then(|n| n.node.as_ref()) else {
+                    return Err(PgError::internal("BETWEEN without bounds"));
+                };
+                let low = self.expr(&bounds.items[0])?;
+                let high = self.expr(&bounds.items[1])?;
+                let negated = matches!(kind, K::AexprNotBetween | K::AexprNotBetweenSym);
+                let plain = self.between(left.clone(), low.clone(), high.clone(), negated, location)?;
+                if matches!(kind, K::AexprBetween | K::AexprNotBetween) {
+                    return Ok(plain);
+                }
+                let swapped = self.between(left, high, low, negated, location)?;
+                let both = vec![plain, swapped];
+                Ok(Expr::new(if negated { ExprKind::And(both) } else { ExprKind::Or(both) }, oid::BOOL, location))
+            }
+            K::Undefined => Err(PgError::internal("undefined kind of expression")),
+        }
+    }
+
+    fn between(&mut self, value: Expr, low: Expr, high: Expr, negated: bool, location: i32) -> Result<Expr> {
+        let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
+        let a = self.operator(first, Some(value.clone()), low, location)?;
+        let b = self.operator(second, Some(value), high, location)?;
+        Ok(Expr::new(if negated { ExprKind::Or(vec![a, b]) } else { ExprKind::And(vec![a, b]) }, oid::BOOL, location))
+    }
+
+    pub(crate) fn distinct(&mut self, left: Expr, right: Expr, negated: bool, location: i32) -> Result<Expr> {
+        let is_null = |e: &Expr| matches!(e.kind, ExprKind::Const(Datum::Null)) && e.ty == oid::UNKNOWN;
+        if is_null(&right) || is_null(&left) {
+            let arg = if is_null(&right) { left } else { right };
+            let arg = self.resolve_unknown(arg)?;
+            return Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated: !negated }, oid::BOOL, location));
+        }
+        let comparison = self.operator("=", Some(left), right, location)?;
+        let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
+        let (right, left) = (args.pop().expect("two"), args.pop().expect("two"));
+        Ok(Expr::new(ExprKind::Distinct { op, left: Box::new(left), right: Box::new(right), negated }, oid::BOOL, location))
+    }
+
+    fn operator_expr(&mut self, e: &ast::AExpr, name: &str) -> Result<Expr> {
+        let location = e.location;
+        let Some(left_node) = e.lexpr.as_deref() else {
+            let right = self.expr_opt(e.rexpr.as_deref())?;
+            return self.operator(name, None, right, location);
+        };
+        // ROW(…) op (SELECT …)
+        let left = self.expr(left_node)?;
+        if let (ExprKind::Row(fields), Some(NodeEnum::SubLink(s))) = (&left.kind, e.rexpr.as_ref().and_then(|n| n.node.as_ref())) {
+            if s.sub_link_type == ast::SubLinkType::ExprSublink as i32 {
+                return self.row_compare_subquery(name, fields.clone(), s, location);
+            }
+        }
+        let right = self.expr_opt(e.rexpr.as_deref())?;
+        if let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &right.kind) {
+            return self.row_compare(name, l.clone(), r.clone(), location);
+        }
+        self.operator(name, Some(left), right, location)
+    }
+
+    fn row_compare(&mut self, name: &str, left: Vec<Expr>, right: Vec<Expr>, location: i32) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(location));
+        }
+        if left.is_empty() {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length").at(location));
+        }
+        if !matches!(name, "=" | "<>" | "<" | "<=" | ">" | ">=") {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("could not determine interpretation of row comparison operator {name}")).at(location));
+        }
+        let (mut operators, mut l_out, mut r_out) = (Vec::new(), Vec::new(), Vec::new());
+        for (l, r) in left.into_iter().zip(right) {
+            let comparison = self.operator(name, Some(l), r, location)?;
+            let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
+            operators.push(op);
+            r_out.push(args.pop().expect("two"));
+            l_out.push(args.pop().expect("two"));
+        }
+        Ok(Expr::new(ExprKind::RowCompare { name: name.to_string(), operators, left: l_out, right: r_out }, oid::BOOL, location))
+    }
+
+    fn array_compare(&mut self, name: &str, quantifier: Quantifier, left: Expr, array: Expr, location: i32) -> Result<Expr> {
+        // an untyped array operand takes the array type over the left operand's
+        let element = if array.ty == oid::UNKNOWN {
+            oid::UNKNOWN
+        } else {
+            self.env.catalog.element_type(self.base_type(array.ty)).ok_or_else(|| {
+                PgError::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side").at(location)
+            })?
+        };
+        let (op, args, ret) = self.resolve_operator(name, Some(left.ty), element, location)?;
+        if ret != oid::BOOL {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires operator to yield boolean").at(location));
+        }
+        let left = self.coerce_implicit(left, args[0])?;
+        let element_target = if self.base_type(element) == args[1] { element } else { args[1] };
+        let target = self.env.catalog.array_type(element_target).ok_or_else(|| PgError::internal("no array type for ANY"))?;
+        let array = self.coerce_implicit(array, target)?;
+        Ok(Expr::new(
+            ExprKind::ArrayCompare { op, quantifier, left: Box::new(left), array: Box::new(array) },
+            oid::BOOL,
+            location,
+        ))
+    }
+
+    fn in_list(&mut self, e: &ast::AExpr, negated: bool) -> Result<Expr> {
+        let location = e.location;
+        let left = self.expr_opt(e.lexpr.as_deref())?;
+        let Some(NodeEnum::List(items)) = e.rexpr.as_ref().and_then(|n| n.node.as_ref()) else {
+            return Err(PgError::internal("IN without a list"));
+        };
+        let list = self.expr_list(&items.items)?;
+        if matches!(left.kind, ExprKind::Row(_)) || list.iter().any(|i| matches!(i.kind, ExprKind::Row(_))) {
+            let mut tests = Vec::new();
+            for item in list {
+                let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &item.kind) else {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "a row is compared with something that is not a row").at(location));
+                };
+                tests.push(self.row_compare("=", l.clone(), r.clone(), location)?);
+            }
+            let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
+            return Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any });
+        }
+        // With a common type of all items the operator is chosen once (as PostgreSQL's = ANY (ARRAY[…])), else one by one.
+        let all: Vec<&Expr> = std::iter::once(&left).chain(&list).collect();
+        let same_category = self.common_type(&all, "IN").ok();
+        if let Some(common) = same_category.filter(|&t| t != oid::UNKNOWN && t != oid::RECORD) {
+            let mut items = Vec::with_capacity(list.len());
+            let mut convertible = true;
+            for item in &list {
+                convertible &= self.can_coerce(item.ty, common, builtin::CastContext::Implicit);
+            }
+            if convertible {
+                for item in list {
+                    items.push(self.coerce_to_common(item, common, "IN")?);
+                }
+                let (op, args, _) = self.resolve_operator("=", Some(left.ty), common, location)?;
+                let left = self.coerce_implicit(left, args[0])?;
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push(self.coerce_implicit(item, args[1])?);
+                }
+                if args[0] == args[1] {
+                    return Ok(Expr::new(ExprKind::InList { op, left: Box::new(left), list, negated }, oid::BOOL, location));
+                }
+                return Ok(self.in_one_by_one(op, left, list, negated, location));
+            }
+        }
+        let mut tests = Vec::new();
+        for item in list {
+            tests.push(self.operator("=", Some(left.clone()), item, location)?);
+        }
+        let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
+        Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any })
+    }
+
+    fn in_one_by_one(&self, op: OperatorRef, left: Expr, list: Vec<Expr>, negated: bool, location: i32) -> Expr {
+        let tests = list
+            .into_iter()
+            .map(|item| Expr::new(ExprKind::Op { op, args: vec![left.clone(), item] }, oid::BOOL, location))
+            .collect();
+        let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
+        if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any }
+    }
+
+    /// ARRAY[…]; `target`: the array type it is cast to, if it is.
+    fn array(&mut self, a: &ast::AArrayExpr, target: Option<Oid>) -> Result<Expr> {
+        let element_target = target.and_then(|t| self.env.catalog.element_type(t));
+        let mut elements = Vec::new();
+        let mut nested = false;
+        for node in &a.elements {
+            let expr = match &node.node {
+                Some(NodeEnum::AArrayExpr(inner)) => {
+                    nested = true;
+                    self.array(inner, target)?
+                }
+                _ => {
+                    let expr = self.expr(node)?;
+                    nested |= self.env.catalog.element_type(self.base_type(expr.ty)).is_some() && expr.ty != oid::UNKNOWN;
+                    expr
+                }
+            };
+            elements.push(expr);
+        }
+        if elements.is_empty() {
+            let array = target.ok_or_else(|| {
+                PgError::new(SqlState::INDETERMINATE_DATATYPE, "cannot determine type of empty array")
+                    .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
+                    .at(a.location)
+            })?;
+            return Ok(Expr::new(ExprKind::Array(vec![]), array, a.location));
+        }
+        if let (Some(array), Some(element)) = (target, element_target) {
+            let mut out = Vec::new();
+            for e in elements {
+                let wanted = if nested { array } else { element };
+                out.push(self.coerce_explicit(e, wanted, -1, a.location)?);
+            }
+            return Ok(Expr::new(ExprKind::Array(out), array, a.location));
+        }
+        let (elements, element) = self.unify(elements, "ARRAY")?;
+        let array = if nested {
+            element
+        } else {
+            self.env.catalog.array_type(element).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("could not find array type for data type {}", self.type_display(element)))
+                    .at(a.location)
+            })?
+        };
+        Ok(Expr::new(ExprKind::Array(elements), array, a.location))
+    }
+
+    /// The elements of ROW(…); `t.*` in it stands for the columns.
+    fn row_elements(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
+        let mut out = Vec::new();
+        for node in nodes {
+            if let Some(NodeEnum::ColumnRef(c)) = &node.node {
+                if c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
+                    out.extend(self.expand_star(c)?.into_iter().map(|(_, e)| e));
+                    continue;
+                }
+            }
+            out.push(self.expr(node)?);
+        }
+        Ok(out)
+    }
+
+    fn indirection(&mut self, i: &ast::AIndirection) -> Result<Expr> {
+        let mut expr = self.expr_opt(i.arg.as_deref())?;
+        let mut pending: Vec<&ast::AIndices> = Vec::new();
+        for node in &i.indirection {
+            match &node.node {
+                Some(NodeEnum::AIndices(indices)) => pending.push(indices),
+                Some(NodeEnum::String(field)) => {
+                    if !pending.is_empty() {
+                        expr = self.subscript(expr, &std::mem::take(&mut pending))?;
+                    }
+                    expr = self.field(expr, &field.sval)?;
+                }
+                _ => return Err(PgError::not_supported("row expansion via \"*\" here")),
+            }
+        }
+        if !pending.is_empty() {
+            expr = self.subscript(expr, &pending)?;
+        }
+        Ok(expr)
+    }
+
+    fn subscript(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
+        let location = arg.location;
+        let base = self.base_type(arg.ty);
+        if base == oid::JSONB {
+            let mut subscripts = Vec::new();
+            for index in indices {
+                if index.is_slice {
+                    return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "jsonb subscript does not support slices").at(location));
+                }
+                let e = self.expr_opt(index.uidx.as_deref())?;
+                let e = if matches!(e.ty, oid::INT2 | oid::INT4 | oid::INT8) { e } else { self.coerce_implicit(e, oid::TEXT)? };
+                subscripts.push(e);
+            }
+            return Ok(Expr::new(ExprKind::JsonSubscript { arg: Box::new(arg), subscripts }, oid::JSONB, location));
+        }
+        let Some(element) = self.env.catalog.element_type(base) else {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("cannot subscript type {} because it does not support subscripting", self.type_display(arg.ty)),
+            )
+            .at(location));
+        };
+        let slice = indices.iter().any(|i| i.is_slice);
+        let mut subscripts = Vec::new();
+        for index in indices {
+            let bound = |analyzer: &mut Self, node: &Option<Box<ast::Node>>| -> Result<Option<Expr>> {
+                let Some(node) = node else { return Ok(None) };
+                let e = analyzer.expr(node)?;
+                let (ty, at) = (e.ty, e.location);
+                match analyzer.try_coerce(e, oid::INT4, -1, builtin::CastContext::Assignment, crate::typed::CastForm::Implicit)? {
+                    Some(e) => Ok(Some(e)),
+                    None => Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("array subscript must have type integer, not {}", analyzer.type_display(ty))).at(at)),
+                }
+            };
+            let (lower, upper) = (bound(self, &index.lidx)?, bound(self, &index.uidx)?);
+            // in a slice, a[2] means a[1:2]
+            let lower = if slice && !index.is_slice { Some(Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT4, -1)) } else { lower };
+            subscripts.push((lower, upper));
+        }
+        let ty = if slice { base } else { element };
+        Ok(Expr::new(ExprKind::Subscript { arg: Box::new(arg), slice, subscripts }, ty, location))
+    }
+
+    fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
+        let location = arg.location;
+        match &arg.kind {
+            ExprKind::WholeRow { levels_up, rte } => {
+                let (levels_up, rte) = (*levels_up, *rte);
+                self.column_of(levels_up, rte, name, location)
+            }
+            ExprKind::Row(fields) => {
+                let index = name.strip_prefix('f').and_then(|n| n.parse::<usize>().ok()).filter(|&n| n >= 1 && n <= fields.len());
+                match index {
+                    Some(n) => Ok(fields[n - 1].clone()),
+                    None => Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("could not identify column \"{name}\" in record data type")).at(location)),
+                }
+            }
+            _ if self.is_row_type(arg.ty) => Err(PgError::not_supported("field selection from a composite value").at(location)),
+            _ => Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("column notation .{name} applied to type {}, which is not a composite type", self.type_display(arg.ty)),
+            )
+            .at(location)),
+        }
+    }
+
+    fn collate(&mut self, c: &ast::CollateClause) -> Result<Expr> {
+        let arg = self.expr_opt(c.arg.as_deref())?;
+        let arg = self.resolve_unknown(arg)?;
+        let collation = self.collation(&c.collname, c.location)?;
+        if self.category(arg.ty).0 != b'S' {
+            return Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("collations are not supported by type {}", self.type_display(arg.ty))).at(c.location));
+        }
+        Ok(Expr { collation, ..arg })
+    }
+
+    /// A collation by name. All that are known compare by code point, as the database's own does; others are refused.
+    pub(crate) fn collation(&self, name: &[ast::Node], location: i32) -> Result<Oid> {
+        let parts = name_parts(name);
+        match parts.last().copied() {
+            Some("default") => Ok(100),
+            Some("C") => Ok(950),
+            Some("POSIX") => Ok(951),
+            Some("ucs_basic") => Ok(12341),
+            Some("C.UTF-8" | "C.utf8") => Ok(12342),
+            Some(other) if other.ends_with("-x-icu") || other.contains('_') => Err(PgError::not_supported(format!("collation \"{other}\"")).at(location)),
+            _ => Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+            )
+            .at(location)),
+        }
+    }
+
+    /// CURRENT_DATE and its like: calls of the functions behind them.
+    fn sql_value_function(&mut self, f: &ast::SqlValueFunction) -> Result<Expr> {
+        use ast::SqlValueFunctionOp as O;
+        let op = O::try_from(f.op).map_err(|_| PgError::internal("unknown SQL value function"))?;
+        let text = match op {
+            O::SvfopCurrentDate => "pg_catalog.now()::date",
+            O::SvfopCurrentTime | O::SvfopCurrentTimeN => "pg_catalog.now()::timetz",
+            O::SvfopCurrentTimestamp | O::SvfopCurrentTimestampN => "pg_catalog.now()",
+            O::SvfopLocaltime | O::SvfopLocaltimeN => "pg_catalog.now()::time",
+            O::SvfopLocaltimestamp | O::SvfopLocaltimestampN => "pg_catalog.now()::timestamp",
+            O::SvfopCurrentRole | O::SvfopCurrentUser | O::SvfopUser => "pg_catalog.\"current_user\"()",
+            O::SvfopSessionUser => "pg_catalog.\"session_user\"()",
+            O::SvfopCurrentCatalog => "pg_catalog.current_database()",
+            O::SvfopCurrentSchema => "pg_catalog.current_schema()",
+            O::SqlvalueFunctionOpUndefined => return Err(PgError::internal("undefined SQL value function")),
+        };
+        let mut expr = self.sub_expression(text)?;
+        expr.location = f.location;
+        if f.typmod >= 0 {
+            let ty = expr.ty;
+            expr = self.coerce_explicit(expr, ty, f.typmod, f.location)?;
+        }
+        Ok(expr)
+    }
+
+    fn grouping_call(&mut self, g: &ast::GroupingFunc) -> Result<Expr> {
+        let args = self.expr_list(&g.args)?;
+        self.level().pending_grouping = true;
+        // resolved against GROUP BY once that is known: the arguments are kept in a row meanwhile
+        let row = Expr::new(ExprKind::Row(args), oid::RECORD, g.location);
+        Ok(Expr::new(ExprKind::Field { arg: Box::new(row), index: usize::MAX, name: "grouping".into() }, oid::INT4, g.location))
+    }
+
+    fn sub_link(&mut self, s: &ast::SubLink) -> Result<Expr> {
+        use ast::SubLinkType as T;
+        let kind = T::try_from(s.sub_link_type).map_err(|_| PgError::internal("unknown kind of sub-query"))?;
+        let location = s.location;
+        let clause = self.level().clause;
+        if matches!(clause, Clause::Standalone) {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in this expression").at(location));
+        }
+        let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
+        let test = match &s.testexpr {
+            Some(node) => Some(self.expr(node)?),
+            None => None,
+        };
+        let query = self.sub_query(select)?;
+        let width = query.columns.len();
+        match kind {
+            T::ExistsSublink => Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Exists, query: Box::new(query) }, oid::BOOL, location)),
+            T::ExprSublink => {
+                if width != 1 {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location));
+                }
+                let (ty, typmod) = (query.columns[0].ty, query.columns[0].typmod);
+                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, location).with_typmod(typmod))
+            }
+            T::ArraySublink => {
+                if width != 1 {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location));
+                }
+                let element = query.columns[0].ty;
+                let array = if self.env.catalog.element_type(element).is_some() {
+                    return Err(PgError::not_supported("ARRAY(…) over arrays").at(location));
+                } else {
+                    self.env.catalog.array_type(element).ok_or_else(|| {
+                        PgError::new(SqlState::UNDEFINED_OBJECT, format!("could not find array type for data type {}", self.type_display(element))).at(location)
+                    })?
+                };
+                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Array, query: Box::new(query) }, array, location))
+            }
+            T::AnySublink | T::AllSublink => {
+                let name = if s.oper_name.is_empty() { "=" } else { operator_name(&s.oper_name, location)? };
+                let test = test.ok_or_else(|| PgError::internal("ANY without a left side"))?;
+                let tests = match test.kind {
+                    ExprKind::Row(fields) => fields,
+                    _ => vec![test],
+                };
+                self.quantified(kind == T::AnySublink, name, tests, query, location)
+            }
+            T::RowcompareSublink | T::MultiexprSublink | T::CteSublink | T::Undefined => {
+                Err(PgError::not_supported("this form of sub-query").at(location))
+            }
+        }
+    }
+
+    fn quantified(&mut self, any: bool, name: &str, tests: Vec<Expr>, mut query: crate::typed::Query, location: i32) -> Result<Expr> {
+        if tests.len() < query.columns.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery has too many columns").at(location));
+        }
+        if tests.len() > query.columns.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery has too few columns").at(location));
+        }
+        let (tests, operators) = self.compare_with_columns(name, tests, &mut query, location)?;
+        let quantifier = if any { Quantifier::Any } else { Quantifier::All };
+        let kind = SubLinkKind::Quantified { quantifier, tests, operators };
+        Ok(Expr::new(ExprKind::SubLink { kind, query: Box::new(query) }, oid::BOOL, location))
+    }
+
+    fn row_compare_subquery(&mut self, name: &str, fields: Vec<Expr>, s: &ast::SubLink, location: i32) -> Result<Expr> {
+        let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
+        let mut query = self.sub_query(select)?;
+        if fields.len() != query.columns.len() {
+            let what = if fields.len() < query.columns.len() { "too many" } else { "too few" };
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("subquery has {what} columns")).at(location));
+        }
+        if name != "=" && name != "<>" {
+            return Err(PgError::not_supported(format!("row comparison {name} with a sub-query")).at(location));
+        }
+        let (tests, operators) = self.compare_with_columns(name, fields, &mut query, location)?;
+        Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::RowCompare { tests, operators }, query: Box::new(query) }, oid::BOOL, location))
+    }
+
+    /// Resolves `test op column` for each column and converts both sides (the query's columns by casts in its targets).
+    fn compare_with_columns(
+        &mut self,
+        name: &str,
+        tests: Vec<Expr>,
+        query: &mut crate::typed::Query,
+        location: i32,
+    ) -> Result<(Vec<Expr>, Vec<OperatorRef>)> {
+        let (mut out, mut operators) = (Vec::new(), Vec::new());
+        let mut targets = Vec::new();
+        for (i, test) in tests.into_iter().enumerate() {
+            let (op, args, ret) = self.resolve_operator(name, Some(test.ty), query.columns[i].ty, location)?;
+            if ret != oid::BOOL {
+                return Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("row comparison operator must yield type boolean, not type {}", self.type_display(ret))).at(location));
+            }
+            out.push(self.coerce_implicit(test, args[0])?);
+            operators.push(op);
+            targets.push(args[1]);
+        }
+        self.coerce_query_columns(query, &targets)?;
+        Ok((out, operators))
+    }
+
+    /// ORDER BY item: direction and place of NULLs.
+    pub(crate) fn sort_key(&mut self, expr: Expr, sort: &ast::SortBy, target: Option<usize>) -> Result<SortKey> {
+        let location = expr.location;
+        self.check_orderable(if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty }, location)?;
+        let mut descending = sort.sortby_dir == ast::SortByDir::SortbyDesc as i32;
+        if sort.sortby_dir == ast::SortByDir::SortbyUsing as i32 {
+            match operator_name(&sort.use_op, sort.location)? {
+                "<" => {}
+                ">" => descending = true,
+                other => {
+                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("operator {other} is not a valid ordering operator"))
+                        .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
+                        .at(sort.location))
+                }
+            }
+        }
+        let nulls_first = match sort.sortby_nulls {
+            x if x == ast::SortByNulls::SortbyNullsFirst as i32 => true,
+            x if x == ast::SortByNulls::SortbyNullsLast as i32 => false,
+            _ => descending,
+        };
+        Ok(SortKey { expr, descending, nulls_first, target })
+    }
+}
+
+/// The operator's name; OPERATOR(pg_catalog.+) is accepted, other schemas are not.
+pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<&str> {
+    match name_parts(names)[..] {
+        [name] => Ok(name),
+        ["pg_catalog", name] => Ok(name),
+        _ => Err(PgError::not_supported("an operator of another schema").at(location)),
+    }
+}
+
+/// The grammar's name of a node, for refusals.
+pub(crate) fn node_name(node: &NodeEnum) -> String {
+    let debug = format!("{node:?}");
+    debug.split(['(', ' ', '{']).next().unwrap_or("").to_string()
+}

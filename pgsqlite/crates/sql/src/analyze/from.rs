@@ -1,0 +1,747 @@
+//! FROM: range table entries, joins, and the namespace in which columns are looked up.
+
+use super::typename::name_parts;
+use super::{entry, relation_columns, var, Analyzer, Clause};
+use crate::builtins::catalog as builtin;
+use crate::catalog::{Relation, RelationKind};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{Expr, ExprKind, FromItem, JoinKind, RteColumn, RteKind, TableFunction};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// Something whose columns can be named: a table, a sub-query, a function, a join.
+#[derive(Clone)]
+pub(crate) struct NamespaceItem {
+    pub alias: String,
+    /// schema and relation name, for `schema.table.column`
+    pub qualified: Option<(Oid, String)>,
+    /// index in the range table, for whole-row references; None for joins
+    pub rte: Option<usize>,
+    pub columns: Vec<(String, Expr)>,
+    /// `alias.column` works
+    pub table_visible: bool,
+    /// a bare `column` works
+    pub columns_visible: bool,
+    /// seen from a later FROM item, and that item is not LATERAL
+    pub lateral_only: bool,
+    /// may be used from LATERAL items (false: the far side of a RIGHT or FULL JOIN)
+    pub lateral_ok: bool,
+}
+
+impl NamespaceItem {
+    /// VALUE of a domain's CHECK.
+    pub fn domain_value(base: Oid) -> NamespaceItem {
+        NamespaceItem {
+            alias: String::new(),
+            qualified: None,
+            rte: None,
+            columns: vec![("value".into(), Expr::new(ExprKind::DomainValue, base, -1))],
+            table_visible: false,
+            columns_visible: true,
+            lateral_only: false,
+            lateral_ok: true,
+        }
+    }
+}
+
+impl Analyzer<'_> {
+    /// All FROM items; the level's namespace holds them afterwards.
+    pub(crate) fn from_clause(&mut self, nodes: &[ast::Node]) -> Result<Vec<FromItem>> {
+        let mut items = Vec::new();
+        for node in nodes {
+            let before = self.level().namespace.len();
+            for item in &mut self.level().namespace {
+                item.lateral_only = true;
+            }
+            let (item, mut namespace) = self.from_item(node)?;
+            // 42712: the same name twice
+            for new in &namespace {
+                let clash = self.level().namespace[..before]
+                    .iter()
+                    .any(|old| old.table_visible && new.table_visible && old.alias == new.alias && !(old.qualified.is_some() && new.qualified.is_some() && old.qualified != new.qualified));
+                if clash {
+                    return Err(duplicate_alias(&new.alias, node));
+                }
+            }
+            let level = self.level();
+            level.namespace.truncate(before);
+            level.namespace.append(&mut namespace);
+            items.push(item);
+        }
+        for item in &mut self.level().namespace {
+            item.lateral_only = false;
+        }
+        Ok(items)
+    }
+
+    fn from_item(&mut self, node: &ast::Node) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        match node.node.as_ref() {
+            Some(NodeEnum::RangeVar(r)) => self.range_var(r),
+            Some(NodeEnum::RangeSubselect(s)) => self.range_subselect(s),
+            Some(NodeEnum::RangeFunction(f)) => self.range_function(f),
+            Some(NodeEnum::JoinExpr(j)) => self.join(j),
+            Some(NodeEnum::RangeTableSample(s)) => Err(PgError::not_supported("TABLESAMPLE").at(s.location)),
+            Some(NodeEnum::RangeTableFunc(f)) => Err(PgError::not_supported("XMLTABLE").at(f.location)),
+            Some(NodeEnum::JsonTable(f)) => Err(PgError::not_supported("JSON_TABLE").at(f.location)),
+            Some(other) => Err(PgError::not_supported(format!("{} in FROM", super::expr::node_name(other)))),
+            None => Err(PgError::internal("an empty FROM item")),
+        }
+    }
+
+    fn range_var(&mut self, r: &ast::RangeVar) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        if r.schemaname.is_empty() {
+            if let Some(found) = self.cte_reference(r)? {
+                return Ok(found);
+            }
+        }
+        let relation = self.required_relation(r)?;
+        self.check_selectable(&relation, r.location)?;
+        let index = match &relation.kind {
+            RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
+            _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
+        };
+        let item = self.namespace_of(index, Some((relation.schema, relation.name.clone())), r.alias.is_some());
+        Ok((FromItem::Entry(index), vec![item]))
+    }
+
+    /// The relation a RangeVar names; 42P01 with position. Other databases are refused.
+    pub(crate) fn required_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
+        let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
+        if !r.catalogname.is_empty() && r.catalogname != self.env.catalog.database {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("cross-database references are not implemented: \"{}.{}.{}\"", r.catalogname, r.schemaname, r.relname),
+            )
+            .at(r.location));
+        }
+        self.relation(schema, &r.relname).ok_or_else(|| {
+            let name = match schema {
+                Some(schema) => format!("{schema}.{}", r.relname),
+                None => r.relname.clone(),
+            };
+            PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")).at(r.location)
+        })
+    }
+
+    fn check_selectable(&self, relation: &Relation, location: i32) -> Result<()> {
+        match relation.kind {
+            RelationKind::Index(_) => Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot open relation \"{}\"", relation.name))
+                .detail("This operation is not supported for indexes.")
+                .at(location)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A relation as a range table entry (and, with `visible`, in the namespace).
+    pub(crate) fn add_relation_entry(&mut self, relation: Arc<Relation>, alias: Option<&ast::Alias>, visible: bool) -> Result<usize> {
+        let mut columns = if matches!(relation.kind, RelationKind::Sequence(_)) { sequence_columns() } else { relation_columns(&relation) };
+        let name = alias.map_or(relation.name.clone(), |a| a.aliasname.clone());
+        rename_columns(&mut columns, alias, &name)?;
+        let qualified = (relation.schema, relation.name.clone());
+        let level = self.level();
+        level.range_table.push(entry(RteKind::Relation(relation), name, alias.is_some(), columns));
+        let index = level.range_table.len() - 1;
+        if visible {
+            let item = self.namespace_of(index, Some(qualified), alias.is_some());
+            self.level().namespace.push(item);
+        }
+        Ok(index)
+    }
+
+    /// The namespace item of an entry of this level.
+    pub(crate) fn namespace_of(&mut self, index: usize, qualified: Option<(Oid, String)>, has_alias: bool) -> NamespaceItem {
+        let rte = &self.level().range_table[index];
+        NamespaceItem {
+            alias: rte.alias.clone(),
+            qualified: if has_alias { None } else { qualified },
+            rte: Some(index),
+            columns: rte.columns.iter().enumerate().map(|(i, c)| (c.name.clone(), var(0, index, i, c, -1))).collect(),
+            table_visible: true,
+            columns_visible: true,
+            lateral_only: false,
+            lateral_ok: true,
+        }
+    }
+
+    /// A view stands for its query.
+    fn view_entry(&mut self, view: &Relation, definition: &str, r: &ast::RangeVar) -> Result<usize> {
+        if self.view_depth > 64 {
+            return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, format!("infinite recursion detected in rules for relation \"{}\"", view.name)));
+        }
+        let statements = crate::parse::parse(definition)?;
+        let [crate::parse::RawStatement { node: NodeEnum::SelectStmt(select), .. }] = &statements[..] else {
+            return Err(PgError::internal(format!("view \"{}\" is not one query", view.name)));
+        };
+        // A view's text sees nothing of the query around it and no parameters.
+        let saved_levels = std::mem::take(&mut self.levels);
+        let saved_open = std::mem::replace(&mut self.parameters_open, false);
+        let saved_parameters = std::mem::take(&mut self.parameters);
+        self.view_depth += 1;
+        let result = self.top_query(select);
+        self.view_depth -= 1;
+        self.parameters = saved_parameters;
+        self.parameters_open = saved_open;
+        self.levels = saved_levels;
+        let query = result.map_err(|mut e| {
+            // positions in the view's text are not the statement's
+            e.fields_mut().location = None;
+            e
+        })?;
+        let mut columns = relation_columns(view);
+        let name = r.alias.as_ref().map_or(view.name.clone(), |a| a.aliasname.clone());
+        rename_columns(&mut columns, r.alias.as_ref(), &name)?;
+        let level = self.level();
+        level.range_table.push(entry(RteKind::Subquery { query: Box::new(query), lateral: false }, name, r.alias.is_some(), columns));
+        Ok(level.range_table.len() - 1)
+    }
+
+    fn cte_reference(&mut self, r: &ast::RangeVar) -> Result<Option<(FromItem, Vec<NamespaceItem>)>> {
+        let depth = self.levels.len();
+        let found = (0..depth).find_map(|up| {
+            self.levels[depth - 1 - up].ctes.iter().rposition(|c| c.name == r.relname).map(|i| (up, i))
+        });
+        let Some((levels_up, index)) = found else { return Ok(None) };
+        let cte = &self.levels[depth - 1 - levels_up].ctes[index];
+        let self_reference = cte.recursive && matches!(&cte.body, crate::typed::CteBody::Query(q) if q.columns.is_empty());
+        let mut columns = cte.columns.clone();
+        if columns.is_empty() {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("WITH query \"{}\" does not have a RETURNING clause", r.relname)).at(r.location));
+        }
+        let name = r.alias.as_ref().map_or(r.relname.clone(), |a| a.aliasname.clone());
+        rename_columns(&mut columns, r.alias.as_ref(), &name)?;
+        let level = self.level();
+        level.range_table.push(entry(RteKind::Cte { levels_up, index, self_reference }, name, r.alias.is_some(), columns));
+        let rte = level.range_table.len() - 1;
+        let item = self.namespace_of(rte, None, true);
+        Ok(Some((FromItem::Entry(rte), vec![item])))
+    }
+
+    fn range_subselect(&mut self, s: &ast::RangeSubselect) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        let node = s.subquery.as_deref().ok_or_else(|| PgError::internal("a sub-select without a query"))?;
+        let Some(NodeEnum::SelectStmt(select)) = &node.node else { return Err(PgError::internal("SELECT expected in FROM")) };
+        let query = self.from_query(select, s.lateral)?;
+        let mut columns = query.columns.clone();
+        for column in &mut columns {
+            column.attnum = 0;
+        }
+        let alias = s.alias.as_ref();
+        let name = alias.map_or(String::new(), |a| a.aliasname.clone());
+        if alias.is_none() {
+            // PostgreSQL 15 demands one
+            let what = if select.values_lists.is_empty() { "subquery in FROM must have an alias" } else { "VALUES in FROM must have an alias" };
+            let hint = if select.values_lists.is_empty() { "For example, FROM (SELECT ...) [AS] foo." } else { "For example, FROM (VALUES ...) [AS] foo." };
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, what).hint(hint));
+        }
+        rename_columns(&mut columns, alias, &name)?;
+        let level = self.level();
+        level.range_table.push(entry(RteKind::Subquery { query: Box::new(query), lateral: s.lateral }, name, true, columns));
+        let index = level.range_table.len() - 1;
+        let item = self.namespace_of(index, None, true);
+        Ok((FromItem::Entry(index), vec![item]))
+    }
+
+    /// A query in FROM: sees the items before it only if LATERAL.
+    fn from_query(&mut self, select: &ast::SelectStmt, lateral: bool) -> Result<crate::typed::Query> {
+        let saved: Vec<bool> = self.level().namespace.iter().map(|i| i.lateral_only).collect();
+        if lateral {
+            for item in &mut self.level().namespace {
+                item.lateral_only = !item.lateral_ok;
+            }
+        }
+        let result = self.query(select);
+        for (item, was) in self.level().namespace.iter_mut().zip(saved) {
+            item.lateral_only = was;
+        }
+        result
+    }
+
+    fn range_function(&mut self, f: &ast::RangeFunction) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        let mut functions = Vec::new();
+        let mut columns: Vec<RteColumn> = Vec::new();
+        let mut first_name = String::new();
+        // functions in FROM are LATERAL by nature
+        let saved: Vec<bool> = self.level().namespace.iter().map(|i| i.lateral_only).collect();
+        for item in &mut self.level().namespace {
+            item.lateral_only = !item.lateral_ok;
+        }
+        for node in &f.functions {
+            let Some(NodeEnum::List(pair)) = &node.node else { return Err(PgError::internal("function list expected")) };
+            let call_node = &pair.items[0];
+            if let Some(ast::Node { node: Some(NodeEnum::List(defs)) }) = pair.items.get(1) {
+                if !defs.items.is_empty() {
+                    return Err(PgError::not_supported("a column definition list"));
+                }
+            }
+            let name = match &call_node.node {
+                Some(NodeEnum::FuncCall(c)) => name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default(),
+                Some(NodeEnum::SqlvalueFunction(v)) => sql_value_name(v.op).to_string(),
+                _ => String::new(),
+            };
+            // unnest(a, b, …) is ROWS FROM (unnest(a), unnest(b), …)
+            let calls: Vec<ast::Node> = match &call_node.node {
+                Some(NodeEnum::FuncCall(c)) if name == "unnest" && c.args.len() > 1 => c
+                    .args
+                    .iter()
+                    .map(|arg| ast::Node {
+                        node: Some(NodeEnum::FuncCall(Box::new(ast::FuncCall { args: vec![arg.clone()], ..(**c).clone() }))),
+                    })
+                    .collect(),
+                _ => vec![call_node.clone()],
+            };
+            for call in &calls {
+                let expr = self.in_clause(Clause::FromFunction, |a| a.expr(call))?;
+                let new = self.function_columns(&expr, &name, calls.len() == 1 && f.functions.len() == 1, f.alias.as_ref());
+                functions.push(TableFunction { call: expr, width: new.len() });
+                columns.extend(new);
+            }
+            if first_name.is_empty() {
+                first_name = name;
+            }
+        }
+        for (item, was) in self.level().namespace.iter_mut().zip(saved) {
+            item.lateral_only = was;
+        }
+        if !f.coldeflist.is_empty() {
+            return Err(PgError::not_supported("a column definition list"));
+        }
+        if f.ordinality {
+            columns.push(plain_column("ordinality", oid::INT8, -1));
+        }
+        let name = f.alias.as_ref().map_or(first_name, |a| a.aliasname.clone());
+        rename_columns(&mut columns, f.alias.as_ref(), &name)?;
+        let level = self.level();
+        level.range_table.push(entry(RteKind::Function { functions, ordinality: f.ordinality, lateral: f.lateral }, name, f.alias.is_some(), columns));
+        let index = level.range_table.len() - 1;
+        let item = self.namespace_of(index, None, true);
+        Ok((FromItem::Entry(index), vec![item]))
+    }
+
+    /// The columns of a function in FROM: its OUT parameters, or one column named after the alias or the function.
+    fn function_columns(&self, call: &Expr, name: &str, single: bool, alias: Option<&ast::Alias>) -> Vec<RteColumn> {
+        let proc = match &call.kind {
+            ExprKind::SetFunc { proc, .. } | ExprKind::Func { proc, .. } => builtin::proc_by_oid(*proc),
+            _ => None,
+        };
+        if let Some(proc) = proc {
+            if let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) {
+                let outs: Vec<RteColumn> = (0..all.len())
+                    .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
+                    .map(|i| {
+                        let n = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
+                        plain_column(if n.is_empty() { "column" } else { n }, all[i], -1)
+                    })
+                    .collect();
+                if outs.len() > 1 {
+                    return outs;
+                }
+                if let [one] = &outs[..] {
+                    // a single OUT column takes the alias's name unless it has one of its own
+                    return vec![plain_column(&one.name, call.ty, call.typmod)];
+                }
+            }
+        }
+        let column = match alias {
+            Some(a) if single => a.aliasname.as_str(),
+            _ => name,
+        };
+        vec![plain_column(column, call.ty, call.typmod)]
+    }
+
+    fn join(&mut self, j: &ast::JoinExpr) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        let kind = match ast::JoinType::try_from(j.jointype) {
+            Ok(ast::JoinType::JoinInner) => JoinKind::Inner,
+            Ok(ast::JoinType::JoinLeft) => JoinKind::Left,
+            Ok(ast::JoinType::JoinRight) => JoinKind::Right,
+            Ok(ast::JoinType::JoinFull) => JoinKind::Full,
+            _ => return Err(PgError::internal("unknown kind of join")),
+        };
+        let larg = j.larg.as_deref().ok_or_else(|| PgError::internal("a join without a left side"))?;
+        let rarg = j.rarg.as_deref().ok_or_else(|| PgError::internal("a join without a right side"))?;
+        let (left, left_ns) = self.from_item(larg)?;
+        // the left side is visible to LATERAL items on the right
+        let before = self.level().namespace.len();
+        let lateral_ok = matches!(kind, JoinKind::Inner | JoinKind::Left);
+        for item in &left_ns {
+            let mut item = item.clone();
+            item.lateral_only = true;
+            item.lateral_ok = lateral_ok;
+            self.level().namespace.push(item);
+        }
+        let (right, right_ns) = self.from_item(rarg)?;
+        self.level().namespace.truncate(before);
+        for r in &right_ns {
+            if left_ns.iter().any(|l| l.table_visible && r.table_visible && l.alias == r.alias && !(l.qualified.is_some() && r.qualified.is_some() && l.qualified != r.qualified)) {
+                return Err(duplicate_alias(&r.alias, rarg));
+            }
+        }
+
+        let visible = |ns: &[NamespaceItem]| -> Vec<(String, Expr)> {
+            ns.iter().filter(|i| i.columns_visible).flat_map(|i| i.columns.clone()).collect()
+        };
+        let (left_columns, right_columns) = (visible(&left_ns), visible(&right_ns));
+        let mut using: Vec<String> = name_parts(&j.using_clause).into_iter().map(String::from).collect();
+        if j.is_natural {
+            using = left_columns.iter().map(|(n, _)| n.clone()).filter(|n| right_columns.iter().any(|(r, _)| r == n)).collect();
+        }
+        let mut conditions = Vec::new();
+        let mut merged: Vec<(String, Expr)> = Vec::new();
+        for name in &using {
+            let side = |columns: &[(String, Expr)], which: &str| -> Result<Expr> {
+                let mut found = columns.iter().filter(|(n, _)| n == name);
+                let first = found.next().ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" specified in USING clause does not exist in {which} table"))
+                })?;
+                if found.next().is_some() {
+                    return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("common column name \"{name}\" appears more than once in {which} table")));
+                }
+                Ok(first.1.clone())
+            };
+            let l = side(&left_columns, "left")?;
+            let r = side(&right_columns, "right")?;
+            conditions.push(self.operator("=", Some(l.clone()), r.clone(), -1)?);
+            let common = self.common_type(&[&l, &r], "JOIN/USING")?;
+            let (l, r) = (self.coerce_to_common(l, common, "JOIN/USING")?, self.coerce_to_common(r, common, "JOIN/USING")?);
+            merged.push((
+                name.clone(),
+                match kind {
+                    JoinKind::Inner | JoinKind::Left | JoinKind::Cross => l,
+                    JoinKind::Right => r,
+                    JoinKind::Full => Expr::new(ExprKind::Coalesce(vec![l, r]), common, -1),
+                },
+            ));
+        }
+        let rest = |columns: Vec<(String, Expr)>| columns.into_iter().filter(|(n, _)| !using.contains(n)).collect::<Vec<_>>();
+        let mut columns = merged.clone();
+        columns.extend(rest(left_columns));
+        columns.extend(rest(right_columns));
+
+        let mut namespace: Vec<NamespaceItem> = left_ns.into_iter().chain(right_ns).collect();
+        let on = match &j.quals {
+            Some(quals) => {
+                // ON sees both sides (and outer queries), nothing before them in FROM
+                let level = self.level();
+                let mark = level.namespace.len();
+                level.namespace.extend(namespace.iter().cloned());
+                let on = self.in_clause(Clause::JoinOn, |a| a.expr(quals));
+                self.level().namespace.truncate(mark);
+                Some(self.coerce_boolean(on?, "JOIN/ON")?)
+            }
+            None => conditions.into_iter().reduce(|a, b| Expr::new(ExprKind::And(vec![a, b]), oid::BOOL, -1)),
+        };
+        let cross = on.is_none() && kind == JoinKind::Inner;
+
+        let join_alias = j.alias.as_ref();
+        if let Some(alias) = join_alias {
+            let names = name_parts(&alias.colnames);
+            if names.len() > columns.len() {
+                return Err(PgError::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("join expression \"{}\" has {} columns available but {} columns specified", alias.aliasname, columns.len(), names.len()),
+                ));
+            }
+            for (column, name) in columns.iter_mut().zip(names) {
+                column.0 = name.to_string();
+            }
+            // an alias hides the sides
+            namespace.clear();
+        }
+        for item in &mut namespace {
+            item.columns_visible = false;
+        }
+        if let Some(alias) = &j.join_using_alias {
+            namespace.push(NamespaceItem {
+                alias: alias.aliasname.clone(),
+                qualified: None,
+                rte: None,
+                columns: merged,
+                table_visible: true,
+                columns_visible: false,
+                lateral_only: false,
+                lateral_ok: true,
+            });
+        }
+        namespace.push(NamespaceItem {
+            alias: join_alias.map_or(String::new(), |a| a.aliasname.clone()),
+            qualified: None,
+            rte: None,
+            columns,
+            table_visible: join_alias.is_some(),
+            columns_visible: true,
+            lateral_only: false,
+            lateral_ok: true,
+        });
+        let item = FromItem::Join {
+            kind: if cross { JoinKind::Cross } else { kind },
+            left: Box::new(left),
+            right: Box::new(right),
+            on,
+            entry: None,
+        };
+        Ok((item, namespace))
+    }
+
+    // --- look-ups ----------------------------------------------------------------------------------------------------
+
+    /// A column reference: `c`, `t.c`, `s.t.c`, or a whole row `t`.
+    pub(crate) fn column_ref(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        if c.fields.iter().any(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "row expansion via \"*\" is not supported here").at(c.location));
+        }
+        let parts = name_parts(&c.fields);
+        match parts[..] {
+            [name] => {
+                if let Some(expr) = self.bare_column(name, c.location)? {
+                    return Ok(expr);
+                }
+                if let Some((levels_up, index)) = self.find_item(None, name, c.location)? {
+                    return self.whole_row(levels_up, index, c.location);
+                }
+                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")).at(c.location))
+            }
+            [table, name] => self.qualified_column(None, table, name, c.location),
+            [schema, table, name] => self.qualified_column(Some(schema), table, name, c.location),
+            [database, schema, table, name] if database == self.env.catalog.database => {
+                self.qualified_column(Some(schema), table, name, c.location)
+            }
+            _ => Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+            )
+            .at(c.location)),
+        }
+    }
+
+    fn bare_column(&mut self, name: &str, location: i32) -> Result<Option<Expr>> {
+        let depth = self.levels.len();
+        for up in 0..depth {
+            let level = &self.levels[depth - 1 - up];
+            let mut found: Option<(Expr, bool)> = None;
+            for item in level.namespace.iter().filter(|i| i.columns_visible) {
+                for (_, expr) in item.columns.iter().filter(|(n, _)| n == name) {
+                    if item.lateral_only && up == 0 {
+                        continue;
+                    }
+                    if item.lateral_only {
+                        continue;
+                    }
+                    if found.is_some() {
+                        return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(location));
+                    }
+                    found = Some((expr.clone(), true));
+                }
+            }
+            if let Some((expr, _)) = found {
+                return Ok(Some(raise(&expr, up, location)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The namespace item of a table name: (levels up, index). 42P09/42712-like ambiguity and LATERAL misuse are told.
+    fn find_item(&self, schema: Option<&str>, table: &str, location: i32) -> Result<Option<(usize, usize)>> {
+        let depth = self.levels.len();
+        let schema_oid = match schema {
+            None => None,
+            Some(s) => match self.env.catalog.schema_oid(s).or(match s {
+                "pg_catalog" => Some(crate::catalog::PG_CATALOG),
+                "information_schema" => Some(crate::catalog::INFORMATION_SCHEMA),
+                _ => None,
+            }) {
+                Some(oid) => Some(oid),
+                None => return Ok(None),
+            },
+        };
+        for up in 0..depth {
+            let level = &self.levels[depth - 1 - up];
+            let mut found = None;
+            for (i, item) in level.namespace.iter().enumerate().filter(|(_, i)| i.table_visible) {
+                let fits = match schema_oid {
+                    Some(schema) => item.qualified.as_ref().is_some_and(|(s, n)| *s == schema && n == table),
+                    None => item.alias == table,
+                };
+                if !fits {
+                    continue;
+                }
+                if item.lateral_only {
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_TABLE,
+                        format!("invalid reference to FROM-clause entry for table \"{table}\""),
+                    )
+                    .hint(if item.lateral_ok {
+                        format!("There is an entry for table \"{table}\", but it cannot be referenced from this part of the query.")
+                    } else {
+                        "The combining JOIN type must be INNER or LEFT for a LATERAL reference.".to_string()
+                    })
+                    .at(location));
+                }
+                if found.is_some() {
+                    return Err(PgError::new(SqlState::AMBIGUOUS_ALIAS, format!("table reference \"{table}\" is ambiguous")).at(location));
+                }
+                found = Some((up, i));
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn item(&self, levels_up: usize, index: usize) -> &NamespaceItem {
+        &self.levels[self.levels.len() - 1 - levels_up].namespace[index]
+    }
+
+    fn qualified_column(&mut self, schema: Option<&str>, table: &str, name: &str, location: i32) -> Result<Expr> {
+        let Some((up, index)) = self.find_item(schema, table, location)? else {
+            return Err(self.missing_table(schema, table, location));
+        };
+        let item = self.item(up, index);
+        let mut found = item.columns.iter().filter(|(n, _)| n == name);
+        match (found.next(), found.next()) {
+            (Some((_, expr)), None) => Ok(raise(expr, up, location)),
+            (Some(_), Some(_)) => Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(location)),
+            (None, _) => {
+                if matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
+                    return Err(PgError::not_supported(format!("system column {name}")).at(location));
+                }
+                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist")).at(location))
+            }
+        }
+    }
+
+    fn missing_table(&self, schema: Option<&str>, table: &str, location: i32) -> PgError {
+        // a table that is there under an alias
+        let hidden = self.levels.iter().rev().flat_map(|l| &l.range_table).find(|r| {
+            schema.is_none() && r.has_alias && matches!(&r.kind, RteKind::Relation(rel) if rel.name == table)
+        });
+        if let Some(hidden) = hidden {
+            return PgError::new(SqlState::UNDEFINED_TABLE, format!("invalid reference to FROM-clause entry for table \"{table}\""))
+                .hint(format!("Perhaps you meant to reference the table alias \"{}\".", hidden.alias))
+                .at(location);
+        }
+        let hidden = self.levels.iter().rev().flat_map(|l| &l.range_table).any(|r| schema.is_none() && r.alias == table);
+        if hidden {
+            return PgError::new(SqlState::UNDEFINED_TABLE, format!("invalid reference to FROM-clause entry for table \"{table}\""))
+                .hint(format!("There is an entry for table \"{table}\", but it cannot be referenced from this part of the query."))
+                .at(location);
+        }
+        let name = schema.map_or(table.to_string(), |s| format!("{s}.{table}"));
+        PgError::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{name}\"")).at(location)
+    }
+
+    fn whole_row(&mut self, levels_up: usize, index: usize, location: i32) -> Result<Expr> {
+        let item = self.item(levels_up, index);
+        let Some(rte) = item.rte else {
+            return Err(PgError::not_supported("a whole-row reference to a join").at(location));
+        };
+        let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
+        // a function that gives one column of a plain type: its alias is that column
+        if let (RteKind::Function { ordinality: false, .. }, [only]) = (&entry.kind, &entry.columns[..]) {
+            return Ok(var(levels_up, rte, 0, only, location));
+        }
+        let ty = match &entry.kind {
+            RteKind::Relation(r) if r.row_type != 0 => r.row_type,
+            _ => oid::RECORD,
+        };
+        Ok(Expr::new(ExprKind::WholeRow { levels_up, rte }, ty, location))
+    }
+
+    /// The columns of a whole-row reference.
+    pub(crate) fn whole_row_fields(&self, levels_up: usize, rte: usize, location: i32) -> Vec<Expr> {
+        let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
+        entry.columns.iter().enumerate().map(|(i, c)| var(levels_up, rte, i, c, location)).collect()
+    }
+
+    /// `(t).column`
+    pub(crate) fn column_of(&self, levels_up: usize, rte: usize, name: &str, location: i32) -> Result<Expr> {
+        let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
+        match entry.columns.iter().position(|c| c.name == name) {
+            Some(i) => Ok(var(levels_up, rte, i, &entry.columns[i], location)),
+            None => Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" not found in data type {}", entry.alias)).at(location)),
+        }
+    }
+
+    /// `*`, `t.*`, `s.t.*`: the columns with their names.
+    pub(crate) fn expand_star(&mut self, c: &ast::ColumnRef) -> Result<Vec<(String, Expr)>> {
+        let parts = name_parts(&c.fields);
+        let (schema, table) = match parts[..] {
+            [] => {
+                let level = self.levels.last().expect("inside a level");
+                let items: Vec<&NamespaceItem> = level.namespace.iter().filter(|i| i.columns_visible && !i.lateral_only).collect();
+                if items.is_empty() {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT * with no tables specified is not valid").at(c.location));
+                }
+                return Ok(items.iter().flat_map(|i| i.columns.iter().map(|(n, e)| (n.clone(), raise(e, 0, c.location)))).collect());
+            }
+            [table] => (None, table),
+            [schema, table] => (Some(schema), table),
+            _ => return Err(PgError::not_supported("a star with a database").at(c.location)),
+        };
+        let Some((up, index)) = self.find_item(schema, table, c.location)? else {
+            return Err(self.missing_table(schema, table, c.location));
+        };
+        Ok(self.item(up, index).columns.iter().map(|(n, e)| (n.clone(), raise(e, up, c.location))).collect())
+    }
+}
+
+/// A namespace expression seen from `up` levels further in, at a place in the statement.
+fn raise(expr: &Expr, up: usize, location: i32) -> Expr {
+    let mut out = super::walk::map(expr, &mut |e| match &e.kind {
+        ExprKind::Var(v) if up > 0 => {
+            let mut e = e.clone();
+            e.kind = ExprKind::Var(crate::typed::Var { levels_up: v.levels_up + up, ..*v });
+            Some(e)
+        }
+        _ => None,
+    });
+    out.location = location;
+    out
+}
+
+fn duplicate_alias(alias: &str, node: &ast::Node) -> PgError {
+    let _ = node;
+    PgError::new(SqlState::DUPLICATE_ALIAS, format!("table name \"{alias}\" specified more than once"))
+}
+
+pub(crate) fn plain_column(name: &str, ty: Oid, typmod: i32) -> RteColumn {
+    RteColumn { name: name.into(), ty, typmod, attnum: 0, origin: (0, 0), collation: 0 }
+}
+
+/// What `SELECT … FROM sequence` sees.
+fn sequence_columns() -> Vec<RteColumn> {
+    vec![plain_column("last_value", oid::INT8, -1), plain_column("log_cnt", oid::INT8, -1), plain_column("is_called", oid::BOOL, -1)]
+}
+
+/// AS alias (names…).
+pub(crate) fn rename_columns(columns: &mut [RteColumn], alias: Option<&ast::Alias>, table: &str) -> Result<()> {
+    let Some(alias) = alias else { return Ok(()) };
+    let names = name_parts(&alias.colnames);
+    if names.len() > columns.len() {
+        return Err(PgError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            format!("table \"{table}\" has {} columns available but {} columns specified", columns.len(), names.len()),
+        ));
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name = name.to_string();
+    }
+    Ok(())
+}
+
+/// The column name PostgreSQL gives CURRENT_DATE and its like.
+pub(crate) fn sql_value_name(op: i32) -> &'static str {
+    use ast::SqlValueFunctionOp as O;
+    match O::try_from(op) {
+        Ok(O::SvfopCurrentDate) => "current_date",
+        Ok(O::SvfopCurrentTime | O::SvfopCurrentTimeN) => "current_time",
+        Ok(O::SvfopCurrentTimestamp | O::SvfopCurrentTimestampN) => "current_timestamp",
+        Ok(O::SvfopLocaltime | O::SvfopLocaltimeN) => "localtime",
+        Ok(O::SvfopLocaltimestamp | O::SvfopLocaltimestampN) => "localtimestamp",
+        Ok(O::SvfopCurrentRole) => "current_role",
+        Ok(O::SvfopCurrentUser) => "current_user",
+        Ok(O::SvfopUser) => "user",
+        Ok(O::SvfopSessionUser) => "session_user",
+        Ok(O::SvfopCurrentCatalog) => "current_catalog",
+        Ok(O::SvfopCurrentSchema) => "current_schema",
+        _ => "?column?",
+    }
+}

@@ -1,0 +1,557 @@
+//! Function calls: plain functions, casts in function notation, aggregates, window functions, set-returning functions.
+
+use super::{Analyzer, Clause};
+use crate::analyze::typename::name_parts;
+use crate::builtins::catalog::{self as builtin, CastContext};
+use crate::builtins::imp::{imp, Imp};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window};
+use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
+
+/// Bits of WindowDef.frame_options (PostgreSQL's parsenodes.h).
+mod frame_option {
+    pub const NONDEFAULT: i32 = 0x1;
+    pub const RANGE: i32 = 0x2;
+    pub const ROWS: i32 = 0x4;
+    pub const GROUPS: i32 = 0x8;
+    pub const START_UNBOUNDED_PRECEDING: i32 = 0x20;
+    pub const END_UNBOUNDED_FOLLOWING: i32 = 0x100;
+    pub const START_CURRENT_ROW: i32 = 0x200;
+    pub const END_CURRENT_ROW: i32 = 0x400;
+    pub const START_PRECEDING: i32 = 0x800;
+    pub const END_PRECEDING: i32 = 0x1000;
+    pub const START_FOLLOWING: i32 = 0x2000;
+    pub const END_FOLLOWING: i32 = 0x4000;
+    pub const EXCLUDE_CURRENT_ROW: i32 = 0x8000;
+    pub const EXCLUDE_GROUP: i32 = 0x10000;
+    pub const EXCLUDE_TIES: i32 = 0x20000;
+}
+
+impl Analyzer<'_> {
+    pub(crate) fn function_call(&mut self, call: &ast::FuncCall) -> Result<Expr> {
+        let parts = name_parts(&call.funcname);
+        let (schema, name) = match parts[..] {
+            [name] => (None, name),
+            [schema, name] => (Some(schema), name),
+            _ => return Err(PgError::not_supported("a function name with a database").at(call.location)),
+        };
+        if schema.is_some_and(|s| s != "pg_catalog") {
+            let schema = schema.expect("checked");
+            if self.env.catalog.schema_oid(schema).is_none() && schema != "information_schema" {
+                return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist")).at(call.location));
+            }
+        }
+        let in_aggregate_call = call.agg_star
+            || call.agg_distinct
+            || !call.agg_order.is_empty()
+            || call.agg_filter.is_some()
+            || call.agg_within_group;
+        // The arguments of an aggregate may not hold another one of the same level: told after resolution.
+        let saved_aggregates = std::mem::take(&mut self.level().aggregates_seen);
+        let mut args = Vec::new();
+        let mut names: Vec<Option<&str>> = Vec::new();
+        for node in &call.args {
+            match &node.node {
+                Some(NodeEnum::NamedArgExpr(named)) => {
+                    args.push(self.expr_opt(named.arg.as_deref())?);
+                    names.push(Some(named.name.as_str()));
+                }
+                _ => {
+                    args.push(self.expr(node)?);
+                    names.push(None);
+                }
+            }
+        }
+        let mut order_by = Vec::new();
+        for node in &call.agg_order {
+            let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };
+            let expr = self.expr_opt(sort.node.as_deref())?;
+            order_by.push(self.sort_key(expr, sort, None)?);
+        }
+        let direct_count = args.len();
+        if call.agg_within_group {
+            args.extend(order_by.iter().map(|k| k.expr.clone()));
+            names.resize(args.len(), None);
+        }
+        let nested_aggregate = std::mem::replace(&mut self.level().aggregates_seen, saved_aggregates);
+        let mut types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
+        if names.iter().any(Option::is_some) {
+            self.reorder_named(name, &mut args, &mut names, call.location)?;
+            types = args.iter().map(|a| a.ty).collect();
+        }
+
+        // f(x) where f is a type name: a cast, if nothing else fits exactly (manual 4.2.9)
+        let resolved = match self.resolve_function(name, &types, &names, call.func_variadic) {
+            Some(Ok(found)) => found,
+            other => {
+                if other.is_none() && args.len() == 1 && !in_aggregate_call && call.over.is_none() && schema.is_none_or(|s| s == "pg_catalog") {
+                    if let Some(cast) = self.function_style_cast(name, args[0].clone(), call.location)? {
+                        return Ok(cast);
+                    }
+                }
+                return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location));
+            }
+        };
+        if schema.is_some_and(|s| s != "pg_catalog") {
+            return Err(self.no_function(&parts.join("."), &types, false, call.location));
+        }
+        let proc = resolved.proc;
+        if proc.kind == b'p' {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is a procedure", self.signature(name, &types)))
+                .hint("To call a procedure, use CALL.")
+                .at(call.location));
+        }
+
+        // defaults of missing arguments
+        let mut targets = resolved.args.clone();
+        if args.len() < proc.args.len() && resolved.variadic_from.is_none() && proc.default_count > 0 {
+            let missing = proc.args.len() - args.len();
+            for (i, text) in proc.defaults[proc.defaults.len() - missing..].iter().enumerate() {
+                let declared = proc.args[args.len()];
+                let _ = i;
+                let default = self.sub_expression(text)?;
+                args.push(default);
+                targets.push(declared);
+            }
+        }
+        let mut converted = Vec::with_capacity(args.len());
+        for (arg, &target) in args.into_iter().zip(&targets) {
+            converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN {
+                // VARIADIC "any": PostgreSQL reads an unknown literal as text
+                self.coerce_implicit(arg, oid::TEXT)?
+            } else {
+                self.coerce_implicit(arg, target)?
+            });
+        }
+        if let Some(from) = resolved.variadic_from {
+            let elements = converted.split_off(from);
+            let element = elements[0].ty;
+            let array = self.env.catalog.array_type(element).ok_or_else(|| PgError::internal("no array type for VARIADIC"))?;
+            converted.push(Expr::new(ExprKind::Array(elements), array, call.location));
+        }
+        let mut ret = resolved.ret;
+        // int8 "lo" functions aside, array_agg(anynonarray) etc. got their types above; enum functions need the concrete type
+        if ret == oid::ANYARRAY {
+            ret = converted.first().map_or(ret, |a| a.ty);
+        }
+        match imp(proc.oid) {
+            Some(_) => {}
+            None => {
+                return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(call.location));
+            }
+        }
+
+        match proc.kind {
+            b'a' => {
+                if call.over.is_none() && nested_aggregate {
+                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested").at(call.location));
+                }
+                if converted.iter().any(super::walk::contains_window) {
+                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot contain window function calls").at(call.location));
+                }
+                if converted.iter().any(super::walk::contains_set_function) {
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "aggregate function calls cannot contain set-returning function calls")
+                        .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+                        .at(call.location));
+                }
+                self.aggregate_call(call, proc, converted, order_by, direct_count, ret)
+            }
+            b'w' => {
+                if in_aggregate_call && !call.agg_star && call.agg_filter.is_some() {
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "FILTER is not implemented for non-aggregate window functions").at(call.location));
+                }
+                let Some(over) = &call.over else {
+                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("window function {name} requires an OVER clause")).at(call.location));
+                };
+                let aggregate = Aggregate {
+                    proc: proc.oid,
+                    direct: vec![],
+                    args: converted,
+                    star: false,
+                    distinct: false,
+                    order_by: vec![],
+                    filter: None,
+                    variadic: false,
+                    levels_up: 0,
+                };
+                self.window_call(over, aggregate, ret, call.location)
+            }
+            _ => {
+                if in_aggregate_call {
+                    let what = if call.agg_star {
+                        format!("{name}(*) specified, but {name} is not an aggregate function")
+                    } else if call.agg_distinct {
+                        format!("DISTINCT specified, but {name} is not an aggregate function")
+                    } else if call.agg_within_group {
+                        format!("WITHIN GROUP specified, but {name} is not an aggregate function")
+                    } else if !call.agg_order.is_empty() {
+                        format!("ORDER BY specified, but {name} is not an aggregate function")
+                    } else {
+                        format!("FILTER specified, but {name} is not an aggregate function")
+                    };
+                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, what).at(call.location));
+                }
+                if call.over.is_some() {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("OVER specified, but {name} is not a window function nor an aggregate function"),
+                    )
+                    .at(call.location));
+                }
+                self.level().aggregates_seen |= nested_aggregate;
+                self.plain_call(proc, converted, ret, call)
+            }
+        }
+    }
+
+    fn plain_call(&mut self, proc: &'static builtin::Proc, args: Vec<Expr>, ret: Oid, call: &ast::FuncCall) -> Result<Expr> {
+        if proc.retset {
+            let clause = self.level().clause;
+            if !matches!(clause, Clause::SelectTarget | Clause::FromFunction | Clause::GroupBy | Clause::OrderBy) {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("set-returning functions are not allowed in {}", clause.name()))
+                    .at(call.location));
+            }
+            return Ok(Expr::new(ExprKind::SetFunc { proc: proc.oid, args, variadic: call.func_variadic }, ret, call.location));
+        }
+        if let Some(Imp::Sql(text)) = imp(proc.oid) {
+            return self.splice_sql(text, args, ret, call.location);
+        }
+        Ok(Expr::new(ExprKind::Func { proc: proc.oid, args, variadic: call.func_variadic }, ret, call.location))
+    }
+
+    /// `Imp::Sql`: the text is analyzed with `$n` standing for the arguments.
+    fn splice_sql(&mut self, text: &str, args: Vec<Expr>, ret: Oid, location: i32) -> Result<Expr> {
+        let saved = self.splice_arguments.replace(args);
+        let result = self.sub_expression(text);
+        self.splice_arguments = saved;
+        let mut expr = self.coerce_explicit(result?, ret, -1, location)?;
+        expr.location = location;
+        Ok(expr)
+    }
+
+    /// Puts named arguments into the declared order. Only functions with one candidate that has all the names are served.
+    fn reorder_named(&mut self, name: &str, args: &mut Vec<Expr>, names: &mut Vec<Option<&str>>, location: i32) -> Result<()> {
+        let positional = names.iter().take_while(|n| n.is_none()).count();
+        let fits: Vec<_> = builtin::procs_named(name)
+            .filter(|p| {
+                p.arg_names.as_ref().is_some_and(|all| {
+                    names[positional..].iter().all(|n| n.is_some_and(|n| all.iter().take(p.args.len()).any(|a| *a == n)))
+                })
+            })
+            .collect();
+        let [proc] = fits[..] else {
+            return Err(PgError::not_supported(format!("named arguments of function {name}")).at(location));
+        };
+        let all = proc.arg_names.as_ref().expect("filtered");
+        let mut slots: Vec<Option<Expr>> = vec![None; proc.args.len()];
+        let given = std::mem::take(args);
+        for (i, (arg, n)) in given.into_iter().zip(names.iter()).enumerate() {
+            let slot = match n {
+                None => i,
+                Some(n) => all.iter().position(|a| a == n).expect("filtered"),
+            };
+            if slots[slot].is_some() {
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("argument name \"{}\" used more than once", n.unwrap_or(""))).at(location));
+            }
+            slots[slot] = Some(arg);
+        }
+        let first_default = proc.args.len() - proc.default_count;
+        for (i, slot) in slots.iter_mut().enumerate() {
+            let arg = match slot.take() {
+                Some(arg) => arg,
+                None if i >= first_default => {
+                    let default = self.sub_expression(proc.defaults[i - first_default])?;
+                    self.coerce_implicit(default, proc.args[i])?
+                }
+                None => return Err(self.no_function(name, &[], false, location)),
+            };
+            args.push(arg);
+        }
+        *names = vec![None; args.len()];
+        Ok(())
+    }
+
+    fn function_style_cast(&mut self, name: &str, arg: Expr, location: i32) -> Result<Option<Expr>> {
+        let Some(target) = pg_type::by_name(name).map(|t| t.oid).or_else(|| self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name))) else {
+            return Ok(None);
+        };
+        if arg.ty == oid::UNKNOWN {
+            return self.coerce_explicit(arg, target, -1, location).map(Some);
+        }
+        use crate::typed::CastMethod;
+        // only conversions that need no function or I/O are casts here; I/O ones only between a string type and another
+        match self.cast_path(arg.ty, target, CastContext::Explicit) {
+            Some(CastMethod::Relabel) | Some(CastMethod::InOut) => {
+                self.try_coerce(arg, target, -1, CastContext::Explicit, CastForm::Explicit)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    pub(crate) fn signature(&self, name: &str, types: &[Oid]) -> String {
+        format!("{name}({})", types.iter().map(|&t| self.type_display(t)).collect::<Vec<_>>().join(", "))
+    }
+
+    pub(crate) fn proc_signature(&self, proc: &builtin::Proc) -> String {
+        self.signature(proc.name, &proc.args)
+    }
+
+    fn no_function(&self, name: &str, types: &[Oid], ambiguous: bool, location: i32) -> PgError {
+        let signature = self.signature(name, types);
+        if ambiguous {
+            PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("function {signature} is not unique"))
+                .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+                .at(location)
+        } else {
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
+                .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
+                .at(location)
+        }
+    }
+
+    fn aggregate_call(
+        &mut self,
+        call: &ast::FuncCall,
+        proc: &'static builtin::Proc,
+        mut args: Vec<Expr>,
+        order_by: Vec<SortKey>,
+        direct_count: usize,
+        ret: Oid,
+    ) -> Result<Expr> {
+        let row = builtin::aggregate(proc.oid).ok_or_else(|| PgError::internal("aggregate without pg_aggregate row"))?;
+        let location = call.location;
+        if row.kind == b'n' && call.agg_within_group {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is not an ordered-set aggregate, so it cannot have WITHIN GROUP", proc.name)).at(location));
+        }
+        if row.kind != b'n' && !call.agg_within_group {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("WITHIN GROUP is required for ordered-set aggregate {}", proc.name)).at(location));
+        }
+        if args.is_empty() && !call.agg_star {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{}(*) must be used to call a parameterless aggregate function", proc.name)).at(location));
+        }
+        let filter = match &call.agg_filter {
+            Some(node) => {
+                let filter = self.in_clause(Clause::Filter, |a| a.expr(node))?;
+                Some(self.coerce_boolean(filter, "FILTER")?)
+            }
+            None => None,
+        };
+        let (direct, order_by) = if call.agg_within_group {
+            let ordered = args.split_off(direct_count.min(args.len()));
+            let mut keys = order_by;
+            for (key, arg) in keys.iter_mut().zip(&ordered) {
+                key.expr = arg.clone();
+            }
+            (std::mem::replace(&mut args, ordered), keys)
+        } else {
+            (vec![], order_by)
+        };
+        let mut order_by = order_by;
+        for key in &mut order_by {
+            if key.expr.ty == oid::UNKNOWN {
+                key.expr = self.coerce_implicit(key.expr.clone(), oid::TEXT)?;
+            }
+        }
+        if call.agg_distinct {
+            for arg in &args {
+                self.check_comparable(arg.ty, arg.location)?;
+            }
+            if order_by.iter().any(|k| !args.contains(&k.expr)) {
+                return Err(PgError::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                )
+                .at(order_by[0].expr.location));
+            }
+        }
+        let mut aggregate = Aggregate {
+            proc: proc.oid,
+            direct,
+            args,
+            star: call.agg_star,
+            distinct: call.agg_distinct,
+            order_by,
+            filter,
+            variadic: call.func_variadic,
+            levels_up: 0,
+        };
+        if let Some(over) = &call.over {
+            if aggregate.distinct {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT is not implemented for window functions").at(location));
+            }
+            if !aggregate.order_by.is_empty() {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "aggregate ORDER BY is not implemented for window functions").at(location));
+            }
+            return self.window_call(over, aggregate, ret, location);
+        }
+        // An aggregate belongs to the innermost query whose variables its arguments use.
+        let lowest = super::walk::lowest_level(&aggregate);
+        aggregate.levels_up = lowest.unwrap_or(0);
+        let index = self.levels.len().checked_sub(1 + aggregate.levels_up).ok_or_else(|| PgError::internal("aggregate level"))?;
+        let clause = self.levels[index].clause;
+        if let Some(message) = clause.forbids_aggregates() {
+            return Err(PgError::new(SqlState::GROUPING_ERROR, message).at(location));
+        }
+        if aggregate.levels_up > 0 {
+            return Err(PgError::not_supported("an aggregate of an outer query").at(location));
+        }
+        self.levels[index].has_aggregates = true;
+        self.level().aggregates_seen = true;
+        Ok(Expr::new(ExprKind::Aggregate(Box::new(aggregate)), ret, location))
+    }
+
+    fn window_call(&mut self, over: &ast::WindowDef, call: Aggregate, ret: Oid, location: i32) -> Result<Expr> {
+        let clause = self.level().clause;
+        if !matches!(clause, Clause::SelectTarget | Clause::OrderBy) {
+            return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("window functions are not allowed in {}", clause.name())).at(location));
+        }
+        if call.args.iter().any(super::walk::contains_window) {
+            return Err(PgError::new(SqlState::WINDOWING_ERROR, "window function calls cannot be nested").at(location));
+        }
+        let window = self.window_reference(over)?;
+        Ok(Expr::new(ExprKind::Window { call: Box::new(call), window }, ret, location))
+    }
+
+    /// OVER name, OVER (…): the index in the query's windows.
+    fn window_reference(&mut self, over: &ast::WindowDef) -> Result<usize> {
+        if !over.name.is_empty() {
+            return self.level().windows.iter().position(|w| w.name.as_deref() == Some(&over.name)).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", over.name)).at(over.location)
+            });
+        }
+        let window = self.window_definition(over)?;
+        if let Some(i) = self.level().windows.iter().position(|w| *w == window) {
+            return Ok(i);
+        }
+        self.level().windows.push(window);
+        Ok(self.level().windows.len() - 1)
+    }
+
+    /// A window specification; one that names another copies its partition and order.
+    pub(crate) fn window_definition(&mut self, def: &ast::WindowDef) -> Result<Window> {
+        let saved = std::mem::replace(&mut self.level().clause, Clause::Window);
+        let result = self.window_definition_inner(def);
+        self.level().clause = saved;
+        result
+    }
+
+    fn window_definition_inner(&mut self, def: &ast::WindowDef) -> Result<Window> {
+        let mut window = Window::default();
+        if !def.refname.is_empty() {
+            let base = self.level().windows.iter().find(|w| w.name.as_deref() == Some(&def.refname)).cloned().ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", def.refname)).at(def.location)
+            })?;
+            if !def.partition_clause.is_empty() {
+                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot override PARTITION BY clause of window \"{}\"", def.refname)).at(def.location));
+            }
+            if !def.order_clause.is_empty() && !base.order_by.is_empty() {
+                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot override ORDER BY clause of window \"{}\"", def.refname)).at(def.location));
+            }
+            if base.frame.is_some() {
+                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot copy window \"{}\" because it has a frame clause", def.refname)).at(def.location));
+            }
+            window.partition_by = base.partition_by;
+            window.order_by = base.order_by;
+        }
+        for node in &def.partition_clause {
+            let expr = self.expr(node)?;
+            let expr = self.resolve_unknown(expr)?;
+            self.check_comparable(expr.ty, expr.location)?;
+            window.partition_by.push(expr);
+        }
+        for node in &def.order_clause {
+            let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };
+            let expr = self.expr_opt(sort.node.as_deref())?;
+            let expr = self.resolve_unknown(expr)?;
+            let key = self.sort_key(expr, sort, None)?;
+            window.order_by.push(key);
+        }
+        let options = def.frame_options;
+        if options & frame_option::NONDEFAULT != 0 {
+            let mode = if options & frame_option::ROWS != 0 {
+                FrameMode::Rows
+            } else if options & frame_option::GROUPS != 0 {
+                FrameMode::Groups
+            } else {
+                debug_assert!(options & frame_option::RANGE != 0);
+                FrameMode::Range
+            };
+            if mode == FrameMode::Groups && window.order_by.is_empty() {
+                return Err(PgError::new(SqlState::WINDOWING_ERROR, "GROUPS mode requires an ORDER BY clause").at(def.location));
+            }
+            let start_offset = self.frame_offset(def.start_offset.as_deref(), mode, &window)?;
+            let end_offset = self.frame_offset(def.end_offset.as_deref(), mode, &window)?;
+            let missing = || PgError::internal("frame bound without offset");
+            let start = if options & frame_option::START_UNBOUNDED_PRECEDING != 0 {
+                FrameBound::UnboundedPreceding
+            } else if options & frame_option::START_CURRENT_ROW != 0 {
+                FrameBound::CurrentRow
+            } else if options & frame_option::START_PRECEDING != 0 {
+                FrameBound::Preceding(start_offset.ok_or_else(missing)?)
+            } else if options & frame_option::START_FOLLOWING != 0 {
+                FrameBound::Following(start_offset.ok_or_else(missing)?)
+            } else {
+                return Err(PgError::internal("frame start"));
+            };
+            let end = if options & frame_option::END_UNBOUNDED_FOLLOWING != 0 {
+                FrameBound::UnboundedFollowing
+            } else if options & frame_option::END_CURRENT_ROW != 0 {
+                FrameBound::CurrentRow
+            } else if options & frame_option::END_PRECEDING != 0 {
+                FrameBound::Preceding(end_offset.ok_or_else(missing)?)
+            } else if options & frame_option::END_FOLLOWING != 0 {
+                FrameBound::Following(end_offset.ok_or_else(missing)?)
+            } else {
+                return Err(PgError::internal("frame end"));
+            };
+            let exclusion = if options & frame_option::EXCLUDE_CURRENT_ROW != 0 {
+                FrameExclusion::CurrentRow
+            } else if options & frame_option::EXCLUDE_GROUP != 0 {
+                FrameExclusion::Group
+            } else if options & frame_option::EXCLUDE_TIES != 0 {
+                FrameExclusion::Ties
+            } else {
+                FrameExclusion::NoOthers
+            };
+            window.frame = Some(Frame { mode, start, end, exclusion });
+        }
+        Ok(window)
+    }
+
+    fn frame_offset(&mut self, node: Option<&ast::Node>, mode: FrameMode, window: &Window) -> Result<Option<Expr>> {
+        let Some(node) = node else { return Ok(None) };
+        let expr = self.expr(node)?;
+        let location = expr.location;
+        if mode != FrameMode::Range {
+            let what = if mode == FrameMode::Rows { "ROWS" } else { "GROUPS" };
+            return self.coerce_to_bigint(expr, what).map(Some);
+        }
+        let [key] = &window.order_by[..] else {
+            return Err(PgError::new(SqlState::WINDOWING_ERROR, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").at(location));
+        };
+        match key.expr.ty {
+            oid::INT2 | oid::INT4 | oid::INT8 => {
+                let bigint = self.coerce_to_bigint(expr, "RANGE")?;
+                Ok(Some(bigint))
+            }
+            oid::FLOAT8 | oid::FLOAT4 => Ok(Some(self.coerce_implicit(expr, oid::FLOAT8)?)),
+            other => Err(PgError::not_supported(format!("RANGE with an offset over type {}", self.type_display(other))).at(location)),
+        }
+    }
+
+    /// A literal that nothing typed is text.
+    pub(crate) fn resolve_unknown(&mut self, expr: Expr) -> Result<Expr> {
+        if expr.ty == oid::UNKNOWN {
+            return self.coerce_implicit(expr, oid::TEXT);
+        }
+        Ok(expr)
+    }
+
+    /// Whether the expression is an integer constant (ORDER BY 1).
+    pub(crate) fn integer_constant(expr: &Expr) -> Option<i64> {
+        match (&expr.kind, expr.ty) {
+            (ExprKind::Const(Datum::Int(i)), oid::INT4 | oid::INT8) => Some(*i),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,524 @@
+//! INSERT, UPDATE, DELETE.
+
+use super::{Analyzer, Clause, Level};
+use crate::builtins::catalog as builtin;
+use crate::catalog::{Column, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{
+    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind, Target, Var,
+};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Analyzer<'_> {
+    /// Runs `f` in a level of its own and hands the level back.
+    fn modify_level<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<(R, Level)> {
+        self.levels.push(Level::new());
+        let result = f(self);
+        let level = self.levels.pop().expect("pushed above");
+        Ok((result?, level))
+    }
+
+    /// The table a statement changes, as entry 0.
+    fn target_relation(&mut self, r: &ast::RangeVar, verb: &str) -> Result<Arc<Relation>> {
+        let relation = self.required_relation(r)?;
+        let kind = match &relation.kind {
+            RelationKind::Table => return Ok(relation),
+            RelationKind::View { .. } | RelationKind::ForeignView => {
+                return Err(PgError::not_supported(format!("{verb} on a view (\"{}\")", relation.name)).at(r.location));
+            }
+            RelationKind::Sequence(_) => "sequence",
+            RelationKind::Index(_) => "index",
+            RelationKind::System => {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied: \"{}\" is a system catalog", relation.name)).at(r.location));
+            }
+        };
+        Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot change {kind} \"{}\"", relation.name)).at(r.location))
+    }
+
+    // --- INSERT ------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn insert(&mut self, stmt: &ast::InsertStmt) -> Result<Modify> {
+        let (result, level) = self.modify_level(|a| a.insert_in_level(stmt))?;
+        let (target, action, returning) = result;
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+    }
+
+    fn insert_in_level(&mut self, stmt: &ast::InsertStmt) -> Result<(Arc<Relation>, ModifyAction, Vec<Target>)> {
+        if let Some(with) = &stmt.with_clause {
+            self.with_clause(with)?;
+        }
+        let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
+        let target = self.target_relation(r, "INSERT")?;
+        self.add_relation_entry(target.clone(), r.alias.as_ref(), false)?;
+
+        // the columns named, or all
+        let named: Vec<Column> = if stmt.cols.is_empty() {
+            target.live_columns().cloned().collect()
+        } else {
+            let mut named: Vec<Column> = Vec::new();
+            for node in &stmt.cols {
+                let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+                if !t.indirection.is_empty() {
+                    return Err(PgError::not_supported("INSERT into a part of a column").at(t.location));
+                }
+                let column = target.column(&t.name).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name)).at(t.location)
+                })?;
+                if named.iter().any(|c| c.attnum == column.attnum) {
+                    return Err(PgError::new(SqlState::DUPLICATE_COLUMN, format!("column \"{}\" specified more than once", t.name)).at(t.location));
+                }
+                named.push(column.clone());
+            }
+            named
+        };
+        let overriding_system = stmt.r#override == ast::OverridingKind::OverridingSystemValue as i32;
+        let overriding_user = stmt.r#override == ast::OverridingKind::OverridingUserValue as i32;
+        let implicit_columns = stmt.cols.is_empty();
+        let check_width = |given: usize, location: i32, named: &[Column]| -> Result<()> {
+            if given > named.len() {
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns").at(location));
+            }
+            if given < named.len() && !implicit_columns {
+                let location = match &stmt.cols[given].node {
+                    Some(NodeEnum::ResTarget(t)) => t.location,
+                    _ => -1,
+                };
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions").at(location));
+            }
+            Ok(())
+        };
+
+        // which columns get a value, in the table's order
+        let mut given: Vec<Column> = Vec::new();
+        let source = match stmt.select_stmt.as_deref().and_then(|n| n.node.as_ref()) {
+            None => {
+                // DEFAULT VALUES
+                InsertSource::Values(vec![vec![]])
+            }
+            Some(NodeEnum::SelectStmt(select))
+                if !select.values_lists.is_empty() && select.sort_clause.is_empty() && select.limit_count.is_none() && select.limit_offset.is_none() && select.with_clause.is_none() =>
+            {
+                let mut rows = Vec::with_capacity(select.values_lists.len());
+                let raw = self.value_rows(&select.values_lists)?;
+                let width = raw[0].len();
+                check_width(width, raw[0].get(named.len()).map_or(-1, |e| e.location), &named)?;
+                given = named[..width].to_vec();
+                for row in raw {
+                    let mut out = Vec::with_capacity(width);
+                    for (expr, column) in row.into_iter().zip(&given) {
+                        out.push(self.column_value(expr, column, &target, overriding_system, overriding_user)?);
+                    }
+                    rows.push(out);
+                }
+                InsertSource::Values(rows)
+            }
+            Some(NodeEnum::SelectStmt(select)) => {
+                let mut query = self.query(select)?;
+                check_width(query.columns.len(), -1, &named)?;
+                given = named[..query.columns.len()].to_vec();
+                // literals of the select list take the columns' types
+                if let QueryBody::Select(body) = &mut query.body {
+                    for (i, t) in body.targets.iter_mut().enumerate() {
+                        if t.expr.ty == oid::UNKNOWN {
+                            let column = &given[i];
+                            let expr = std::mem::replace(&mut t.expr, Expr::new(ExprKind::Default, 0, -1));
+                            t.expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
+                            query.columns[i].ty = t.expr.ty;
+                            query.columns[i].typmod = t.expr.typmod;
+                        }
+                    }
+                }
+                self.resolve_unknown_columns(&mut query)?;
+                let columns = query.columns.clone();
+                let level = self.level();
+                level.range_table.push(super::entry(RteKind::Subquery { query: Box::new(query), lateral: false }, "*SELECT*".into(), true, columns.clone()));
+                let entry = level.range_table.len() - 1;
+                let mut values = Vec::new();
+                for (i, column) in given.iter().enumerate() {
+                    let value = super::var(0, entry, i, &columns[i], -1);
+                    if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
+                        return Err(self.generated_always(column, &target, -1));
+                    }
+                    values.push(self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?);
+                }
+                let Some(RteKind::Subquery { query, .. }) = self.level().range_table.get(entry).map(|e| e.kind.clone()) else {
+                    return Err(PgError::internal("INSERT source"));
+                };
+                InsertSource::Query { query, values }
+            }
+            Some(other) => return Err(PgError::not_supported(format!("INSERT … {}", super::expr::node_name(other)))),
+        };
+
+        // defaults for the columns without a value
+        let mut columns: Vec<i16> = given.iter().map(|c| c.attnum).collect();
+        let mut defaults = Vec::new();
+        for column in target.live_columns().filter(|c| !given.iter().any(|g| g.attnum == c.attnum)) {
+            if let Some(expr) = self.default_of(column, &target)? {
+                columns.push(column.attnum);
+                defaults.push(expr);
+            }
+        }
+        let source = match source {
+            InsertSource::Values(rows) => InsertSource::Values(rows.into_iter().map(|r| r.into_iter().chain(defaults.clone()).collect()).collect()),
+            InsertSource::Query { query, values } => InsertSource::Query { query, values: values.into_iter().chain(defaults).collect() },
+        };
+        // ON CONFLICT and RETURNING see the table (and excluded)
+        let item = self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some());
+        let on_conflict = match &stmt.on_conflict_clause {
+            Some(clause) => Some(self.on_conflict(clause, &target, &item)?),
+            None => None,
+        };
+        self.level().namespace = vec![item];
+        let returning = self.returning(stmt.returning_clause.as_ref())?;
+        Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
+    }
+
+    fn generated_always(&self, column: &Column, target: &Relation, location: i32) -> PgError {
+        let _ = target;
+        let error = PgError::new(SqlState::GENERATED_ALWAYS, format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name)).at(location);
+        if column.generated.is_some() {
+            error.detail(format!("Column \"{}\" is a generated column.", column.name))
+        } else {
+            error
+                .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+                .hint("Use OVERRIDING SYSTEM VALUE to override.")
+        }
+    }
+
+    /// A value of VALUES for a column; DEFAULT is replaced by the column's default.
+    fn column_value(&mut self, expr: Expr, column: &Column, target: &Relation, overriding_system: bool, overriding_user: bool) -> Result<Expr> {
+        let is_default = matches!(expr.kind, ExprKind::Default);
+        if is_default || overriding_user && column.identity.is_some() {
+            return Ok(match self.default_of(column, target)? {
+                Some(default) => default,
+                None => Expr::new(ExprKind::Default, column.type_oid, expr.location),
+            });
+        }
+        if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
+            return Err(self.generated_always(column, target, expr.location));
+        }
+        let (ty, typmod, name) = (column.type_oid, column.typmod, column.name.clone());
+        self.coerce_assignment(expr, ty, typmod, &name)
+    }
+
+    /// What a column gets without a value. None: nothing is inserted (generated columns: SQLite or lowering computes them).
+    pub(crate) fn default_of(&mut self, column: &Column, target: &Relation) -> Result<Option<Expr>> {
+        let _ = target;
+        if column.generated.is_some() {
+            return Ok(None);
+        }
+        if column.identity.is_some() {
+            return self.nextval(column.sequence, column.type_oid).map(Some);
+        }
+        if let Some(text) = &column.default {
+            // a default sees nothing of the statement
+            let saved = std::mem::take(&mut self.levels);
+            let mut level = Level::new();
+            level.clause = Clause::Standalone;
+            self.levels.push(level);
+            let open = std::mem::replace(&mut self.parameters_open, false);
+            let result = self.sub_expression(text).and_then(|e| self.coerce_assignment(e, column.type_oid, column.typmod, &column.name));
+            self.parameters_open = open;
+            self.levels = saved;
+            return result.map(Some);
+        }
+        // a domain's default
+        if let Some(crate::catalog::TypeEntry::User(t)) = self.env.catalog.type_entry(column.type_oid) {
+            if let crate::catalog::UserTypeKind::Domain { default, base, typmod, .. } = &t.kind {
+                let (default, base, typmod) = (default.clone(), *base, *typmod);
+                let expr = match default {
+                    Some(text) => self.sub_expression(&text)?,
+                    None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
+                };
+                let _ = (base, typmod);
+                return self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name).map(Some);
+            }
+        }
+        Ok(Some(Expr { kind: ExprKind::Const(Datum::Null), ty: column.type_oid, typmod: column.typmod, collation: 0, location: -1 }))
+    }
+
+    fn nextval(&mut self, sequence: Oid, ty: Oid) -> Result<Expr> {
+        /// nextval(regclass)
+        const NEXTVAL: Oid = 1574;
+        let sequence = Expr::new(ExprKind::Const(Datum::Int(sequence as i64)), oid::REGCLASS, -1);
+        let call = Expr::new(ExprKind::Func { proc: NEXTVAL, args: vec![sequence], variadic: false }, oid::INT8, -1);
+        self.try_coerce(call, ty, -1, builtin::CastContext::Assignment, CastForm::Assignment)?.ok_or_else(|| PgError::internal("an identity column of a type that is not an integer"))
+    }
+
+    fn on_conflict(&mut self, clause: &ast::OnConflictClause, target: &Arc<Relation>, item: &super::from::NamespaceItem) -> Result<OnConflict> {
+        let do_update = clause.action == ast::OnConflictAction::OnconflictUpdate as i32;
+        self.level().namespace = vec![item.clone()];
+        let conflict_target = match &clause.infer {
+            Some(infer) => Some(self.infer_arbiter(infer, target)?),
+            None => {
+                if do_update {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+                        .hint("For example, ON CONFLICT (column_name).")
+                        .at(clause.location));
+                }
+                None
+            }
+        };
+        if !do_update {
+            return Ok(OnConflict { target: conflict_target, set: None, filter: None });
+        }
+        // `excluded`: a second entry over the same table
+        let columns = super::relation_columns(target);
+        let level = self.level();
+        level.range_table.push(super::entry(RteKind::Relation(target.clone()), "excluded".into(), true, columns));
+        let entry = level.range_table.len() - 1;
+        let mut excluded = self.namespace_of(entry, None, true);
+        excluded.columns_visible = false;
+        self.level().namespace.push(excluded);
+        let set = self.set_list(&clause.target_list, target)?;
+        let filter = match &clause.where_clause {
+            Some(node) => {
+                let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
+                Some(self.coerce_boolean(filter, "WHERE")?)
+            }
+            None => None,
+        };
+        Ok(OnConflict { target: conflict_target, set: Some(set), filter })
+    }
+
+    fn infer_arbiter(&mut self, infer: &ast::InferClause, target: &Arc<Relation>) -> Result<ConflictTarget> {
+        if !infer.conname.is_empty() {
+            let constraint = target.constraints.iter().find(|c| c.name == infer.conname).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" for table \"{}\" does not exist", infer.conname, target.name))
+            })?;
+            if !matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "constraint in ON CONFLICT clause has no associated index"));
+            }
+            let keys = constraint.columns.iter().map(|&a| self.target_column(target, a)).collect::<Result<Vec<_>>>()?;
+            return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
+        }
+        let mut keys = Vec::new();
+        for node in &infer.index_elems {
+            let Some(NodeEnum::IndexElem(elem)) = &node.node else { return Err(PgError::internal("index element expected")) };
+            if elem.name.is_empty() {
+                keys.push(self.expr_opt(elem.expr.as_deref())?);
+            } else {
+                let column = target.column(&elem.name).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", elem.name)).at(infer.location)
+                })?;
+                keys.push(self.target_column(target, column.attnum)?);
+            }
+        }
+        let filter = match &infer.where_clause {
+            Some(node) => {
+                let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
+                Some(self.coerce_boolean(filter, "WHERE")?)
+            }
+            None => None,
+        };
+        // the unique index with just these keys
+        let no_match = || {
+            PgError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            )
+        };
+        if filter.is_none() {
+            for constraint in &target.constraints {
+                if matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) && constraint.columns.len() == keys.len() {
+                    let all = constraint.columns.iter().all(|&a| self.target_column(target, a).is_ok_and(|c| keys.contains(&c)));
+                    if all {
+                        return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
+                    }
+                }
+            }
+        }
+        let indexes: Vec<_> = self.env.catalog.indexes_of(target.oid).map(|(r, i)| (r.oid, i.clone())).collect();
+        for (index_oid, index) in indexes.into_iter().filter(|(_, i)| i.unique && i.columns.len() == keys.len()) {
+            let mut fits = true;
+            for column in &index.columns {
+                let key = match &column.key {
+                    IndexKey::Column(a) => self.target_column(target, *a)?,
+                    IndexKey::Expression(text) => self.sub_expression(text)?,
+                };
+                fits &= keys.contains(&key);
+            }
+            if !fits {
+                continue;
+            }
+            match (&index.predicate, &filter) {
+                (None, _) => return Ok(ConflictTarget { keys, filter: None, index: index_oid }),
+                (Some(text), Some(given)) => {
+                    let predicate = self.sub_expression(text)?;
+                    let predicate = self.coerce_boolean(predicate, "WHERE")?;
+                    if predicate == *given {
+                        return Ok(ConflictTarget { keys, filter, index: index_oid });
+                    }
+                }
+                (Some(_), None) => {}
+            }
+        }
+        Err(no_match())
+    }
+
+    fn target_column(&mut self, target: &Relation, attnum: i16) -> Result<Expr> {
+        let entry = &self.level().range_table[0];
+        let column = entry.columns.iter().position(|c| c.attnum == attnum).ok_or_else(|| PgError::internal(format!("column {attnum} of {}", target.name)))?;
+        Ok(super::var(0, 0, column, &entry.columns[column].clone(), -1))
+    }
+
+    // --- UPDATE ------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn update(&mut self, stmt: &ast::UpdateStmt) -> Result<Modify> {
+        let (result, level) = self.modify_level(|a| {
+            if let Some(with) = &stmt.with_clause {
+                a.with_clause(with)?;
+            }
+            let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("UPDATE without a table"))?;
+            let target = a.target_relation(r, "UPDATE")?;
+            a.add_relation_entry(target.clone(), r.alias.as_ref(), true)?;
+            let from = a.from_clause(&stmt.from_clause)?;
+            let filter = a.where_clause(stmt.where_clause.as_deref())?;
+            let set = a.set_list(&stmt.target_list, &target)?;
+            let returning = a.returning(stmt.returning_clause.as_ref())?;
+            Ok((target, ModifyAction::Update { set, from, filter }, returning))
+        })?;
+        let (target, action, returning) = result;
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+    }
+
+    fn where_clause(&mut self, node: Option<&ast::Node>) -> Result<Option<Expr>> {
+        let Some(node) = node else { return Ok(None) };
+        let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
+        self.coerce_boolean(filter, "WHERE").map(Some)
+    }
+
+    /// SET of UPDATE and ON CONFLICT DO UPDATE.
+    fn set_list(&mut self, nodes: &[ast::Node], target: &Arc<Relation>) -> Result<Vec<(i16, Expr)>> {
+        let mut set: Vec<(i16, Expr)> = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+            let column = target
+                .column(&t.name)
+                .ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name)).at(t.location)
+                })?
+                .clone();
+            if !t.indirection.is_empty() {
+                return Err(PgError::not_supported("assignment to a part of a column").at(t.location));
+            }
+            if set.iter().any(|(a, _)| *a == column.attnum) {
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("multiple assignments to same column \"{}\"", t.name)));
+            }
+            let value = t.val.as_deref().ok_or_else(|| PgError::internal("SET without a value"))?;
+            let expr = match &value.node {
+                Some(NodeEnum::MultiAssignRef(m)) => self.multi_assign(m)?,
+                _ => self.in_clause(Clause::UpdateSet, |a| a.expr(value))?,
+            };
+            if column.generated.is_some() || column.identity == Some(Identity::Always) {
+                if matches!(expr.kind, ExprKind::Default) {
+                    if column.generated.is_some() {
+                        continue;
+                    }
+                } else {
+                    let error = PgError::new(SqlState::GENERATED_ALWAYS, format!("column \"{}\" can only be updated to DEFAULT", column.name));
+                    return Err(if column.generated.is_some() {
+                        error.detail(format!("Column \"{}\" is a generated column.", column.name))
+                    } else {
+                        error.detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+                    });
+                }
+            }
+            let expr = if matches!(expr.kind, ExprKind::Default) {
+                self.default_of(&column, target)?.ok_or_else(|| PgError::internal("default of a generated column"))?
+            } else {
+                self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?
+            };
+            set.push((column.attnum, expr));
+        }
+        Ok(set)
+    }
+
+    /// `(a, b) = (x, y)` or `= ROW(x, y)`; a sub-query on the right is one scalar sub-query per column.
+    fn multi_assign(&mut self, m: &ast::MultiAssignRef) -> Result<Expr> {
+        let source = m.source.as_deref().ok_or_else(|| PgError::internal("multiple assignment without a source"))?;
+        match &source.node {
+            Some(NodeEnum::RowExpr(row)) => {
+                if row.args.len() != m.ncolumns as usize {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values").at(row.location));
+                }
+                self.in_clause(Clause::UpdateSet, |a| a.expr(&row.args[m.colno as usize - 1]))
+            }
+            Some(NodeEnum::SubLink(s)) => {
+                let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
+                let mut query = self.in_clause(Clause::UpdateSet, |a| a.sub_query(select))?;
+                if query.columns.len() != m.ncolumns as usize {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values").at(s.location));
+                }
+                self.resolve_unknown_columns(&mut query)?;
+                let index = m.colno as usize - 1;
+                let (ty, typmod) = (query.columns[index].ty, query.columns[index].typmod);
+                // the query with one of its columns: wrapped so that ORDER BY, DISTINCT and LIMIT keep their meaning
+                let columns = query.columns.clone();
+                let column = super::var(0, 0, index, &columns[index], -1);
+                let target = Target { expr: column, name: columns[index].name.clone(), origin: (0, 0) };
+                let wrapped = crate::typed::Query {
+                    ctes: vec![],
+                    range_table: vec![super::entry(RteKind::Subquery { query: Box::new(shift(query)), lateral: false }, "source".into(), true, columns.clone())],
+                    body: QueryBody::Select(crate::typed::Select {
+                        from: vec![crate::typed::FromItem::Entry(0)],
+                        targets: vec![target],
+                        ..Default::default()
+                    }),
+                    columns: vec![columns[index].clone()],
+                    order_by: vec![],
+                    limit: None,
+                    offset: None,
+                    with_ties: false,
+                    locking: None,
+                };
+                Ok(Expr::new(ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) }, ty, s.location).with_typmod(typmod))
+            }
+            _ => Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")),
+        }
+    }
+
+    // --- DELETE ------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn delete(&mut self, stmt: &ast::DeleteStmt) -> Result<Modify> {
+        let (result, level) = self.modify_level(|a| {
+            if let Some(with) = &stmt.with_clause {
+                a.with_clause(with)?;
+            }
+            let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("DELETE without a table"))?;
+            let target = a.target_relation(r, "DELETE")?;
+            a.add_relation_entry(target.clone(), r.alias.as_ref(), true)?;
+            let using = a.from_clause(&stmt.using_clause)?;
+            let filter = a.where_clause(stmt.where_clause.as_deref())?;
+            let returning = a.returning(stmt.returning_clause.as_ref())?;
+            Ok((target, ModifyAction::Delete { using, filter }, returning))
+        })?;
+        let (target, action, returning) = result;
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+    }
+
+    fn returning(&mut self, clause: Option<&ast::ReturningClause>) -> Result<Vec<Target>> {
+        let Some(clause) = clause else { return Ok(vec![]) };
+        if !clause.options.is_empty() {
+            return Err(PgError::not_supported("RETURNING WITH (…)"));
+        }
+        self.level().clause = Clause::Returning;
+        let mut targets = self.target_list(&clause.exprs)?;
+        for target in &mut targets {
+            target.expr = self.resolve_unknown(target.expr.clone())?;
+        }
+        Ok(targets)
+    }
+}
+
+/// A query that moves one level deeper: its references to outer queries reach one further.
+fn shift(query: crate::typed::Query) -> crate::typed::Query {
+    let mut query = query;
+    super::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
+        ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => *levels_up += 1,
+        _ => {}
+    });
+    query
+}
+

@@ -1,0 +1,378 @@
+//! Overload resolution in the manual's order: operators (10.2), functions (10.3).
+
+use super::coerce::is_polymorphic;
+use super::Analyzer;
+use crate::builtins::catalog::{self as builtin, CastContext, Operator, Proc};
+use crate::typed::{Expr, ExprKind, OperatorRef};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// A function (or operator) that could take the call.
+struct Candidate<'a, T> {
+    item: &'a T,
+    /// the declared types of the actual arguments (VARIADIC expanded)
+    args: Vec<Oid>,
+    variadic_expanded: bool,
+}
+
+/// The outcome of function resolution.
+pub(crate) struct ResolvedFunction {
+    pub proc: &'static Proc,
+    /// what each actual argument is to be converted to (polymorphic types made concrete)
+    pub args: Vec<Oid>,
+    pub ret: Oid,
+    /// the trailing actual arguments are collected into an array for the VARIADIC parameter
+    pub variadic_from: Option<usize>,
+}
+
+impl Analyzer<'_> {
+    // --- the common steps ------------------------------------------------------------------------------------------
+
+    /// Steps 4.a–4.f of the manual (the same for functions and operators): None if no single best candidate remains.
+    fn select_candidate<'c, T>(&self, actual: &[Oid], mut candidates: Vec<Candidate<'c, T>>) -> Option<Candidate<'c, T>> {
+        let inputs: Vec<Oid> = actual.iter().map(|&t| if t == oid::UNKNOWN { t } else { self.base_type(t) }).collect();
+        let keep_best = |candidates: Vec<Candidate<'c, T>>, score: &dyn Fn(&Candidate<'c, T>) -> usize| {
+            let best = candidates.iter().map(score).max().unwrap_or(0);
+            candidates.into_iter().filter(|c| score(c) == best).collect::<Vec<_>>()
+        };
+        // most exact matches
+        candidates = keep_best(candidates, &|c| inputs.iter().zip(&c.args).filter(|(i, a)| **i != oid::UNKNOWN && i == a).count());
+        if candidates.len() == 1 {
+            return candidates.pop();
+        }
+        // most exact matches or preferred types where conversion is needed
+        candidates = keep_best(candidates, &|c| {
+            inputs
+                .iter()
+                .zip(&c.args)
+                .filter(|(i, a)| **i != oid::UNKNOWN && (i == a || self.is_preferred_for(**i, **a)))
+                .count()
+        });
+        if candidates.len() == 1 {
+            return candidates.pop();
+        }
+        let unknowns: Vec<usize> = (0..inputs.len()).filter(|&i| inputs[i] == oid::UNKNOWN).collect();
+        if unknowns.is_empty() {
+            return None;
+        }
+        // category at unknown positions
+        let mut slot_categories: Vec<(u8, bool)> = vec![(0, false); inputs.len()];
+        let mut resolved = true;
+        for &i in &unknowns {
+            let mut slot: Option<u8> = None;
+            let mut has_preferred = false;
+            let mut conflict = false;
+            for candidate in &candidates {
+                let (c, p) = self.category(candidate.args[i]);
+                match slot {
+                    None => {
+                        slot = Some(c);
+                        has_preferred = p;
+                    }
+                    Some(s) if s == c => has_preferred |= p,
+                    Some(_) if c == b'S' => {
+                        slot = Some(c);
+                        has_preferred = p;
+                        conflict = false;
+                        continue;
+                    }
+                    Some(b'S') => {}
+                    Some(_) => conflict = true,
+                }
+            }
+            // a string category among the candidates wins
+            if candidates.iter().any(|c| self.category(c.args[i]).0 == b'S') {
+                slot = Some(b'S');
+                has_preferred = candidates.iter().any(|c| self.category(c.args[i]) == (b'S', true));
+                conflict = false;
+            }
+            if conflict {
+                resolved = false;
+                break;
+            }
+            slot_categories[i] = (slot.unwrap_or(0), has_preferred);
+        }
+        if resolved {
+            let fits = |c: &Candidate<'c, T>| {
+                unknowns.iter().all(|&i| {
+                    let (category, preferred) = self.category(c.args[i]);
+                    category == slot_categories[i].0 && (preferred || !slot_categories[i].1)
+                })
+            };
+            if candidates.iter().any(fits) {
+                candidates.retain(fits);
+            }
+            if candidates.len() == 1 {
+                return candidates.pop();
+            }
+        }
+        // all known arguments of one type: assume the unknown ones are, too
+        let mut known = inputs.iter().filter(|&&t| t != oid::UNKNOWN);
+        let first = *known.next()?;
+        if known.all(|&t| t == first) {
+            let fits: Vec<usize> = candidates
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| unknowns.iter().all(|&i| self.can_coerce(first, c.args[i], CastContext::Implicit)))
+                .map(|(i, _)| i)
+                .collect();
+            if let [one] = fits[..] {
+                return Some(candidates.swap_remove(one));
+            }
+        }
+        None
+    }
+
+    /// Whether `target` is the preferred type of its category and `source` is of that category.
+    fn is_preferred_for(&self, source: Oid, target: Oid) -> bool {
+        let (category, preferred) = self.category(target);
+        preferred && self.category(source).0 == category
+    }
+
+    fn matches(&self, actual: &[Oid], declared: &[Oid]) -> bool {
+        actual.len() == declared.len()
+            && actual.iter().zip(declared).all(|(&a, &d)| self.can_coerce(a, d, CastContext::Implicit))
+            && self.resolve_polymorphic(declared, actual, oid::VOID).is_some()
+    }
+
+    /// Makes polymorphic declared types concrete. None: the actual types do not fit together.
+    pub(crate) fn resolve_polymorphic(&self, declared: &[Oid], actual: &[Oid], ret: Oid) -> Option<(Vec<Oid>, Oid)> {
+        if !is_polymorphic(ret) && !declared.iter().any(|&d| is_polymorphic(d)) {
+            return Some((declared.to_vec(), ret));
+        }
+        let catalog = self.env.catalog;
+        // family 1: anyelement …: all the same type
+        let mut element: Option<Oid> = None;
+        let mut array: Option<Oid> = None;
+        // family 2: anycompatible …: a common type
+        let mut compatible: Vec<Oid> = Vec::new();
+        for (&d, &a) in declared.iter().zip(actual) {
+            if a == oid::UNKNOWN {
+                continue;
+            }
+            match d {
+                oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYENUM => {
+                    if element.is_some_and(|e| e != a) {
+                        return None;
+                    }
+                    element = Some(a);
+                }
+                oid::ANYARRAY => {
+                    let a = self.base_type(a);
+                    if array.is_some_and(|e| e != a) {
+                        return None;
+                    }
+                    array = Some(a);
+                }
+                oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => compatible.push(self.base_type(a)),
+                oid::ANYCOMPATIBLEARRAY => compatible.push(catalog.element_type(self.base_type(a))?),
+                _ => {}
+            }
+        }
+        if let Some(array) = array {
+            let e = if array == oid::ANYARRAY { oid::ANYELEMENT } else { catalog.element_type(array)? };
+            match element {
+                Some(x) if x != e => return None,
+                _ => element = Some(e),
+            }
+        }
+        // Nothing but unknown literals: PostgreSQL assumes text for anyelement.
+        let element = element.or_else(|| declared.iter().any(|d| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY)).then_some(oid::TEXT));
+        let common = if compatible.is_empty() {
+            oid::TEXT
+        } else {
+            let exprs: Vec<Expr> = compatible.iter().map(|&t| Expr::new(ExprKind::Default, t, -1)).collect();
+            self.common_type(&exprs.iter().collect::<Vec<_>>(), "").ok()?
+        };
+        let concrete = |d: Oid, a: Option<Oid>| -> Option<Oid> {
+            Some(match d {
+                oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYENUM => element?,
+                oid::ANYARRAY => match a.filter(|&a| a != oid::UNKNOWN) {
+                    Some(a) => self.base_type(a),
+                    None => match array {
+                        Some(array) => array,
+                        None => catalog.array_type(element?)?,
+                    },
+                },
+                oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => common,
+                oid::ANYCOMPATIBLEARRAY => catalog.array_type(common)?,
+                oid::ANYRANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => return None,
+                other => other,
+            })
+        };
+        let args = declared.iter().zip(actual).map(|(&d, &a)| concrete(d, Some(a))).collect::<Option<Vec<_>>>()?;
+        let ret = concrete(ret, None)?;
+        Some((args, ret))
+    }
+
+    // --- operators -------------------------------------------------------------------------------------------------
+
+    /// Resolves an operator and converts its operands. `left` None: a prefix operator.
+    pub(crate) fn operator(&mut self, name: &str, left: Option<Expr>, right: Expr, location: i32) -> Result<Expr> {
+        let (op, args, ret) = self.resolve_operator(name, left.as_ref().map(|e| e.ty), right.ty, location)?;
+        let operands: Vec<Expr> = left.into_iter().chain([right]).collect();
+        let mut converted = Vec::with_capacity(2);
+        for (operand, &target) in operands.into_iter().zip(&args) {
+            converted.push(self.coerce_implicit(operand, target)?);
+        }
+        Ok(Expr::new(ExprKind::Op { op, args: converted }, ret, location))
+    }
+
+    /// The operator, the types its operands are converted to and its result type.
+    /// Errors: 42883 (none), 42725 (ambiguous), with PostgreSQL's hint.
+    pub(crate) fn resolve_operator(&self, name: &str, left: Option<Oid>, right: Oid, location: i32) -> Result<(OperatorRef, Vec<Oid>, Oid)> {
+        let actual: Vec<Oid> = left.into_iter().chain([right]).collect();
+        let declared = |o: &Operator| -> Vec<Oid> {
+            if o.left == 0 { vec![o.right] } else { vec![o.left, o.right] }
+        };
+        let all: Vec<&'static Operator> =
+            builtin::operators_named(name).filter(|o| (o.left == 0) == left.is_none()).collect();
+        let finish = |o: &'static Operator| -> Option<(OperatorRef, Vec<Oid>, Oid)> {
+            let (args, ret) = self.resolve_polymorphic(&declared(o), &actual, o.result)?;
+            Some((OperatorRef { oid: o.oid, proc: o.proc }, args, ret))
+        };
+        // 2.a exact match; an unknown operand is assumed to be of the other's type
+        let mut exact = actual.clone();
+        if let [l, r] = exact[..] {
+            if l == oid::UNKNOWN && r != oid::UNKNOWN {
+                exact[0] = r;
+            } else if r == oid::UNKNOWN && l != oid::UNKNOWN {
+                exact[1] = l;
+            }
+        }
+        if let Some(o) = all.iter().find(|o| declared(o) == exact) {
+            return finish(o).ok_or_else(|| PgError::internal("exact operator does not resolve"));
+        }
+        // domains: look for an exact match on the base types
+        let bases: Vec<Oid> = exact.iter().map(|&t| self.base_type(t)).collect();
+        if bases != exact {
+            if let Some(o) = all.iter().find(|o| declared(o) == bases) {
+                return finish(o).ok_or_else(|| PgError::internal("exact operator does not resolve"));
+            }
+        }
+        let candidates: Vec<Candidate<Operator>> = all
+            .iter()
+            .filter(|o| self.matches(&actual, &declared(o)))
+            .map(|o| Candidate { item: *o, args: declared(o), variadic_expanded: false })
+            .collect();
+        let count = candidates.len();
+        let found = if count == 1 { candidates.into_iter().next() } else { self.select_candidate(&actual, candidates) };
+        if let Some(c) = found {
+            let o = builtin::operator_by_oid(c.item.oid).expect("a row of the table");
+            return finish(o).ok_or_else(|| PgError::internal("operator does not resolve"));
+        }
+        let signature = match left {
+            Some(l) => format!("{} {name} {}", self.type_display(l), self.type_display(right)),
+            None => format!("{name} {}", self.type_display(right)),
+        };
+        Err(if count == 0 {
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {signature}"))
+                .hint(if left.is_some() {
+                    "No operator matches the given name and argument types. You might need to add explicit type casts."
+                } else {
+                    "No operator matches the given name and argument type. You might need to add an explicit type cast."
+                })
+                .at(location)
+        } else {
+            PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("operator is not unique: {signature}"))
+                .hint("Could not choose a best candidate operator. You might need to add explicit type casts.")
+                .at(location)
+        })
+    }
+
+    /// The `=` of a type's default B-tree (or hash) operator class.
+    pub(crate) fn equality_operator(&self, ty: Oid, location: i32) -> Result<OperatorRef> {
+        self.resolve_operator("=", Some(ty), ty, location).map(|(op, _, _)| op).map_err(|_| {
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("could not identify an equality operator for type {}", self.type_display(ty)))
+                .at(location)
+        })
+    }
+
+    /// Refuses types that cannot be sorted, as ORDER BY does.
+    pub(crate) fn check_orderable(&self, ty: Oid, location: i32) -> Result<()> {
+        let base = self.base_type(ty);
+        let element = self.env.catalog.element_type(base).unwrap_or(base);
+        let unordered = matches!(element, oid::JSON | oid::XML | oid::POINT | oid::LINE | oid::BOX | oid::LSEG | oid::PATH | oid::POLYGON | oid::CIRCLE | oid::XID | oid::CID | oid::VOID);
+        if unordered {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("could not identify an ordering operator for type {}", self.type_display(ty)),
+            )
+            .hint("Use an explicit ordering operator or modify the query.")
+            .at(location));
+        }
+        Ok(())
+    }
+
+    /// Refuses types without equality, as GROUP BY, DISTINCT and UNION do.
+    pub(crate) fn check_comparable(&self, ty: Oid, location: i32) -> Result<()> {
+        let base = self.base_type(ty);
+        let element = self.env.catalog.element_type(base).unwrap_or(base);
+        if matches!(element, oid::JSON | oid::XML | oid::POINT) {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("could not identify an equality operator for type {}", self.type_display(ty)),
+            )
+            .at(location));
+        }
+        Ok(())
+    }
+
+    // --- functions -------------------------------------------------------------------------------------------------
+
+    /// Resolves a function call by name and argument types (10.3). `names`: names of trailing named arguments.
+    /// `explicit_variadic`: the last argument was written with VARIADIC.
+    pub(crate) fn resolve_function(
+        &self,
+        name: &str,
+        actual: &[Oid],
+        names: &[Option<&str>],
+        explicit_variadic: bool,
+    ) -> Option<Result<ResolvedFunction, ()>> {
+        let named = names.iter().any(|n| n.is_some());
+        let mut candidates: Vec<Candidate<Proc>> = Vec::new();
+        for proc in builtin::procs_named(name) {
+            if named {
+                continue;
+            }
+            let n = proc.args.len();
+            if actual.len() <= n && actual.len() + proc.default_count >= n && (proc.variadic == 0 || explicit_variadic) {
+                if explicit_variadic && proc.variadic == 0 {
+                    continue;
+                }
+                candidates.push(Candidate { item: proc, args: proc.args[..actual.len()].to_vec(), variadic_expanded: false });
+            } else if proc.variadic != 0 && !explicit_variadic && actual.len() + 1 >= n {
+                // VARIADIC: as many element types as it takes (at least one, but VARIADIC "any" functions take none, too)
+                if actual.len() + 1 == n && !(proc.variadic == oid::ANY) {
+                    continue;
+                }
+                if actual.len() + 1 == n {
+                    continue;
+                }
+                let mut args = proc.args[..n - 1].to_vec();
+                args.resize(actual.len(), proc.variadic);
+                candidates.push(Candidate { item: proc, args, variadic_expanded: true });
+            }
+        }
+        let finish = |c: &Candidate<Proc>| -> Option<ResolvedFunction> {
+            let proc = builtin::proc_by_oid(c.item.oid).expect("a row of the table");
+            let (args, ret) = self.resolve_polymorphic(&c.args, actual, proc.ret)?;
+            let variadic_from = (c.variadic_expanded && proc.variadic != oid::ANY).then(|| proc.args.len() - 1);
+            Some(ResolvedFunction { proc, args, ret, variadic_from })
+        };
+        if let Some(c) = candidates.iter().find(|c| c.args == actual && !c.variadic_expanded).or_else(|| candidates.iter().find(|c| c.args == actual)) {
+            return finish(c).map(Ok);
+        }
+        candidates.retain(|c| self.matches(actual, &c.args));
+        // a non-variadic match is better than an expanded one with the same types
+        let shadowed: Vec<Vec<Oid>> = candidates.iter().filter(|c| !c.variadic_expanded).map(|c| c.args.clone()).collect();
+        candidates.retain(|c| !c.variadic_expanded || !shadowed.contains(&c.args));
+        match candidates.len() {
+            0 => None,
+            1 => finish(&candidates[0]).map(Ok),
+            _ => match self.select_candidate(actual, candidates) {
+                Some(c) => finish(&c).map(Ok),
+                None => Some(Err(())),
+            },
+        }
+    }
+}

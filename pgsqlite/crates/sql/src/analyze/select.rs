@@ -1,0 +1,939 @@
+//! Queries: SELECT, VALUES, set operations, WITH.
+
+use super::from::plain_column;
+use super::typename::name_parts;
+use super::{Analyzer, Clause, Level};
+use crate::builtins::catalog::CastContext;
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{
+    CastForm, Cte, CteBody, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, Select, SetOperation, SortKey, Target,
+};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+
+impl Analyzer<'_> {
+    /// A whole statement's query.
+    pub(crate) fn top_query(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        let mut query = self.query(select)?;
+        self.resolve_unknown_columns(&mut query)?;
+        Ok(query)
+    }
+
+    /// A query inside an expression.
+    pub(crate) fn sub_query(&mut self, node: &ast::Node) -> Result<Query> {
+        let Some(NodeEnum::SelectStmt(select)) = &node.node else { return Err(PgError::internal("SELECT expected")) };
+        self.query(select)
+    }
+
+    /// Any query, in a level of its own.
+    pub(crate) fn query(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        if let Some(into) = &select.into_clause {
+            let location = into.rel.as_ref().map_or(-1, |r| r.location);
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here").at(location));
+        }
+        self.levels.push(Level::new());
+        let result = self.query_in_level(select);
+        let level = self.levels.pop().expect("pushed above");
+        let mut query = result?;
+        query.ctes = level.ctes;
+        query.range_table = level.range_table;
+        Ok(query)
+    }
+
+    fn query_in_level(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        if let Some(with) = &select.with_clause {
+            self.with_clause(with)?;
+        }
+        let op = ast::SetOperation::try_from(select.op).map_err(|_| PgError::internal("unknown set operation"))?;
+        let mut query = match op {
+            ast::SetOperation::SetopNone | ast::SetOperation::Undefined if !select.values_lists.is_empty() => self.values(select)?,
+            ast::SetOperation::SetopNone | ast::SetOperation::Undefined => self.simple_select(select)?,
+            _ => self.set_operation(select, op)?,
+        };
+        (query.limit, query.offset) = self.limits(select)?;
+        query.with_ties = select.limit_option == ast::LimitOption::WithTies as i32 && select.limit_count.is_some();
+        if query.with_ties && query.order_by.is_empty() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "WITH TIES cannot be specified without ORDER BY clause"));
+        }
+        for node in &select.locking_clause {
+            let Some(NodeEnum::LockingClause(lock)) = &node.node else { return Err(PgError::internal("locking clause expected")) };
+            if !matches!(&query.body, QueryBody::Select(s) if !s.grouped && s.distinct == Distinct::No && s.windows.is_empty()) {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with this query"));
+            }
+            for relation in &lock.locked_rels {
+                let Some(NodeEnum::RangeVar(r)) = &relation.node else { continue };
+                if !self.level().range_table.iter().any(|e| e.alias == r.relname) {
+                    return Err(PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" in FOR UPDATE clause not found in FROM clause", r.relname)).at(r.location));
+                }
+            }
+            query.locking = Some(Locking {
+                skip_locked: lock.wait_policy == ast::LockWaitPolicy::LockWaitSkip as i32,
+                nowait: lock.wait_policy == ast::LockWaitPolicy::LockWaitError as i32,
+            });
+        }
+        Ok(query)
+    }
+
+    // --- WITH --------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn with_clause(&mut self, with: &ast::WithClause) -> Result<()> {
+        for node in &with.ctes {
+            let Some(NodeEnum::CommonTableExpr(cte)) = &node.node else { return Err(PgError::internal("WITH query expected")) };
+            if self.level().ctes.iter().any(|c| c.name == cte.ctename) {
+                return Err(PgError::new(SqlState::DUPLICATE_ALIAS, format!("WITH query name \"{}\" specified more than once", cte.ctename)).at(cte.location));
+            }
+            if let Some(search) = &cte.search_clause {
+                return Err(PgError::not_supported("SEARCH in WITH").at(search.location));
+            }
+            if let Some(cycle) = &cte.cycle_clause {
+                return Err(PgError::not_supported("CYCLE in WITH").at(cycle.location));
+            }
+            self.with_query(cte, with.recursive)?;
+        }
+        Ok(())
+    }
+
+    fn with_query(&mut self, cte: &ast::CommonTableExpr, recursive: bool) -> Result<()> {
+        let materialized = match cte.ctematerialized {
+            x if x == ast::CteMaterialize::Always as i32 => Some(true),
+            x if x == ast::CteMaterialize::Never as i32 => Some(false),
+            _ => None,
+        };
+        let node = cte.ctequery.as_ref().and_then(|n| n.node.as_ref()).ok_or_else(|| PgError::internal("WITH without a query"))?;
+        let names = name_parts(&cte.aliascolnames);
+        let (body, mut columns, is_recursive) = match node {
+            NodeEnum::SelectStmt(select) => {
+                if recursive && mentions(select, &cte.ctename) {
+                    let (query, columns) = self.recursive_query(cte, select)?;
+                    (CteBody::Query(query), columns, true)
+                } else {
+                    let mut query = self.query(select)?;
+                    self.resolve_unknown_columns(&mut query)?;
+                    let columns = query.columns.clone();
+                    (CteBody::Query(query), columns, false)
+                }
+            }
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) => {
+                if self.levels.len() > 1 {
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "WITH clause containing a data-modifying statement must be at the top level").at(cte.location));
+                }
+                let modify = match node {
+                    NodeEnum::InsertStmt(s) => self.insert(s)?,
+                    NodeEnum::UpdateStmt(s) => self.update(s)?,
+                    NodeEnum::DeleteStmt(s) => self.delete(s)?,
+                    _ => unreachable!("matched above"),
+                };
+                let columns = modify
+                    .returning
+                    .iter()
+                    .map(|t| RteColumn { origin: t.origin, collation: t.expr.collation, ..plain_column(&t.name, t.expr.ty, t.expr.typmod) })
+                    .collect();
+                (CteBody::Modify(Box::new(modify)), columns, false)
+            }
+            other => return Err(PgError::not_supported(format!("{} in WITH", super::expr::node_name(other))).at(cte.location)),
+        };
+        if names.len() > columns.len() {
+            return Err(PgError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                format!("WITH query \"{}\" has {} columns available but {} columns specified", cte.ctename, columns.len(), names.len()),
+            )
+            .at(cte.location));
+        }
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.name = name.to_string();
+        }
+        self.level().ctes.retain(|c| c.name != cte.ctename);
+        self.level().ctes.push(Cte { name: cte.ctename.clone(), columns, body, materialized, recursive: is_recursive });
+        Ok(())
+    }
+
+    /// WITH RECURSIVE: the non-recursive term fixes names and types, then the whole is analyzed with itself in sight.
+    fn recursive_query(&mut self, cte: &ast::CommonTableExpr, select: &ast::SelectStmt) -> Result<(Query, Vec<RteColumn>)> {
+        let malformed = || {
+            PgError::new(
+                SqlState::INVALID_RECURSION,
+                format!("recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term", cte.ctename),
+            )
+            .at(cte.location)
+        };
+        if select.op != ast::SetOperation::SetopUnion as i32 {
+            return Err(malformed());
+        }
+        let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else { return Err(malformed()) };
+        if mentions(larg, &cte.ctename) {
+            return Err(PgError::new(
+                SqlState::INVALID_RECURSION,
+                format!("recursive reference to query \"{}\" must not appear within its non-recursive term", cte.ctename),
+            )
+            .at(cte.location));
+        }
+        if !select.sort_clause.is_empty() {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "ORDER BY in a recursive query is not implemented"));
+        }
+        if select.limit_count.is_some() || select.limit_offset.is_some() {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "LIMIT in a recursive query is not implemented"));
+        }
+        let mut left = self.query(larg)?;
+        self.resolve_unknown_columns(&mut left)?;
+        let mut columns = left.columns.clone();
+        let names = name_parts(&cte.aliascolnames);
+        for (column, name) in columns.iter_mut().zip(&names) {
+            column.name = name.to_string();
+        }
+        let placeholder = Query {
+            ctes: vec![],
+            range_table: vec![],
+            body: QueryBody::Values(vec![]),
+            columns: vec![],
+            order_by: vec![],
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        };
+        self.level().ctes.push(Cte {
+            name: cte.ctename.clone(),
+            columns: columns.clone(),
+            body: CteBody::Query(placeholder),
+            materialized: None,
+            recursive: true,
+        });
+        // the arms sit one level below the WITH query's own level
+        self.levels.push(Level::new());
+        let result = (|| {
+            if let Some(with) = &select.with_clause {
+                self.with_clause(with)?;
+            }
+            let left = self.query(larg).and_then(|mut q| {
+                self.resolve_unknown_columns(&mut q)?;
+                Ok(q)
+            })?;
+            let mut right = self.query(rarg)?;
+            if left.columns.len() != right.columns.len() {
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "each UNION query must have the same number of columns"));
+            }
+            for (i, column) in columns.iter().enumerate() {
+                let other = right.columns[i].ty;
+                if other != oid::UNKNOWN && other != column.ty {
+                    let literal = |ty: Oid| Expr::new(ExprKind::Default, ty, -1);
+                    let common = self.common_type(&[&literal(column.ty), &literal(other)], "UNION")?;
+                    if common != column.ty {
+                        return Err(PgError::new(
+                            SqlState::DATATYPE_MISMATCH,
+                            format!(
+                                "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
+                                cte.ctename,
+                                i + 1,
+                                self.type_display(column.ty),
+                                self.type_display(common)
+                            ),
+                        )
+                        .hint("Cast the output of the non-recursive term to the correct type."));
+                    }
+                }
+            }
+            let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
+            self.coerce_query_columns(&mut right, &wanted)?;
+            Ok((left, right))
+        })();
+        let level = self.levels.pop().expect("pushed above");
+        let (left, right) = result?;
+        let query = Query {
+            ctes: level.ctes,
+            range_table: level.range_table,
+            columns: left.columns.clone(),
+            body: QueryBody::SetOperation { op: SetOperation::Union, all: select.all, left: Box::new(left), right: Box::new(right) },
+            order_by: vec![],
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        };
+        Ok((query, columns))
+    }
+
+    // --- SELECT ------------------------------------------------------------------------------------------------------
+
+    fn simple_select(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        let from = self.from_clause(&select.from_clause)?;
+        // named windows first: OVER w refers to them
+        let filter = match &select.where_clause {
+            Some(node) => {
+                let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
+                Some(self.coerce_boolean(filter, "WHERE")?)
+            }
+            None => None,
+        };
+        for node in &select.window_clause {
+            let Some(NodeEnum::WindowDef(def)) = &node.node else { return Err(PgError::internal("window expected")) };
+            if self.level().windows.iter().any(|w| w.name.as_deref() == Some(&def.name)) {
+                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("window \"{}\" is already defined", def.name)).at(def.location));
+            }
+            let mut window = self.window_definition(def)?;
+            window.name = Some(def.name.clone());
+            self.level().windows.push(window);
+        }
+        self.level().clause = Clause::SelectTarget;
+        let mut targets = self.target_list(&select.target_list)?;
+        let (mut group_by, grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
+        let having = match &select.having_clause {
+            Some(node) => {
+                let having = self.in_clause(Clause::Having, |a| a.expr(node))?;
+                Some(self.coerce_boolean(having, "HAVING")?)
+            }
+            None => None,
+        };
+        let mut order_by = self.order_clause(&select.sort_clause, &mut targets)?;
+        let distinct = self.distinct_clause(&select.distinct_clause, &mut targets, &order_by)?;
+        if distinct == Distinct::All {
+            if let Some(key) = order_by.iter().find(|k| k.target.is_none()) {
+                return Err(PgError::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                )
+                .at(key.expr.location));
+            }
+        }
+        let grouped = !select.group_clause.is_empty() || having.is_some() || self.level().has_aggregates;
+        let windows = std::mem::take(&mut self.level().windows);
+        // literals nothing typed stay unknown in the targets until the use of the query is known
+        let columns = targets.iter().map(target_column).collect();
+        let mut body = Select {
+            from,
+            targets,
+            filter,
+            group_by: std::mem::take(&mut group_by),
+            grouping_sets,
+            grouped,
+            having,
+            windows,
+            distinct,
+        };
+        if body.grouped {
+            self.check_grouping(&mut body, &mut order_by)?;
+        }
+        Ok(Query {
+            ctes: vec![],
+            range_table: vec![],
+            body: QueryBody::Select(body),
+            columns,
+            order_by,
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        })
+    }
+
+    /// The select list (also RETURNING's).
+    pub(crate) fn target_list(&mut self, nodes: &[ast::Node]) -> Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::ResTarget(target)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+            let value = target.val.as_deref().ok_or_else(|| PgError::internal("a target without an expression"))?;
+            if let Some(NodeEnum::ColumnRef(c)) = &value.node {
+                if c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
+                    for (name, expr) in self.expand_star(c)? {
+                        let origin = self.origin(&expr);
+                        targets.push(Target { expr, name, origin });
+                    }
+                    continue;
+                }
+            }
+            if let Some(NodeEnum::AIndirection(i)) = &value.node {
+                if i.indirection.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
+                    targets.extend(self.expand_composite(i)?);
+                    continue;
+                }
+            }
+            let expr = self.expr(value)?;
+            let name = if target.name.is_empty() { column_name(value) } else { target.name.clone() };
+            let origin = self.origin(&expr);
+            targets.push(Target { expr, name, origin });
+        }
+        Ok(targets)
+    }
+
+    /// `(t).*`
+    fn expand_composite(&mut self, i: &ast::AIndirection) -> Result<Vec<Target>> {
+        if i.indirection.len() == 1 {
+            let arg = self.expr_opt(i.arg.as_deref())?;
+            if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
+                let fields = self.whole_row_fields(levels_up, rte, arg.location);
+                let names: Vec<String> = self.levels[self.levels.len() - 1 - levels_up].range_table[rte].columns.iter().map(|c| c.name.clone()).collect();
+                return Ok(fields
+                    .into_iter()
+                    .zip(names)
+                    .map(|(expr, name)| {
+                        let origin = self.origin(&expr);
+                        Target { expr, name, origin }
+                    })
+                    .collect());
+            }
+        }
+        Err(PgError::not_supported("row expansion of this composite value"))
+    }
+
+    /// The table column a plain variable comes from.
+    pub(crate) fn origin(&self, expr: &Expr) -> (Oid, i16) {
+        match &expr.kind {
+            ExprKind::Var(v) => self
+                .levels
+                .len()
+                .checked_sub(1 + v.levels_up)
+                .and_then(|i| self.levels[i].range_table.get(v.rte))
+                .and_then(|r| r.columns.get(v.column))
+                .map_or((0, 0), |c| c.origin),
+            _ => (0, 0),
+        }
+    }
+
+    /// A GROUP BY or ORDER BY item as PostgreSQL reads it: a bare name of an output column, a position, or an expression.
+    /// `sql92`: ORDER BY prefers output names, GROUP BY input columns.
+    fn list_item(&mut self, node: &ast::Node, targets: &mut [Target], clause: Clause) -> Result<(Expr, Option<usize>)> {
+        if let Some(NodeEnum::ColumnRef(c)) = &node.node {
+            if let [name] = name_parts(&c.fields)[..] {
+                if c.fields.len() == 1 {
+                    let input_first = clause == Clause::GroupBy;
+                    let is_input = input_first && self.has_column(name);
+                    if !is_input {
+                        let mut found: Option<usize> = None;
+                        for (i, target) in targets.iter().enumerate().filter(|(_, t)| t.name == name) {
+                            match found {
+                                Some(j) if targets[j].expr != target.expr => {
+                                    return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("{} \"{name}\" is ambiguous", clause.name())).at(c.location));
+                                }
+                                Some(_) => {}
+                                None => found = Some(i),
+                            }
+                        }
+                        if let Some(i) = found {
+                            let target = &mut targets[i];
+                            if target.expr.ty == oid::UNKNOWN {
+                                target.expr = self.resolve_unknown(target.expr.clone())?;
+                            }
+                            return Ok((targets[i].expr.clone(), Some(i)));
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(NodeEnum::AConst(c)) = &node.node {
+            let position = match &c.val {
+                Some(ast::a_const::Val::Ival(i)) => i.ival,
+                _ => return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("non-integer constant in {}", clause.name())).at(c.location)),
+            };
+            let index = usize::try_from(position).ok().filter(|&p| p >= 1 && p <= targets.len()).ok_or_else(|| {
+                PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("{} position {position} is not in select list", clause.name())).at(c.location)
+            })? - 1;
+            let target = targets[index].expr.clone();
+            let expr = self.resolve_unknown(target)?;
+            targets[index].expr = expr.clone();
+            return Ok((expr, Some(index)));
+        }
+        let expr = self.in_clause(clause, |a| a.expr(node))?;
+        let expr = self.resolve_unknown(expr)?;
+        let index = targets.iter().position(|t| t.expr == expr);
+        Ok((expr, index))
+    }
+
+    fn has_column(&self, name: &str) -> bool {
+        self.levels.last().expect("inside a level").namespace.iter().any(|i| i.columns_visible && i.columns.iter().any(|(n, _)| n == name))
+    }
+
+    fn group_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target]) -> Result<(Vec<Expr>, Vec<Vec<usize>>)> {
+        let mut exprs: Vec<Expr> = Vec::new();
+        // each element of the clause: its list of grouping sets
+        let mut elements: Vec<Vec<Vec<usize>>> = Vec::new();
+        let mut has_sets = false;
+        for node in nodes {
+            has_sets |= matches!(node.node, Some(NodeEnum::GroupingSet(_)));
+            elements.push(self.group_element(node, targets, &mut exprs)?);
+        }
+        if !has_sets {
+            return Ok((exprs, vec![]));
+        }
+        // the clause is the cross product of its elements
+        let mut sets: Vec<Vec<usize>> = vec![vec![]];
+        for element in elements {
+            let mut next = Vec::new();
+            for set in &sets {
+                for addition in &element {
+                    let mut combined = set.clone();
+                    combined.extend(addition.iter().filter(|i| !set.contains(i)));
+                    next.push(combined);
+                }
+            }
+            if next.len() > 4096 {
+                return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "too many grouping sets present (maximum 4096)"));
+            }
+            sets = next;
+        }
+        Ok((exprs, sets))
+    }
+
+    fn group_element(&mut self, node: &ast::Node, targets: &mut [Target], exprs: &mut Vec<Expr>) -> Result<Vec<Vec<usize>>> {
+        match &node.node {
+            Some(NodeEnum::GroupingSet(set)) => {
+                use ast::GroupingSetKind as K;
+                let kind = K::try_from(set.kind).map_err(|_| PgError::internal("unknown kind of grouping set"))?;
+                match kind {
+                    K::GroupingSetEmpty => Ok(vec![vec![]]),
+                    K::GroupingSetSets => {
+                        let mut sets = Vec::new();
+                        for inner in &set.content {
+                            sets.extend(self.group_element(inner, targets, exprs)?);
+                        }
+                        Ok(sets)
+                    }
+                    K::GroupingSetRollup | K::GroupingSetCube => {
+                        let mut parts = Vec::new();
+                        for inner in &set.content {
+                            parts.push(self.group_element(inner, targets, exprs)?.concat());
+                        }
+                        let mut sets = Vec::new();
+                        if kind == K::GroupingSetRollup {
+                            for n in (0..=parts.len()).rev() {
+                                sets.push(parts[..n].concat());
+                            }
+                        } else {
+                            if parts.len() > 12 {
+                                return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "CUBE is limited to 12 elements").at(set.location));
+                            }
+                            for mask in (0..1usize << parts.len()).rev() {
+                                let n = parts.len();
+                                sets.push((0..n).filter(|i| mask >> (n - 1 - i) & 1 == 1).flat_map(|i| parts[i].clone()).collect());
+                            }
+                        }
+                        Ok(sets)
+                    }
+                    K::GroupingSetSimple | K::Undefined => Err(PgError::internal("unexpected grouping set")),
+                }
+            }
+            Some(NodeEnum::RowExpr(row)) if row.row_format == ast::CoercionForm::CoerceImplicitCast as i32 => {
+                let mut all = Vec::new();
+                for inner in &row.args {
+                    all.extend(self.group_element(inner, targets, exprs)?.concat());
+                }
+                Ok(vec![all])
+            }
+            _ => {
+                let (expr, _) = self.list_item(node, targets, Clause::GroupBy)?;
+                if super::walk::contains_aggregate(&expr) {
+                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed in GROUP BY").at(expr.location));
+                }
+                if super::walk::contains_window(&expr) {
+                    return Err(PgError::new(SqlState::WINDOWING_ERROR, "window functions are not allowed in GROUP BY").at(expr.location));
+                }
+                self.check_comparable(expr.ty, expr.location)?;
+                let index = match exprs.iter().position(|e| *e == expr) {
+                    Some(i) => i,
+                    None => {
+                        exprs.push(expr);
+                        exprs.len() - 1
+                    }
+                };
+                Ok(vec![vec![index]])
+            }
+        }
+    }
+
+    fn order_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target]) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };
+            let inner = sort.node.as_deref().ok_or_else(|| PgError::internal("ORDER BY without expression"))?;
+            let (expr, target) = self.list_item(inner, targets, Clause::OrderBy)?;
+            keys.push(self.sort_key(expr, sort, target)?);
+        }
+        Ok(keys)
+    }
+
+    fn distinct_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target], order_by: &[SortKey]) -> Result<Distinct> {
+        match nodes {
+            [] => Ok(Distinct::No),
+            [ast::Node { node: None }] => {
+                for target in targets.iter_mut() {
+                    target.expr = self.resolve_unknown(target.expr.clone())?;
+                    self.check_comparable(target.expr.ty, target.expr.location)?;
+                }
+                Ok(Distinct::All)
+            }
+            list => {
+                let mut exprs = Vec::new();
+                for node in list {
+                    let (expr, _) = self.list_item(node, targets, Clause::SelectTarget).map_err(|mut e| {
+                        // the clause is DISTINCT ON in these messages
+                        let message = e.message().replace("SELECT position", "SELECT DISTINCT ON position").replace("constant in SELECT", "constant in DISTINCT ON");
+                        e.fields_mut().message = message;
+                        e
+                    })?;
+                    if !exprs.contains(&expr) {
+                        exprs.push(expr);
+                    }
+                }
+                let mut seen_other = false;
+                for (i, key) in order_by.iter().enumerate() {
+                    let on = exprs.contains(&key.expr);
+                    if on && seen_other {
+                        return Err(distinct_on_mismatch(key.expr.location));
+                    }
+                    if !on {
+                        if i < exprs.len() {
+                            return Err(distinct_on_mismatch(exprs[0].location));
+                        }
+                        seen_other = true;
+                    }
+                }
+                Ok(Distinct::On(exprs))
+            }
+        }
+    }
+
+    fn limits(&mut self, select: &ast::SelectStmt) -> Result<(Option<Box<Expr>>, Option<Box<Expr>>)> {
+        let mut one = |node: &Option<Box<ast::Node>>, clause: Clause| -> Result<Option<Box<Expr>>> {
+            let Some(node) = node else { return Ok(None) };
+            let expr = self.in_clause(clause, |a| {
+                // LIMIT sees no columns of this query
+                let saved = std::mem::take(&mut a.level().namespace);
+                let result = a.expr(node);
+                a.level().namespace = saved;
+                result
+            });
+            let expr = expr.map_err(|e| {
+                if e.code() == SqlState::UNDEFINED_COLUMN || e.code() == SqlState::UNDEFINED_TABLE {
+                    let location = e.fields().location.map_or(-1, |l| l as i32);
+                    return PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("argument of {} must not contain variables", clause.name())).at(location);
+                }
+                e
+            })?;
+            if matches!(expr.kind, ExprKind::Const(Datum::Null)) {
+                return Ok(None);
+            }
+            Ok(Some(Box::new(self.coerce_to_bigint(expr, clause.name())?)))
+        };
+        let offset = one(&select.limit_offset, Clause::Offset)?;
+        let limit = one(&select.limit_count, Clause::Limit)?;
+        Ok((limit, offset))
+    }
+
+    // --- VALUES ------------------------------------------------------------------------------------------------------
+
+    fn values(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        let mut rows = self.value_rows(&select.values_lists)?;
+        let width = rows[0].len();
+        let mut columns = Vec::with_capacity(width);
+        for i in 0..width {
+            let column: Vec<&Expr> = rows.iter().map(|r| &r[i]).collect();
+            let all_unknown = column.iter().all(|e| e.ty == oid::UNKNOWN);
+            let ty = if all_unknown { oid::TEXT } else { self.common_type(&column, "VALUES")? };
+            let typmod = column[0].typmod;
+            let typmod = if column.iter().all(|e| e.ty == ty && e.typmod == typmod) { typmod } else { -1 };
+            for row in &mut rows {
+                let expr = std::mem::replace(&mut row[i], Expr::new(ExprKind::Default, 0, -1));
+                row[i] = self.coerce_to_common(expr, ty, "VALUES")?;
+            }
+            columns.push(plain_column(&format!("column{}", i + 1), ty, typmod));
+        }
+        let mut targets: Vec<Target> = columns
+            .iter()
+            .map(|c| Target { expr: Expr::new(ExprKind::Default, c.ty, -1), name: c.name.clone(), origin: (0, 0) })
+            .collect();
+        let order_by = self.output_order(&select.sort_clause, &mut targets, "VALUES")?;
+        Ok(Query {
+            ctes: vec![],
+            range_table: vec![],
+            body: QueryBody::Values(rows),
+            columns,
+            order_by,
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        })
+    }
+
+    /// Rows of expressions of one width.
+    pub(crate) fn value_rows(&mut self, lists: &[ast::Node]) -> Result<Vec<Vec<Expr>>> {
+        let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(lists.len());
+        for list in lists {
+            let Some(NodeEnum::List(list)) = &list.node else { return Err(PgError::internal("VALUES row expected")) };
+            let mut row = Vec::new();
+            for node in &list.items {
+                row.push(self.in_clause(Clause::Values, |a| a.expr(node))?);
+            }
+            if rows.first().is_some_and(|first| first.len() != row.len()) {
+                let location = row.first().map_or(-1, |e| e.location);
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length").at(location));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    // --- set operations ----------------------------------------------------------------------------------------------
+
+    fn set_operation(&mut self, select: &ast::SelectStmt, op: ast::SetOperation) -> Result<Query> {
+        let (op, what) = match op {
+            ast::SetOperation::SetopUnion => (SetOperation::Union, "UNION"),
+            ast::SetOperation::SetopIntersect => (SetOperation::Intersect, "INTERSECT"),
+            ast::SetOperation::SetopExcept => (SetOperation::Except, "EXCEPT"),
+            _ => return Err(PgError::internal("set operation expected")),
+        };
+        let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else { return Err(PgError::internal("a set operation without arms")) };
+        let mut left = self.query(larg)?;
+        let mut right = self.query(rarg)?;
+        if left.columns.len() != right.columns.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("each {what} query must have the same number of columns")).at(first_location(&right)));
+        }
+        let mut types = Vec::new();
+        let mut columns = Vec::new();
+        for (i, (l, r)) in left.columns.iter().zip(&right.columns).enumerate() {
+            let (le, re) = (column_expr(&left, i), column_expr(&right, i));
+            let ty = self.common_type(&[&le, &re], what)?;
+            if !(select.all && op == SetOperation::Union) {
+                self.check_comparable(ty, le.location)?;
+            }
+            let typmod = if l.ty == r.ty && l.typmod == r.typmod { l.typmod } else { -1 };
+            types.push(ty);
+            columns.push(RteColumn { name: l.name.clone(), ty, typmod, attnum: 0, origin: (0, 0), collation: 0 });
+        }
+        self.coerce_arm(&mut left, &types, what)?;
+        self.coerce_arm(&mut right, &types, what)?;
+        let mut targets: Vec<Target> = columns
+            .iter()
+            .map(|c| Target { expr: Expr::new(ExprKind::Default, c.ty, -1), name: c.name.clone(), origin: (0, 0) })
+            .collect();
+        let order_by = self.output_order(&select.sort_clause, &mut targets, what)?;
+        Ok(Query {
+            ctes: vec![],
+            range_table: vec![],
+            body: QueryBody::SetOperation { op, all: select.all, left: Box::new(left), right: Box::new(right) },
+            columns,
+            order_by,
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        })
+    }
+
+    fn coerce_arm(&mut self, query: &mut Query, types: &[Oid], what: &str) -> Result<()> {
+        for (i, &ty) in types.iter().enumerate() {
+            let expr = column_expr(query, i);
+            if !self.can_coerce(expr.ty, ty, CastContext::Implicit) {
+                return Err(PgError::new(
+                    SqlState::CANNOT_COERCE,
+                    format!("{what} could not convert type {} to {}", self.type_display(expr.ty), self.type_display(ty)),
+                )
+                .at(expr.location));
+            }
+        }
+        self.coerce_query_columns(query, types)
+    }
+
+    /// ORDER BY of a query whose rows have no expressions (set operations, VALUES): names and positions only.
+    fn output_order(&mut self, nodes: &[ast::Node], targets: &mut [Target], what: &str) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };
+            let inner = sort.node.as_deref().ok_or_else(|| PgError::internal("ORDER BY without expression"))?;
+            let is_output = match &inner.node {
+                Some(NodeEnum::AConst(_)) => true,
+                Some(NodeEnum::ColumnRef(c)) => matches!(name_parts(&c.fields)[..], [name] if targets.iter().any(|t| t.name == name)),
+                _ => false,
+            };
+            if !is_output {
+                if what == "VALUES" {
+                    return Err(PgError::not_supported("ORDER BY an expression over VALUES"));
+                }
+                if let Some(NodeEnum::ColumnRef(c)) = &inner.node {
+                    return Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", name_parts(&c.fields).join("."))).at(c.location));
+                }
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                    .detail("Only result column names can be used, not expressions or functions.")
+                    .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."));
+            }
+            let (mut expr, target) = self.list_item(inner, targets, Clause::OrderBy)?;
+            expr.location = -1;
+            keys.push(self.sort_key(expr, sort, target)?);
+        }
+        Ok(keys)
+    }
+
+    // --- the columns of a query ----------------------------------------------------------------------------------------
+
+    /// Literals and parameters that nothing typed become text.
+    pub(crate) fn resolve_unknown_columns(&mut self, query: &mut Query) -> Result<()> {
+        let types: Vec<Oid> = query.columns.iter().map(|c| if c.ty == oid::UNKNOWN { oid::TEXT } else { c.ty }).collect();
+        self.coerce_query_columns(query, &types)
+    }
+
+    /// Converts a query's columns (implicitly) by casts in its targets, in every arm.
+    pub(crate) fn coerce_query_columns(&mut self, query: &mut Query, types: &[Oid]) -> Result<()> {
+        if query.columns.iter().map(|c| c.ty).eq(types.iter().copied()) {
+            return Ok(());
+        }
+        match &mut query.body {
+            QueryBody::Select(select) => {
+                for (i, target) in select.targets.iter_mut().enumerate() {
+                    if target.expr.ty == types[i] {
+                        continue;
+                    }
+                    // A distinct or grouped query compares the values before conversion: that is the same for the
+                    // conversions that are implicit.
+                    let old = target.expr.clone();
+                    let expr = std::mem::replace(&mut target.expr, Expr::new(ExprKind::Default, 0, -1));
+                    target.expr = self.coerce_column(expr, types[i])?;
+                    target.origin = if matches!(target.expr.kind, ExprKind::Var(_)) { target.origin } else { (0, 0) };
+                    for key in &mut query.order_by {
+                        if key.target == Some(i) && key.expr == old && old.ty == oid::UNKNOWN {
+                            key.expr = target.expr.clone();
+                        }
+                    }
+                    query.columns[i].ty = target.expr.ty;
+                    query.columns[i].typmod = target.expr.typmod;
+                    query.columns[i].origin = target.origin;
+                }
+            }
+            QueryBody::SetOperation { left, right, .. } => {
+                self.coerce_query_columns(left, types)?;
+                self.coerce_query_columns(right, types)?;
+                for (column, &ty) in query.columns.iter_mut().zip(types) {
+                    if column.ty != ty {
+                        column.ty = ty;
+                        column.typmod = -1;
+                    }
+                }
+            }
+            QueryBody::Values(rows) => {
+                for (i, &ty) in types.iter().enumerate() {
+                    if query.columns[i].ty == ty {
+                        continue;
+                    }
+                    for row in rows.iter_mut() {
+                        let expr = std::mem::replace(&mut row[i], Expr::new(ExprKind::Default, 0, -1));
+                        row[i] = self.coerce_column(expr, ty)?;
+                    }
+                    query.columns[i].ty = ty;
+                    query.columns[i].typmod = -1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn coerce_column(&mut self, expr: Expr, ty: Oid) -> Result<Expr> {
+        let (from, location) = (expr.ty, expr.location);
+        self.try_coerce(expr, ty, -1, CastContext::Implicit, CastForm::Implicit)?.ok_or_else(|| self.cannot_cast(from, ty, location))
+    }
+}
+
+fn target_column(target: &Target) -> RteColumn {
+    RteColumn {
+        name: target.name.clone(),
+        ty: target.expr.ty,
+        typmod: target.expr.typmod,
+        attnum: 0,
+        origin: target.origin,
+        collation: target.expr.collation,
+    }
+}
+
+/// A query's column as an expression, for common types and error positions.
+fn column_expr(query: &Query, i: usize) -> Expr {
+    let c = &query.columns[i];
+    let (location, constant) = match &query.body {
+        QueryBody::Select(s) => (s.targets[i].expr.location, matches!(s.targets[i].expr.kind, ExprKind::Const(_))),
+        QueryBody::Values(rows) => (rows[0][i].location, false),
+        QueryBody::SetOperation { left, .. } => return Expr { ty: c.ty, typmod: c.typmod, ..column_expr(left, i) },
+    };
+    let _ = constant;
+    Expr { kind: ExprKind::Default, ty: c.ty, typmod: c.typmod, collation: 0, location }
+}
+
+fn first_location(query: &Query) -> i32 {
+    if query.columns.is_empty() {
+        -1
+    } else {
+        column_expr(query, 0).location
+    }
+}
+
+fn distinct_on_mismatch(location: i32) -> PgError {
+    PgError::new(SqlState::INVALID_COLUMN_REFERENCE, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").at(location)
+}
+
+/// Whether a SELECT names a table anywhere (for WITH RECURSIVE): read off the tree's debug form would be slow, so walk it.
+fn mentions(select: &ast::SelectStmt, name: &str) -> bool {
+    use prost::Message;
+    // A name can only be there if its bytes are: then look closely.
+    if !select.encode_to_vec().windows(name.len()).any(|w| w == name.as_bytes()) {
+        return false;
+    }
+    let node = ast::Node { node: Some(NodeEnum::SelectStmt(Box::new(select.clone()))) };
+    node_mentions(&node, name)
+}
+
+fn node_mentions(node: &ast::Node, name: &str) -> bool {
+    let Some(node) = &node.node else { return false };
+    node.nodes().into_iter().any(|(n, _, _, _)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
+}
+
+/// The name of an unnamed output column (FigureColname of PostgreSQL: manual 7.3.2).
+pub(crate) fn column_name(node: &ast::Node) -> String {
+    name_of(node).map_or_else(|| "?column?".to_string(), |(n, _)| n)
+}
+
+/// (name, strength): a cast's type name is weak, anything else strong.
+fn name_of(node: &ast::Node) -> Option<(String, bool)> {
+    match node.node.as_ref()? {
+        NodeEnum::ColumnRef(c) => name_parts(&c.fields).last().map(|s| (s.to_string(), true)),
+        NodeEnum::AIndirection(i) => {
+            let field = i.indirection.iter().rev().find_map(|n| match &n.node {
+                Some(NodeEnum::String(s)) => Some(s.sval.clone()),
+                _ => None,
+            });
+            field.map(|f| (f, true)).or_else(|| name_of(i.arg.as_deref()?))
+        }
+        NodeEnum::FuncCall(f) => name_parts(&f.funcname).last().map(|s| (s.to_string(), true)),
+        NodeEnum::AExpr(e) if e.kind == ast::AExprKind::AexprNullif as i32 => Some(("nullif".into(), true)),
+        NodeEnum::TypeCast(c) => {
+            if let Some((name, true)) = c.arg.as_deref().and_then(name_of) {
+                return Some((name, true));
+            }
+            let name = c.type_name.as_ref().and_then(|t| name_parts(&t.names).last().map(|s| s.to_string()))?;
+            Some((name, false))
+        }
+        NodeEnum::CollateClause(c) => name_of(c.arg.as_deref()?),
+        NodeEnum::GroupingFunc(_) => Some(("grouping".into(), true)),
+        NodeEnum::SubLink(s) => match ast::SubLinkType::try_from(s.sub_link_type).ok()? {
+            ast::SubLinkType::ExistsSublink => Some(("exists".into(), true)),
+            ast::SubLinkType::ArraySublink => Some(("array".into(), true)),
+            ast::SubLinkType::ExprSublink => {
+                let Some(NodeEnum::SelectStmt(select)) = s.subselect.as_ref()?.node.as_ref() else { return None };
+                let mut select: &ast::SelectStmt = select;
+                while let Some(left) = &select.larg {
+                    select = left;
+                }
+                let Some(NodeEnum::ResTarget(target)) = select.target_list.first()?.node.as_ref() else { return None };
+                if !target.name.is_empty() {
+                    return Some((target.name.clone(), true));
+                }
+                name_of(target.val.as_deref()?)
+            }
+            _ => None,
+        },
+        NodeEnum::CaseExpr(c) => match c.defresult.as_deref().and_then(name_of) {
+            Some((name, true)) => Some((name, true)),
+            _ => Some(("case".into(), false)),
+        },
+        NodeEnum::AArrayExpr(_) => Some(("array".into(), true)),
+        NodeEnum::RowExpr(_) => Some(("row".into(), true)),
+        NodeEnum::CoalesceExpr(_) => Some(("coalesce".into(), true)),
+        NodeEnum::MinMaxExpr(m) => Some((if m.op == ast::MinMaxOp::IsGreatest as i32 { "greatest" } else { "least" }.into(), true)),
+        NodeEnum::SqlvalueFunction(f) => Some((super::from::sql_value_name(f.op).into(), true)),
+        NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => None,
+        _ => None,
+    }
+}
+

@@ -1,0 +1,123 @@
+//! Type names of the grammar → (type OID, typmod), and types → the names messages print.
+
+use super::Analyzer;
+use crate::catalog::{TypeEntry, PG_CATALOG};
+use crate::parse::{ast, NodeEnum};
+use pgsqlite_types::{catalog as pg_type, oid, typmod, Oid, PgError, Result, SqlState};
+
+/// The strings of a list of String nodes (a qualified name).
+pub(crate) fn name_parts(names: &[ast::Node]) -> Vec<&str> {
+    names
+        .iter()
+        .filter_map(|n| match &n.node {
+            Some(NodeEnum::String(s)) => Some(s.sval.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+impl Analyzer<'_> {
+    /// The type a TypeName means. Errors: 42704 (unknown), 0A000 (%TYPE, SETOF).
+    pub fn type_name(&self, name: &ast::TypeName) -> Result<(Oid, i32)> {
+        let parts = name_parts(&name.names);
+        if name.pct_type {
+            return Err(PgError::not_supported("%TYPE").at(name.location));
+        }
+        if name.setof {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "SETOF is not allowed here").at(name.location));
+        }
+        let unknown = || {
+            PgError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", parts.join("."))).at(name.location)
+        };
+        let base = match parts[..] {
+            [bare] => self.find_type(None, bare),
+            [schema, bare] => {
+                if self.env.catalog.schema_oid(schema).is_none() {
+                    return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+                        .at(name.location));
+                }
+                self.find_type(Some(schema), bare)
+            }
+            _ => None,
+        }
+        .ok_or_else(unknown)?;
+        let modifiers = self.type_modifiers(&name.typmods)?;
+        let typmod =
+            if modifiers.is_empty() { -1 } else { typmod::parse(base, &modifiers).map_err(|e| e.at(name.location))? };
+        if name.array_bounds.is_empty() {
+            return Ok((base, typmod));
+        }
+        let array = self.env.catalog.array_type(base).ok_or_else(|| {
+            PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("could not find array type for data type {}", self.type_display(base)),
+            )
+            .at(name.location)
+        })?;
+        Ok((array, typmod))
+    }
+
+    /// Modifiers are integer constants (interval: a field mask first) or bare words for types of extensions.
+    fn type_modifiers(&self, nodes: &[ast::Node]) -> Result<Vec<i32>> {
+        nodes
+            .iter()
+            .map(|node| match &node.node {
+                Some(NodeEnum::AConst(c)) => match &c.val {
+                    Some(ast::a_const::Val::Ival(i)) => Ok(i.ival),
+                    _ => Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "type modifiers must be simple constants or identifiers")
+                        .at(c.location)),
+                },
+                Some(NodeEnum::AExpr(e)) if e.lexpr.is_none() && name_parts(&e.name) == ["-"] => {
+                    let inner = self.type_modifiers(std::slice::from_ref(e.rexpr.as_deref().expect("prefix minus has an operand")))?;
+                    Ok(-inner[0])
+                }
+                _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers")),
+            })
+            .collect()
+    }
+
+    fn find_type(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
+        if let Some(schema) = schema {
+            return self.env.catalog.type_in(self.env.catalog.schema_oid(schema)?, name);
+        }
+        // pg_catalog is searched first unless the path names it.
+        self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name)).or_else(|| {
+            (!self.env.search_path.contains(&PG_CATALOG)).then(|| self.env.catalog.type_in(PG_CATALOG, name)).flatten()
+        })
+    }
+
+    /// A type as error messages name it: format_type without typmod.
+    pub fn type_display(&self, ty: Oid) -> String {
+        match self.env.catalog.type_entry(ty) {
+            Some(TypeEntry::Builtin(_)) => typmod::format_type(ty, -1),
+            Some(TypeEntry::User(t)) => t.name.clone(),
+            Some(TypeEntry::ArrayOf(e)) => format!("{}[]", self.type_display(e)),
+            Some(TypeEntry::Row(r)) => r.name.clone(),
+            None => format!("??? ({ty})"),
+        }
+    }
+
+    /// Category and whether it is preferred in it (`pg_type.typcategory`, `typispreferred`).
+    pub fn category(&self, ty: Oid) -> (u8, bool) {
+        match self.env.catalog.type_entry(ty) {
+            Some(TypeEntry::Builtin(t)) => (t.category, t.preferred),
+            Some(TypeEntry::User(t)) => match &t.kind {
+                crate::catalog::UserTypeKind::Enum { .. } => (b'E', false),
+                crate::catalog::UserTypeKind::Domain { base, .. } => (self.category(*base).0, false),
+                crate::catalog::UserTypeKind::Composite { .. } => (b'C', false),
+            },
+            Some(TypeEntry::ArrayOf(_)) => (b'A', false),
+            Some(TypeEntry::Row(_)) => (b'C', false),
+            None => (b'U', false),
+        }
+    }
+
+    pub fn is_enum(&self, ty: Oid) -> bool {
+        self.category(ty).0 == b'E' && pg_type::by_oid(ty).is_none()
+    }
+
+    /// Composite and record types.
+    pub fn is_row_type(&self, ty: Oid) -> bool {
+        ty == oid::RECORD || matches!(self.env.catalog.type_entry(ty), Some(TypeEntry::Row(_))) || self.category(ty).0 == b'C'
+    }
+}
