@@ -528,7 +528,10 @@ pub enum InsertSource {
 
 impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
-        self.ty == other.ty && self.typmod == other.typmod && self.collation == other.collation && self.kind == other.kind
+        self.ty == other.ty
+            && self.typmod == other.typmod
+            && self.collation == other.collation
+            && self.kind == other.kind
     }
 }
 

@@ -48,7 +48,9 @@ impl Analyzer<'_> {
         }
         if let (Some(from), Some(to)) = (self.env.catalog.element_type(source), self.env.catalog.element_type(target)) {
             // int2vector and oidvector convert to their array types only.
-            if !matches!(source, oid::INT2VECTOR | oid::OIDVECTOR) && !matches!(target, oid::INT2VECTOR | oid::OIDVECTOR) {
+            if !matches!(source, oid::INT2VECTOR | oid::OIDVECTOR)
+                && !matches!(target, oid::INT2VECTOR | oid::OIDVECTOR)
+            {
                 let element = self.cast_path(from, to, context)?;
                 return Some(match element {
                     CastMethod::Relabel => CastMethod::Relabel,
@@ -96,7 +98,14 @@ impl Analyzer<'_> {
 
     /// Converts an expression; the caller has checked (or wants the 42846/42804 of its own) that it is allowed.
     /// None: there is no way in this context.
-    pub fn try_coerce(&mut self, expr: Expr, target: Oid, typmod: i32, context: CastContext, form: CastForm) -> Result<Option<Expr>> {
+    pub fn try_coerce(
+        &mut self,
+        expr: Expr,
+        target: Oid,
+        typmod: i32,
+        context: CastContext,
+        form: CastForm,
+    ) -> Result<Option<Expr>> {
         if is_polymorphic(target) || target == oid::ANY {
             return Ok(Some(expr));
         }
@@ -127,10 +136,22 @@ impl Analyzer<'_> {
         let mut out = match method {
             CastMethod::Relabel if self.base_type(expr.ty) == base && expr.ty != base => {
                 // domain → its base type: the value is as it is
-                Expr { kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form }, ty: base, typmod: -1, collation: 0, location }
+                Expr {
+                    kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form },
+                    ty: base,
+                    typmod: -1,
+                    collation: 0,
+                    location,
+                }
             }
             CastMethod::Relabel if self.base_type(expr.ty) == base => expr,
-            method => Expr { kind: ExprKind::Cast { arg: Box::new(expr), method, form }, ty: base, typmod: -1, collation: 0, location },
+            method => Expr {
+                kind: ExprKind::Cast { arg: Box::new(expr), method, form },
+                ty: base,
+                typmod: -1,
+                collation: 0,
+                location,
+            },
         };
         out = self.apply_typmod(out, base, base_typmod, form);
         if domain.is_some() {
@@ -147,11 +168,20 @@ impl Analyzer<'_> {
 
     /// Length coercion, where the type has one and the expression is not known to be of that typmod already.
     fn apply_typmod(&self, expr: Expr, ty: Oid, typmod: i32, form: CastForm) -> Expr {
-        if typmod < 0 || expr.typmod == typmod && !matches!(expr.kind, ExprKind::Const(_)) || matches!(expr.kind, ExprKind::Const(Datum::Null)) {
+        if typmod < 0
+            || expr.typmod == typmod && !matches!(expr.kind, ExprKind::Const(_))
+            || matches!(expr.kind, ExprKind::Const(Datum::Null))
+        {
             return expr.with_typmod(typmod);
         }
         let location = expr.location;
-        Expr { kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Typmod, form }, ty, typmod, collation: 0, location }
+        Expr {
+            kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Typmod, form },
+            ty,
+            typmod,
+            collation: 0,
+            location,
+        }
     }
 
     /// An untyped literal or parameter takes the wanted type.
@@ -166,17 +196,30 @@ impl Analyzer<'_> {
                 converted.ok_or_else(|| PgError::internal("a parameter does not coerce to its own type"))
             }
             ExprKind::Const(Datum::Null) => {
-                let null = Expr { kind: ExprKind::Const(Datum::Null), ty: self.base_type(target), typmod, collation: 0, location };
+                let null = Expr {
+                    kind: ExprKind::Const(Datum::Null),
+                    ty: self.base_type(target),
+                    typmod,
+                    collation: 0,
+                    location,
+                };
                 if self.base_type(target) == target {
                     return Ok(null);
                 }
-                Ok(Expr { kind: ExprKind::Cast { arg: Box::new(null), method: CastMethod::Domain, form }, ty: target, typmod: -1, collation: 0, location })
+                Ok(Expr {
+                    kind: ExprKind::Cast { arg: Box::new(null), method: CastMethod::Domain, form },
+                    ty: target,
+                    typmod: -1,
+                    collation: 0,
+                    location,
+                })
             }
             ExprKind::Const(Datum::Text(text)) => {
                 let base = self.base_type(target);
-                let codec = self.env.catalog.codec(base).ok_or_else(|| {
-                    PgError::not_supported(format!("type {}", self.type_display(base))).at(location)
-                })?;
+                let codec =
+                    self.env.catalog.codec(base).ok_or_else(|| {
+                        PgError::not_supported(format!("type {}", self.type_display(base))).at(location)
+                    })?;
                 let typmod = match self.env.catalog.type_entry(target) {
                     Some(TypeEntry::User(t)) => match &t.kind {
                         UserTypeKind::Domain { typmod, .. } => *typmod,
@@ -187,7 +230,11 @@ impl Analyzer<'_> {
                 let mut out = if reads_clock(base, &text) {
                     // 'now', 'today' …: read when the statement runs, since plans are kept.
                     let literal = Expr::new(ExprKind::Const(Datum::Text(text)), oid::TEXT, location);
-                    let cast = Expr::new(ExprKind::Cast { arg: Box::new(literal), method: CastMethod::InOut, form }, base, location);
+                    let cast = Expr::new(
+                        ExprKind::Cast { arg: Box::new(literal), method: CastMethod::InOut, form },
+                        base,
+                        location,
+                    );
                     self.apply_typmod(cast, base, typmod, form)
                 } else {
                     let context = Context { settings: self.env.settings, names: self.env.names };
@@ -203,7 +250,13 @@ impl Analyzer<'_> {
                     }
                 };
                 if base != target {
-                    out = Expr { kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form }, ty: target, typmod: -1, collation: 0, location };
+                    out = Expr {
+                        kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },
+                        ty: target,
+                        typmod: -1,
+                        collation: 0,
+                        location,
+                    };
                 }
                 Ok(out)
             }
@@ -219,7 +272,8 @@ impl Analyzer<'_> {
     /// Implicit conversion, for operands and arguments that resolution has accepted.
     pub fn coerce_implicit(&mut self, expr: Expr, target: Oid) -> Result<Expr> {
         let (ty, location) = (expr.ty, expr.location);
-        self.try_coerce(expr, target, -1, CastContext::Implicit, CastForm::Implicit)?.ok_or_else(|| self.cannot_cast(ty, target, location))
+        self.try_coerce(expr, target, -1, CastContext::Implicit, CastForm::Implicit)?
+            .ok_or_else(|| self.cannot_cast(ty, target, location))
     }
 
     pub fn cannot_cast(&self, source: Oid, target: Oid, location: i32) -> PgError {
@@ -306,7 +360,11 @@ impl Analyzer<'_> {
             } else if c != category {
                 return Err(PgError::new(
                     SqlState::DATATYPE_MISMATCH,
-                    format!("{what} types {} and {} cannot be matched", self.type_display(chosen_expr.ty), self.type_display(expr.ty)),
+                    format!(
+                        "{what} types {} and {} cannot be matched",
+                        self.type_display(chosen_expr.ty),
+                        self.type_display(expr.ty)
+                    ),
                 )
                 .at(expr.location));
             } else if !preferred

@@ -33,7 +33,10 @@ impl Analyzer<'_> {
                 let negated = t.nulltesttype == ast::NullTestType::IsNotNull as i32;
                 if let ExprKind::Row(fields) = arg.kind {
                     // a row IS NULL if all fields are, IS NOT NULL if none is
-                    let tests = fields.into_iter().map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location)).collect();
+                    let tests = fields
+                        .into_iter()
+                        .map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location))
+                        .collect();
                     return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
                 }
                 if self.is_row_type(arg.ty) && !matches!(arg.kind, ExprKind::WholeRow { .. }) {
@@ -41,7 +44,10 @@ impl Analyzer<'_> {
                 }
                 if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
                     let fields = self.whole_row_fields(levels_up, rte, t.location);
-                    let tests = fields.into_iter().map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location)).collect();
+                    let tests = fields
+                        .into_iter()
+                        .map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location))
+                        .collect();
                     return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
                 }
                 Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, t.location))
@@ -93,7 +99,10 @@ impl Analyzer<'_> {
             NodeEnum::SqlvalueFunction(f) => self.sql_value_function(f),
             NodeEnum::GroupingFunc(g) => self.grouping_call(g),
             NodeEnum::SetToDefault(d) => Ok(Expr::new(ExprKind::Default, oid::UNKNOWN, d.location)),
-            NodeEnum::NamedArgExpr(n) => Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call").at(n.location)),
+            NodeEnum::NamedArgExpr(n) => {
+                Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call")
+                    .at(n.location))
+            }
             NodeEnum::XmlExpr(x) => Err(PgError::not_supported("XML").at(x.location)),
             NodeEnum::XmlSerialize(x) => Err(PgError::not_supported("XML").at(x.location)),
             NodeEnum::CurrentOfExpr(_) => Err(PgError::not_supported("WHERE CURRENT OF")),
@@ -135,7 +144,8 @@ impl Analyzer<'_> {
         }
         if self.parameters.len() < n {
             if !self.parameters_open {
-                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(location));
+                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))
+                    .at(location));
             }
             self.parameters.resize(n, 0);
         }
@@ -150,9 +160,12 @@ impl Analyzer<'_> {
             *slot = ty;
         } else if *slot != ty {
             let (old, new) = (self.type_display(self.parameters[n - 1]), self.type_display(ty));
-            return Err(PgError::new(SqlState::AMBIGUOUS_PARAMETER, format!("inconsistent types deduced for parameter ${n}"))
-                .detail(format!("{old} versus {new}"))
-                .at(location));
+            return Err(PgError::new(
+                SqlState::AMBIGUOUS_PARAMETER,
+                format!("inconsistent types deduced for parameter ${n}"),
+            )
+            .detail(format!("{old} versus {new}"))
+            .at(location));
         }
         Ok(())
     }
@@ -233,7 +246,11 @@ impl Analyzer<'_> {
         let (mut results, ty) = self.unify(results, "CASE")?;
         let default = results.remove(0);
         let otherwise = has_default.then(|| Box::new(default));
-        Ok(Expr::new(ExprKind::Case { whens: conditions.into_iter().zip(results).collect(), otherwise }, ty, c.location))
+        Ok(Expr::new(
+            ExprKind::Case { whens: conditions.into_iter().zip(results).collect(), otherwise },
+            ty,
+            c.location,
+        ))
     }
 
     fn a_expr(&mut self, e: &ast::AExpr) -> Result<Expr> {
@@ -255,7 +272,11 @@ impl Analyzer<'_> {
                 let right = self.expr_opt(e.rexpr.as_deref())?;
                 if let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &right.kind) {
                     if l.len() != r.len() {
-                        return Err(PgError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(location));
+                        return Err(PgError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "unequal number of entries in row expressions",
+                        )
+                        .at(location));
                     }
                     let mut tests = Vec::new();
                     for (a, b) in l.clone().into_iter().zip(r.clone()) {
@@ -270,7 +291,9 @@ impl Analyzer<'_> {
                 let left = self.expr_opt(e.lexpr.as_deref())?;
                 let right = self.expr_opt(e.rexpr.as_deref())?;
                 let comparison = self.operator("=", Some(left.clone()), right, location)?;
-                let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
+                let ExprKind::Op { op, mut args } = comparison.kind else {
+                    return Err(PgError::internal("operator expected"));
+                };
                 let (right, left_converted) = (args.pop().expect("two"), args.pop().expect("two"));
                 let ty = if left.ty == oid::UNKNOWN { left_converted.ty } else { left.ty };
                 let left = if left.ty == oid::UNKNOWN { left_converted } else { left };
@@ -319,7 +342,11 @@ impl Analyzer<'_> {
         let comparison = self.operator("=", Some(left), right, location)?;
         let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
         let (right, left) = (args.pop().expect("two"), args.pop().expect("two"));
-        Ok(Expr::new(ExprKind::Distinct { op, left: Box::new(left), right: Box::new(right), negated }, oid::BOOL, location))
+        Ok(Expr::new(
+            ExprKind::Distinct { op, left: Box::new(left), right: Box::new(right), negated },
+            oid::BOOL,
+            location,
+        ))
     }
 
     fn operator_expr(&mut self, e: &ast::AExpr, name: &str) -> Result<Expr> {
@@ -330,7 +357,9 @@ impl Analyzer<'_> {
         };
         // ROW(…) op (SELECT …)
         let left = self.expr(left_node)?;
-        if let (ExprKind::Row(fields), Some(NodeEnum::SubLink(s))) = (&left.kind, e.rexpr.as_ref().and_then(|n| n.node.as_ref())) {
+        if let (ExprKind::Row(fields), Some(NodeEnum::SubLink(s))) =
+            (&left.kind, e.rexpr.as_ref().and_then(|n| n.node.as_ref()))
+        {
             if s.sub_link_type == ast::SubLinkType::ExprSublink as i32 {
                 return self.row_compare_subquery(name, fields.clone(), s, location);
             }
@@ -344,41 +373,68 @@ impl Analyzer<'_> {
 
     fn row_compare(&mut self, name: &str, left: Vec<Expr>, right: Vec<Expr>, location: i32) -> Result<Expr> {
         if left.len() != right.len() {
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(location));
+            return Err(
+                PgError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(location)
+            );
         }
         if left.is_empty() {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length").at(location));
+            return Err(
+                PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length").at(location)
+            );
         }
         if !matches!(name, "=" | "<>" | "<" | "<=" | ">" | ">=") {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("could not determine interpretation of row comparison operator {name}")).at(location));
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("could not determine interpretation of row comparison operator {name}"),
+            )
+            .at(location));
         }
         let (mut operators, mut l_out, mut r_out) = (Vec::new(), Vec::new(), Vec::new());
         for (l, r) in left.into_iter().zip(right) {
             let comparison = self.operator(name, Some(l), r, location)?;
-            let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
+            let ExprKind::Op { op, mut args } = comparison.kind else {
+                return Err(PgError::internal("operator expected"));
+            };
             operators.push(op);
             r_out.push(args.pop().expect("two"));
             l_out.push(args.pop().expect("two"));
         }
-        Ok(Expr::new(ExprKind::RowCompare { name: name.to_string(), operators, left: l_out, right: r_out }, oid::BOOL, location))
+        Ok(Expr::new(
+            ExprKind::RowCompare { name: name.to_string(), operators, left: l_out, right: r_out },
+            oid::BOOL,
+            location,
+        ))
     }
 
-    fn array_compare(&mut self, name: &str, quantifier: Quantifier, left: Expr, array: Expr, location: i32) -> Result<Expr> {
+    fn array_compare(
+        &mut self,
+        name: &str,
+        quantifier: Quantifier,
+        left: Expr,
+        array: Expr,
+        location: i32,
+    ) -> Result<Expr> {
         // an untyped array operand takes the array type over the left operand's
         let element = if array.ty == oid::UNKNOWN {
             oid::UNKNOWN
         } else {
             self.env.catalog.element_type(self.base_type(array.ty)).ok_or_else(|| {
-                PgError::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side").at(location)
+                PgError::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side")
+                    .at(location)
             })?
         };
         let (op, args, ret) = self.resolve_operator(name, Some(left.ty), element, location)?;
         if ret != oid::BOOL {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires operator to yield boolean").at(location));
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                "op ANY/ALL (array) requires operator to yield boolean",
+            )
+            .at(location));
         }
         let left = self.coerce_implicit(left, args[0])?;
         let element_target = if self.base_type(element) == args[1] { element } else { args[1] };
-        let target = self.env.catalog.array_type(element_target).ok_or_else(|| PgError::internal("no array type for ANY"))?;
+        let target =
+            self.env.catalog.array_type(element_target).ok_or_else(|| PgError::internal("no array type for ANY"))?;
         let array = self.coerce_implicit(array, target)?;
         Ok(Expr::new(
             ExprKind::ArrayCompare { op, quantifier, left: Box::new(left), array: Box::new(array) },
@@ -398,7 +454,11 @@ impl Analyzer<'_> {
             let mut tests = Vec::new();
             for item in list {
                 let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &item.kind) else {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "a row is compared with something that is not a row").at(location));
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "a row is compared with something that is not a row",
+                    )
+                    .at(location));
                 };
                 tests.push(self.row_compare("=", l.clone(), r.clone(), location)?);
             }
@@ -425,7 +485,11 @@ impl Analyzer<'_> {
                     list.push(self.coerce_implicit(item, args[1])?);
                 }
                 if args[0] == args[1] {
-                    return Ok(Expr::new(ExprKind::InList { op, left: Box::new(left), list, negated }, oid::BOOL, location));
+                    return Ok(Expr::new(
+                        ExprKind::InList { op, left: Box::new(left), list, negated },
+                        oid::BOOL,
+                        location,
+                    ));
                 }
                 return Ok(self.in_one_by_one(op, left, list, negated, location));
             }
@@ -444,7 +508,11 @@ impl Analyzer<'_> {
             .map(|item| Expr::new(ExprKind::Op { op, args: vec![left.clone(), item] }, oid::BOOL, location))
             .collect();
         let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
-        if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any }
+        if negated {
+            Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location)
+        } else {
+            any
+        }
     }
 
     /// ARRAY[…]; `target`: the array type it is cast to, if it is.
@@ -460,7 +528,8 @@ impl Analyzer<'_> {
                 }
                 _ => {
                     let expr = self.expr(node)?;
-                    nested |= self.env.catalog.element_type(self.base_type(expr.ty)).is_some() && expr.ty != oid::UNKNOWN;
+                    nested |=
+                        self.env.catalog.element_type(self.base_type(expr.ty)).is_some() && expr.ty != oid::UNKNOWN;
                     expr
                 }
             };
@@ -487,8 +556,11 @@ impl Analyzer<'_> {
             element
         } else {
             self.env.catalog.array_type(element).ok_or_else(|| {
-                PgError::new(SqlState::UNDEFINED_OBJECT, format!("could not find array type for data type {}", self.type_display(element)))
-                    .at(a.location)
+                PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("could not find array type for data type {}", self.type_display(element)),
+                )
+                .at(a.location)
             })?
         };
         Ok(Expr::new(ExprKind::Array(elements), array, a.location))
@@ -537,10 +609,15 @@ impl Analyzer<'_> {
             let mut subscripts = Vec::new();
             for index in indices {
                 if index.is_slice {
-                    return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "jsonb subscript does not support slices").at(location));
+                    return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "jsonb subscript does not support slices")
+                        .at(location));
                 }
                 let e = self.expr_opt(index.uidx.as_deref())?;
-                let e = if matches!(e.ty, oid::INT2 | oid::INT4 | oid::INT8) { e } else { self.coerce_implicit(e, oid::TEXT)? };
+                let e = if matches!(e.ty, oid::INT2 | oid::INT4 | oid::INT8) {
+                    e
+                } else {
+                    self.coerce_implicit(e, oid::TEXT)?
+                };
                 subscripts.push(e);
             }
             return Ok(Expr::new(ExprKind::JsonSubscript { arg: Box::new(arg), subscripts }, oid::JSONB, location));
@@ -559,14 +636,28 @@ impl Analyzer<'_> {
                 let Some(node) = node else { return Ok(None) };
                 let e = analyzer.expr(node)?;
                 let (ty, at) = (e.ty, e.location);
-                match analyzer.try_coerce(e, oid::INT4, -1, builtin::CastContext::Assignment, crate::typed::CastForm::Implicit)? {
+                match analyzer.try_coerce(
+                    e,
+                    oid::INT4,
+                    -1,
+                    builtin::CastContext::Assignment,
+                    crate::typed::CastForm::Implicit,
+                )? {
                     Some(e) => Ok(Some(e)),
-                    None => Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("array subscript must have type integer, not {}", analyzer.type_display(ty))).at(at)),
+                    None => Err(PgError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!("array subscript must have type integer, not {}", analyzer.type_display(ty)),
+                    )
+                    .at(at)),
                 }
             };
             let (lower, upper) = (bound(self, &index.lidx)?, bound(self, &index.uidx)?);
             // in a slice, a[2] means a[1:2]
-            let lower = if slice && !index.is_slice { Some(Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT4, -1)) } else { lower };
+            let lower = if slice && !index.is_slice {
+                Some(Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT4, -1))
+            } else {
+                lower
+            };
             subscripts.push((lower, upper));
         }
         let ty = if slice { base } else { element };
@@ -581,16 +672,28 @@ impl Analyzer<'_> {
                 self.column_of(levels_up, rte, name, location)
             }
             ExprKind::Row(fields) => {
-                let index = name.strip_prefix('f').and_then(|n| n.parse::<usize>().ok()).filter(|&n| n >= 1 && n <= fields.len());
+                let index = name
+                    .strip_prefix('f')
+                    .and_then(|n| n.parse::<usize>().ok())
+                    .filter(|&n| n >= 1 && n <= fields.len());
                 match index {
                     Some(n) => Ok(fields[n - 1].clone()),
-                    None => Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("could not identify column \"{name}\" in record data type")).at(location)),
+                    None => Err(PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("could not identify column \"{name}\" in record data type"),
+                    )
+                    .at(location)),
                 }
             }
-            _ if self.is_row_type(arg.ty) => Err(PgError::not_supported("field selection from a composite value").at(location)),
+            _ if self.is_row_type(arg.ty) => {
+                Err(PgError::not_supported("field selection from a composite value").at(location))
+            }
             _ => Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
-                format!("column notation .{name} applied to type {}, which is not a composite type", self.type_display(arg.ty)),
+                format!(
+                    "column notation .{name} applied to type {}, which is not a composite type",
+                    self.type_display(arg.ty)
+                ),
             )
             .at(location)),
         }
@@ -601,7 +704,11 @@ impl Analyzer<'_> {
         let arg = self.resolve_unknown(arg)?;
         let collation = self.collation(&c.collname, c.location)?;
         if self.category(arg.ty).0 != b'S' {
-            return Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("collations are not supported by type {}", self.type_display(arg.ty))).at(c.location));
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("collations are not supported by type {}", self.type_display(arg.ty)),
+            )
+            .at(c.location));
         }
         Ok(Expr { collation, ..arg })
     }
@@ -615,7 +722,9 @@ impl Analyzer<'_> {
             Some("POSIX") => Ok(951),
             Some("ucs_basic") => Ok(12341),
             Some("C.UTF-8" | "C.utf8") => Ok(12342),
-            Some(other) if other.ends_with("-x-icu") || other.contains('_') => Err(PgError::not_supported(format!("collation \"{other}\"")).at(location)),
+            Some(other) if other.ends_with("-x-icu") || other.contains('_') => {
+                Err(PgError::not_supported(format!("collation \"{other}\"")).at(location))
+            }
             _ => Err(PgError::new(
                 SqlState::UNDEFINED_OBJECT,
                 format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
@@ -654,7 +763,11 @@ impl Analyzer<'_> {
         self.level().pending_grouping = true;
         // resolved against GROUP BY once that is known: the arguments are kept in a row meanwhile
         let row = Expr::new(ExprKind::Row(args), oid::RECORD, g.location);
-        Ok(Expr::new(ExprKind::Field { arg: Box::new(row), index: usize::MAX, name: "grouping".into() }, oid::INT4, g.location))
+        Ok(Expr::new(
+            ExprKind::Field { arg: Box::new(row), index: usize::MAX, name: "grouping".into() },
+            oid::INT4,
+            g.location,
+        ))
     }
 
     fn sub_link(&mut self, s: &ast::SubLink) -> Result<Expr> {
@@ -663,7 +776,9 @@ impl Analyzer<'_> {
         let location = s.location;
         let clause = self.level().clause;
         if matches!(clause, Clause::Standalone) {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in this expression").at(location));
+            return Err(
+                PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in this expression").at(location)
+            );
         }
         let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
         let test = match &s.testexpr {
@@ -673,24 +788,37 @@ impl Analyzer<'_> {
         let query = self.sub_query(select)?;
         let width = query.columns.len();
         match kind {
-            T::ExistsSublink => Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Exists, query: Box::new(query) }, oid::BOOL, location)),
+            T::ExistsSublink => Ok(Expr::new(
+                ExprKind::SubLink { kind: SubLinkKind::Exists, query: Box::new(query) },
+                oid::BOOL,
+                location,
+            )),
             T::ExprSublink => {
                 if width != 1 {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location));
+                    return Err(
+                        PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location)
+                    );
                 }
                 let (ty, typmod) = (query.columns[0].ty, query.columns[0].typmod);
-                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, location).with_typmod(typmod))
+                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, location)
+                    .with_typmod(typmod))
             }
             T::ArraySublink => {
                 if width != 1 {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location));
+                    return Err(
+                        PgError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(location)
+                    );
                 }
                 let element = query.columns[0].ty;
                 let array = if self.env.catalog.element_type(element).is_some() {
                     return Err(PgError::not_supported("ARRAY(…) over arrays").at(location));
                 } else {
                     self.env.catalog.array_type(element).ok_or_else(|| {
-                        PgError::new(SqlState::UNDEFINED_OBJECT, format!("could not find array type for data type {}", self.type_display(element))).at(location)
+                        PgError::new(
+                            SqlState::UNDEFINED_OBJECT,
+                            format!("could not find array type for data type {}", self.type_display(element)),
+                        )
+                        .at(location)
                     })?
                 };
                 Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Array, query: Box::new(query) }, array, location))
@@ -710,7 +838,14 @@ impl Analyzer<'_> {
         }
     }
 
-    fn quantified(&mut self, any: bool, name: &str, tests: Vec<Expr>, mut query: crate::typed::Query, location: i32) -> Result<Expr> {
+    fn quantified(
+        &mut self,
+        any: bool,
+        name: &str,
+        tests: Vec<Expr>,
+        mut query: crate::typed::Query,
+        location: i32,
+    ) -> Result<Expr> {
         if tests.len() < query.columns.len() {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "subquery has too many columns").at(location));
         }
@@ -734,7 +869,11 @@ impl Analyzer<'_> {
             return Err(PgError::not_supported(format!("row comparison {name} with a sub-query")).at(location));
         }
         let (tests, operators) = self.compare_with_columns(name, fields, &mut query, location)?;
-        Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::RowCompare { tests, operators }, query: Box::new(query) }, oid::BOOL, location))
+        Ok(Expr::new(
+            ExprKind::SubLink { kind: SubLinkKind::RowCompare { tests, operators }, query: Box::new(query) },
+            oid::BOOL,
+            location,
+        ))
     }
 
     /// Resolves `test op column` for each column and converts both sides (the query's columns by casts in its targets).
@@ -750,7 +889,11 @@ impl Analyzer<'_> {
         for (i, test) in tests.into_iter().enumerate() {
             let (op, args, ret) = self.resolve_operator(name, Some(test.ty), query.columns[i].ty, location)?;
             if ret != oid::BOOL {
-                return Err(PgError::new(SqlState::DATATYPE_MISMATCH, format!("row comparison operator must yield type boolean, not type {}", self.type_display(ret))).at(location));
+                return Err(PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!("row comparison operator must yield type boolean, not type {}", self.type_display(ret)),
+                )
+                .at(location));
             }
             out.push(self.coerce_implicit(test, args[0])?);
             operators.push(op);
@@ -770,9 +913,12 @@ impl Analyzer<'_> {
                 "<" => {}
                 ">" => descending = true,
                 other => {
-                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("operator {other} is not a valid ordering operator"))
-                        .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
-                        .at(sort.location))
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("operator {other} is not a valid ordering operator"),
+                    )
+                    .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
+                    .at(sort.location))
                 }
             }
         }

@@ -56,9 +56,12 @@ impl Analyzer<'_> {
             let (item, mut namespace) = self.from_item(node)?;
             // 42712: the same name twice
             for new in &namespace {
-                let clash = self.level().namespace[..before]
-                    .iter()
-                    .any(|old| old.table_visible && new.table_visible && old.alias == new.alias && !(old.qualified.is_some() && new.qualified.is_some() && old.qualified != new.qualified));
+                let clash = self.level().namespace[..before].iter().any(|old| {
+                    old.table_visible
+                        && new.table_visible
+                        && old.alias == new.alias
+                        && !(old.qualified.is_some() && new.qualified.is_some() && old.qualified != new.qualified)
+                });
                 if clash {
                     return Err(duplicate_alias(&new.alias, node));
                 }
@@ -110,7 +113,10 @@ impl Analyzer<'_> {
         if !r.catalogname.is_empty() && r.catalogname != self.env.catalog.database {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
-                format!("cross-database references are not implemented: \"{}.{}.{}\"", r.catalogname, r.schemaname, r.relname),
+                format!(
+                    "cross-database references are not implemented: \"{}.{}.{}\"",
+                    r.catalogname, r.schemaname, r.relname
+                ),
             )
             .at(r.location));
         }
@@ -125,16 +131,27 @@ impl Analyzer<'_> {
 
     fn check_selectable(&self, relation: &Relation, location: i32) -> Result<()> {
         match relation.kind {
-            RelationKind::Index(_) => Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot open relation \"{}\"", relation.name))
-                .detail("This operation is not supported for indexes.")
-                .at(location)),
+            RelationKind::Index(_) => {
+                Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot open relation \"{}\"", relation.name))
+                    .detail("This operation is not supported for indexes.")
+                    .at(location))
+            }
             _ => Ok(()),
         }
     }
 
     /// A relation as a range table entry (and, with `visible`, in the namespace).
-    pub(crate) fn add_relation_entry(&mut self, relation: Arc<Relation>, alias: Option<&ast::Alias>, visible: bool) -> Result<usize> {
-        let mut columns = if matches!(relation.kind, RelationKind::Sequence(_)) { sequence_columns() } else { relation_columns(&relation) };
+    pub(crate) fn add_relation_entry(
+        &mut self,
+        relation: Arc<Relation>,
+        alias: Option<&ast::Alias>,
+        visible: bool,
+    ) -> Result<usize> {
+        let mut columns = if matches!(relation.kind, RelationKind::Sequence(_)) {
+            sequence_columns()
+        } else {
+            relation_columns(&relation)
+        };
         let name = alias.map_or(relation.name.clone(), |a| a.aliasname.clone());
         rename_columns(&mut columns, alias, &name)?;
         let qualified = (relation.schema, relation.name.clone());
@@ -149,7 +166,12 @@ impl Analyzer<'_> {
     }
 
     /// The namespace item of an entry of this level.
-    pub(crate) fn namespace_of(&mut self, index: usize, qualified: Option<(Oid, String)>, has_alias: bool) -> NamespaceItem {
+    pub(crate) fn namespace_of(
+        &mut self,
+        index: usize,
+        qualified: Option<(Oid, String)>,
+        has_alias: bool,
+    ) -> NamespaceItem {
         let rte = &self.level().range_table[index];
         NamespaceItem {
             alias: rte.alias.clone(),
@@ -166,7 +188,10 @@ impl Analyzer<'_> {
     /// A view stands for its query.
     fn view_entry(&mut self, view: &Relation, definition: &str, r: &ast::RangeVar) -> Result<usize> {
         if self.view_depth > 64 {
-            return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, format!("infinite recursion detected in rules for relation \"{}\"", view.name)));
+            return Err(PgError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                format!("infinite recursion detected in rules for relation \"{}\"", view.name),
+            ));
         }
         let statements = crate::parse::parse(definition)?;
         let [crate::parse::RawStatement { node: NodeEnum::SelectStmt(select), .. }] = &statements[..] else {
@@ -191,26 +216,40 @@ impl Analyzer<'_> {
         let name = r.alias.as_ref().map_or(view.name.clone(), |a| a.aliasname.clone());
         rename_columns(&mut columns, r.alias.as_ref(), &name)?;
         let level = self.level();
-        level.range_table.push(entry(RteKind::Subquery { query: Box::new(query), lateral: false }, name, r.alias.is_some(), columns));
+        level.range_table.push(entry(
+            RteKind::Subquery { query: Box::new(query), lateral: false },
+            name,
+            r.alias.is_some(),
+            columns,
+        ));
         Ok(level.range_table.len() - 1)
     }
 
     fn cte_reference(&mut self, r: &ast::RangeVar) -> Result<Option<(FromItem, Vec<NamespaceItem>)>> {
         let depth = self.levels.len();
-        let found = (0..depth).find_map(|up| {
-            self.levels[depth - 1 - up].ctes.iter().rposition(|c| c.name == r.relname).map(|i| (up, i))
-        });
+        let found = (0..depth)
+            .find_map(|up| self.levels[depth - 1 - up].ctes.iter().rposition(|c| c.name == r.relname).map(|i| (up, i)));
         let Some((levels_up, index)) = found else { return Ok(None) };
         let cte = &self.levels[depth - 1 - levels_up].ctes[index];
-        let self_reference = cte.recursive && matches!(&cte.body, crate::typed::CteBody::Query(q) if q.columns.is_empty());
+        let self_reference =
+            cte.recursive && matches!(&cte.body, crate::typed::CteBody::Query(q) if q.columns.is_empty());
         let mut columns = cte.columns.clone();
         if columns.is_empty() {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("WITH query \"{}\" does not have a RETURNING clause", r.relname)).at(r.location));
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("WITH query \"{}\" does not have a RETURNING clause", r.relname),
+            )
+            .at(r.location));
         }
         let name = r.alias.as_ref().map_or(r.relname.clone(), |a| a.aliasname.clone());
         rename_columns(&mut columns, r.alias.as_ref(), &name)?;
         let level = self.level();
-        level.range_table.push(entry(RteKind::Cte { levels_up, index, self_reference }, name, r.alias.is_some(), columns));
+        level.range_table.push(entry(
+            RteKind::Cte { levels_up, index, self_reference },
+            name,
+            r.alias.is_some(),
+            columns,
+        ));
         let rte = level.range_table.len() - 1;
         let item = self.namespace_of(rte, None, true);
         Ok(Some((FromItem::Entry(rte), vec![item])))
@@ -218,7 +257,9 @@ impl Analyzer<'_> {
 
     fn range_subselect(&mut self, s: &ast::RangeSubselect) -> Result<(FromItem, Vec<NamespaceItem>)> {
         let node = s.subquery.as_deref().ok_or_else(|| PgError::internal("a sub-select without a query"))?;
-        let Some(NodeEnum::SelectStmt(select)) = &node.node else { return Err(PgError::internal("SELECT expected in FROM")) };
+        let Some(NodeEnum::SelectStmt(select)) = &node.node else {
+            return Err(PgError::internal("SELECT expected in FROM"));
+        };
         let query = self.from_query(select, s.lateral)?;
         let mut columns = query.columns.clone();
         for column in &mut columns {
@@ -228,13 +269,26 @@ impl Analyzer<'_> {
         let name = alias.map_or(String::new(), |a| a.aliasname.clone());
         if alias.is_none() {
             // PostgreSQL 15 demands one
-            let what = if select.values_lists.is_empty() { "subquery in FROM must have an alias" } else { "VALUES in FROM must have an alias" };
-            let hint = if select.values_lists.is_empty() { "For example, FROM (SELECT ...) [AS] foo." } else { "For example, FROM (VALUES ...) [AS] foo." };
+            let what = if select.values_lists.is_empty() {
+                "subquery in FROM must have an alias"
+            } else {
+                "VALUES in FROM must have an alias"
+            };
+            let hint = if select.values_lists.is_empty() {
+                "For example, FROM (SELECT ...) [AS] foo."
+            } else {
+                "For example, FROM (VALUES ...) [AS] foo."
+            };
             return Err(PgError::new(SqlState::SYNTAX_ERROR, what).hint(hint));
         }
         rename_columns(&mut columns, alias, &name)?;
         let level = self.level();
-        level.range_table.push(entry(RteKind::Subquery { query: Box::new(query), lateral: s.lateral }, name, true, columns));
+        level.range_table.push(entry(
+            RteKind::Subquery { query: Box::new(query), lateral: s.lateral },
+            name,
+            true,
+            columns,
+        ));
         let index = level.range_table.len() - 1;
         let item = self.namespace_of(index, None, true);
         Ok((FromItem::Entry(index), vec![item]))
@@ -265,7 +319,9 @@ impl Analyzer<'_> {
             item.lateral_only = !item.lateral_ok;
         }
         for node in &f.functions {
-            let Some(NodeEnum::List(pair)) = &node.node else { return Err(PgError::internal("function list expected")) };
+            let Some(NodeEnum::List(pair)) = &node.node else {
+                return Err(PgError::internal("function list expected"));
+            };
             let call_node = &pair.items[0];
             if let Some(ast::Node { node: Some(NodeEnum::List(defs)) }) = pair.items.get(1) {
                 if !defs.items.is_empty() {
@@ -273,7 +329,9 @@ impl Analyzer<'_> {
                 }
             }
             let name = match &call_node.node {
-                Some(NodeEnum::FuncCall(c)) => name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default(),
+                Some(NodeEnum::FuncCall(c)) => {
+                    name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default()
+                }
                 Some(NodeEnum::SqlvalueFunction(v)) => sql_value_name(v.op).to_string(),
                 _ => String::new(),
             };
@@ -283,14 +341,18 @@ impl Analyzer<'_> {
                     .args
                     .iter()
                     .map(|arg| ast::Node {
-                        node: Some(NodeEnum::FuncCall(Box::new(ast::FuncCall { args: vec![arg.clone()], ..(**c).clone() }))),
+                        node: Some(NodeEnum::FuncCall(Box::new(ast::FuncCall {
+                            args: vec![arg.clone()],
+                            ..(**c).clone()
+                        }))),
                     })
                     .collect(),
                 _ => vec![call_node.clone()],
             };
             for call in &calls {
                 let expr = self.in_clause(Clause::FromFunction, |a| a.expr(call))?;
-                let new = self.function_columns(&expr, &name, calls.len() == 1 && f.functions.len() == 1, f.alias.as_ref());
+                let new =
+                    self.function_columns(&expr, &name, calls.len() == 1 && f.functions.len() == 1, f.alias.as_ref());
                 functions.push(TableFunction { call: expr, width: new.len() });
                 columns.extend(new);
             }
@@ -310,7 +372,12 @@ impl Analyzer<'_> {
         let name = f.alias.as_ref().map_or(first_name, |a| a.aliasname.clone());
         rename_columns(&mut columns, f.alias.as_ref(), &name)?;
         let level = self.level();
-        level.range_table.push(entry(RteKind::Function { functions, ordinality: f.ordinality, lateral: f.lateral }, name, f.alias.is_some(), columns));
+        level.range_table.push(entry(
+            RteKind::Function { functions, ordinality: f.ordinality, lateral: f.lateral },
+            name,
+            f.alias.is_some(),
+            columns,
+        ));
         let index = level.range_table.len() - 1;
         let item = self.namespace_of(index, None, true);
         Ok((FromItem::Entry(index), vec![item]))
@@ -370,7 +437,12 @@ impl Analyzer<'_> {
         let (right, right_ns) = self.from_item(rarg)?;
         self.level().namespace.truncate(before);
         for r in &right_ns {
-            if left_ns.iter().any(|l| l.table_visible && r.table_visible && l.alias == r.alias && !(l.qualified.is_some() && r.qualified.is_some() && l.qualified != r.qualified)) {
+            if left_ns.iter().any(|l| {
+                l.table_visible
+                    && r.table_visible
+                    && l.alias == r.alias
+                    && !(l.qualified.is_some() && r.qualified.is_some() && l.qualified != r.qualified)
+            }) {
                 return Err(duplicate_alias(&r.alias, rarg));
             }
         }
@@ -381,7 +453,11 @@ impl Analyzer<'_> {
         let (left_columns, right_columns) = (visible(&left_ns), visible(&right_ns));
         let mut using: Vec<String> = name_parts(&j.using_clause).into_iter().map(String::from).collect();
         if j.is_natural {
-            using = left_columns.iter().map(|(n, _)| n.clone()).filter(|n| right_columns.iter().any(|(r, _)| r == n)).collect();
+            using = left_columns
+                .iter()
+                .map(|(n, _)| n.clone())
+                .filter(|n| right_columns.iter().any(|(r, _)| r == n))
+                .collect();
         }
         let mut conditions = Vec::new();
         let mut merged: Vec<(String, Expr)> = Vec::new();
@@ -389,10 +465,16 @@ impl Analyzer<'_> {
             let side = |columns: &[(String, Expr)], which: &str| -> Result<Expr> {
                 let mut found = columns.iter().filter(|(n, _)| n == name);
                 let first = found.next().ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" specified in USING clause does not exist in {which} table"))
+                    PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{name}\" specified in USING clause does not exist in {which} table"),
+                    )
                 })?;
                 if found.next().is_some() {
-                    return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("common column name \"{name}\" appears more than once in {which} table")));
+                    return Err(PgError::new(
+                        SqlState::AMBIGUOUS_COLUMN,
+                        format!("common column name \"{name}\" appears more than once in {which} table"),
+                    ));
                 }
                 Ok(first.1.clone())
             };
@@ -400,7 +482,8 @@ impl Analyzer<'_> {
             let r = side(&right_columns, "right")?;
             conditions.push(self.operator("=", Some(l.clone()), r.clone(), -1)?);
             let common = self.common_type(&[&l, &r], "JOIN/USING")?;
-            let (l, r) = (self.coerce_to_common(l, common, "JOIN/USING")?, self.coerce_to_common(r, common, "JOIN/USING")?);
+            let (l, r) =
+                (self.coerce_to_common(l, common, "JOIN/USING")?, self.coerce_to_common(r, common, "JOIN/USING")?);
             merged.push((
                 name.clone(),
                 match kind {
@@ -410,7 +493,8 @@ impl Analyzer<'_> {
                 },
             ));
         }
-        let rest = |columns: Vec<(String, Expr)>| columns.into_iter().filter(|(n, _)| !using.contains(n)).collect::<Vec<_>>();
+        let rest =
+            |columns: Vec<(String, Expr)>| columns.into_iter().filter(|(n, _)| !using.contains(n)).collect::<Vec<_>>();
         let mut columns = merged.clone();
         columns.extend(rest(left_columns));
         columns.extend(rest(right_columns));
@@ -436,7 +520,12 @@ impl Analyzer<'_> {
             if names.len() > columns.len() {
                 return Err(PgError::new(
                     SqlState::INVALID_COLUMN_REFERENCE,
-                    format!("join expression \"{}\" has {} columns available but {} columns specified", alias.aliasname, columns.len(), names.len()),
+                    format!(
+                        "join expression \"{}\" has {} columns available but {} columns specified",
+                        alias.aliasname,
+                        columns.len(),
+                        names.len()
+                    ),
                 ));
             }
             for (column, name) in columns.iter_mut().zip(names) {
@@ -485,7 +574,9 @@ impl Analyzer<'_> {
     /// A column reference: `c`, `t.c`, `s.t.c`, or a whole row `t`.
     pub(crate) fn column_ref(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
         if c.fields.iter().any(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, "row expansion via \"*\" is not supported here").at(c.location));
+            return Err(
+                PgError::new(SqlState::SYNTAX_ERROR, "row expansion via \"*\" is not supported here").at(c.location)
+            );
         }
         let parts = name_parts(&c.fields);
         match parts[..] {
@@ -496,7 +587,8 @@ impl Analyzer<'_> {
                 if let Some((levels_up, index)) = self.find_item(None, name, c.location)? {
                     return self.whole_row(levels_up, index, c.location);
                 }
-                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")).at(c.location))
+                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
+                    .at(c.location))
             }
             [table, name] => self.qualified_column(None, table, name, c.location),
             [schema, table, name] => self.qualified_column(Some(schema), table, name, c.location),
@@ -525,7 +617,11 @@ impl Analyzer<'_> {
                         continue;
                     }
                     if found.is_some() {
-                        return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(location));
+                        return Err(PgError::new(
+                            SqlState::AMBIGUOUS_COLUMN,
+                            format!("column reference \"{name}\" is ambiguous"),
+                        )
+                        .at(location));
                     }
                     found = Some((expr.clone(), true));
                 }
@@ -575,7 +671,11 @@ impl Analyzer<'_> {
                     .at(location));
                 }
                 if found.is_some() {
-                    return Err(PgError::new(SqlState::AMBIGUOUS_ALIAS, format!("table reference \"{table}\" is ambiguous")).at(location));
+                    return Err(PgError::new(
+                        SqlState::AMBIGUOUS_ALIAS,
+                        format!("table reference \"{table}\" is ambiguous"),
+                    )
+                    .at(location));
                 }
                 found = Some((up, i));
             }
@@ -598,12 +698,16 @@ impl Analyzer<'_> {
         let mut found = item.columns.iter().filter(|(n, _)| n == name);
         match (found.next(), found.next()) {
             (Some((_, expr)), None) => Ok(raise(expr, up, location)),
-            (Some(_), Some(_)) => Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous")).at(location)),
+            (Some(_), Some(_)) => {
+                Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
+                    .at(location))
+            }
             (None, _) => {
                 if matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
                     return Err(PgError::not_supported(format!("system column {name}")).at(location));
                 }
-                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist")).at(location))
+                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist"))
+                    .at(location))
             }
         }
     }
@@ -614,15 +718,24 @@ impl Analyzer<'_> {
             schema.is_none() && r.has_alias && matches!(&r.kind, RteKind::Relation(rel) if rel.name == table)
         });
         if let Some(hidden) = hidden {
-            return PgError::new(SqlState::UNDEFINED_TABLE, format!("invalid reference to FROM-clause entry for table \"{table}\""))
-                .hint(format!("Perhaps you meant to reference the table alias \"{}\".", hidden.alias))
-                .at(location);
+            return PgError::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("invalid reference to FROM-clause entry for table \"{table}\""),
+            )
+            .hint(format!("Perhaps you meant to reference the table alias \"{}\".", hidden.alias))
+            .at(location);
         }
-        let hidden = self.levels.iter().rev().flat_map(|l| &l.range_table).any(|r| schema.is_none() && r.alias == table);
+        let hidden =
+            self.levels.iter().rev().flat_map(|l| &l.range_table).any(|r| schema.is_none() && r.alias == table);
         if hidden {
-            return PgError::new(SqlState::UNDEFINED_TABLE, format!("invalid reference to FROM-clause entry for table \"{table}\""))
-                .hint(format!("There is an entry for table \"{table}\", but it cannot be referenced from this part of the query."))
-                .at(location);
+            return PgError::new(
+                SqlState::UNDEFINED_TABLE,
+                format!("invalid reference to FROM-clause entry for table \"{table}\""),
+            )
+            .hint(format!(
+                "There is an entry for table \"{table}\", but it cannot be referenced from this part of the query."
+            ))
+            .at(location);
         }
         let name = schema.map_or(table.to_string(), |s| format!("{s}.{table}"));
         PgError::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{name}\"")).at(location)
@@ -656,7 +769,11 @@ impl Analyzer<'_> {
         let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
         match entry.columns.iter().position(|c| c.name == name) {
             Some(i) => Ok(var(levels_up, rte, i, &entry.columns[i], location)),
-            None => Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" not found in data type {}", entry.alias)).at(location)),
+            None => Err(PgError::new(
+                SqlState::UNDEFINED_COLUMN,
+                format!("column \"{name}\" not found in data type {}", entry.alias),
+            )
+            .at(location)),
         }
     }
 
@@ -666,11 +783,16 @@ impl Analyzer<'_> {
         let (schema, table) = match parts[..] {
             [] => {
                 let level = self.levels.last().expect("inside a level");
-                let items: Vec<&NamespaceItem> = level.namespace.iter().filter(|i| i.columns_visible && !i.lateral_only).collect();
+                let items: Vec<&NamespaceItem> =
+                    level.namespace.iter().filter(|i| i.columns_visible && !i.lateral_only).collect();
                 if items.is_empty() {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT * with no tables specified is not valid").at(c.location));
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT * with no tables specified is not valid")
+                        .at(c.location));
                 }
-                return Ok(items.iter().flat_map(|i| i.columns.iter().map(|(n, e)| (n.clone(), raise(e, 0, c.location)))).collect());
+                return Ok(items
+                    .iter()
+                    .flat_map(|i| i.columns.iter().map(|(n, e)| (n.clone(), raise(e, 0, c.location))))
+                    .collect());
             }
             [table] => (None, table),
             [schema, table] => (Some(schema), table),
@@ -708,7 +830,11 @@ pub(crate) fn plain_column(name: &str, ty: Oid, typmod: i32) -> RteColumn {
 
 /// What `SELECT … FROM sequence` sees.
 fn sequence_columns() -> Vec<RteColumn> {
-    vec![plain_column("last_value", oid::INT8, -1), plain_column("log_cnt", oid::INT8, -1), plain_column("is_called", oid::BOOL, -1)]
+    vec![
+        plain_column("last_value", oid::INT8, -1),
+        plain_column("log_cnt", oid::INT8, -1),
+        plain_column("is_called", oid::BOOL, -1),
+    ]
 }
 
 /// AS alias (names…).

@@ -5,7 +5,9 @@ use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window};
+use crate::typed::{
+    Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
+};
 use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
 
 /// Bits of WindowDef.frame_options (PostgreSQL's parsenodes.h).
@@ -38,7 +40,8 @@ impl Analyzer<'_> {
         if schema.is_some_and(|s| s != "pg_catalog") {
             let schema = schema.expect("checked");
             if self.env.catalog.schema_oid(schema).is_none() && schema != "information_schema" {
-                return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist")).at(call.location));
+                return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+                    .at(call.location));
             }
         }
         let in_aggregate_call = call.agg_star
@@ -84,7 +87,12 @@ impl Analyzer<'_> {
         let resolved = match self.resolve_function(name, &types, &names, call.func_variadic) {
             Some(Ok(found)) => found,
             other => {
-                if other.is_none() && args.len() == 1 && !in_aggregate_call && call.over.is_none() && schema.is_none_or(|s| s == "pg_catalog") {
+                if other.is_none()
+                    && args.len() == 1
+                    && !in_aggregate_call
+                    && call.over.is_none()
+                    && schema.is_none_or(|s| s == "pg_catalog")
+                {
                     if let Some(cast) = self.function_style_cast(name, args[0].clone(), call.location)? {
                         return Ok(cast);
                     }
@@ -97,9 +105,12 @@ impl Analyzer<'_> {
         }
         let proc = resolved.proc;
         if proc.kind == b'p' {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is a procedure", self.signature(name, &types)))
-                .hint("To call a procedure, use CALL.")
-                .at(call.location));
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{} is a procedure", self.signature(name, &types)),
+            )
+            .hint("To call a procedure, use CALL.")
+            .at(call.location));
         }
 
         // defaults of missing arguments
@@ -126,7 +137,8 @@ impl Analyzer<'_> {
         if let Some(from) = resolved.variadic_from {
             let elements = converted.split_off(from);
             let element = elements[0].ty;
-            let array = self.env.catalog.array_type(element).ok_or_else(|| PgError::internal("no array type for VARIADIC"))?;
+            let array =
+                self.env.catalog.array_type(element).ok_or_else(|| PgError::internal("no array type for VARIADIC"))?;
             converted.push(Expr::new(ExprKind::Array(elements), array, call.location));
         }
         let mut ret = resolved.ret;
@@ -144,24 +156,40 @@ impl Analyzer<'_> {
         match proc.kind {
             b'a' => {
                 if call.over.is_none() && nested_aggregate {
-                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested").at(call.location));
+                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
+                        .at(call.location));
                 }
                 if converted.iter().any(super::walk::contains_window) {
-                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot contain window function calls").at(call.location));
+                    return Err(PgError::new(
+                        SqlState::GROUPING_ERROR,
+                        "aggregate function calls cannot contain window function calls",
+                    )
+                    .at(call.location));
                 }
                 if converted.iter().any(super::walk::contains_set_function) {
-                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "aggregate function calls cannot contain set-returning function calls")
-                        .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
-                        .at(call.location));
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "aggregate function calls cannot contain set-returning function calls",
+                    )
+                    .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+                    .at(call.location));
                 }
                 self.aggregate_call(call, proc, converted, order_by, direct_count, ret)
             }
             b'w' => {
                 if in_aggregate_call && !call.agg_star && call.agg_filter.is_some() {
-                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "FILTER is not implemented for non-aggregate window functions").at(call.location));
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "FILTER is not implemented for non-aggregate window functions",
+                    )
+                    .at(call.location));
                 }
                 let Some(over) = &call.over else {
-                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("window function {name} requires an OVER clause")).at(call.location));
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("window function {name} requires an OVER clause"),
+                    )
+                    .at(call.location));
                 };
                 let aggregate = Aggregate {
                     proc: proc.oid,
@@ -204,14 +232,27 @@ impl Analyzer<'_> {
         }
     }
 
-    fn plain_call(&mut self, proc: &'static builtin::Proc, args: Vec<Expr>, ret: Oid, call: &ast::FuncCall) -> Result<Expr> {
+    fn plain_call(
+        &mut self,
+        proc: &'static builtin::Proc,
+        args: Vec<Expr>,
+        ret: Oid,
+        call: &ast::FuncCall,
+    ) -> Result<Expr> {
         if proc.retset {
             let clause = self.level().clause;
             if !matches!(clause, Clause::SelectTarget | Clause::FromFunction | Clause::GroupBy | Clause::OrderBy) {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("set-returning functions are not allowed in {}", clause.name()))
-                    .at(call.location));
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("set-returning functions are not allowed in {}", clause.name()),
+                )
+                .at(call.location));
             }
-            return Ok(Expr::new(ExprKind::SetFunc { proc: proc.oid, args, variadic: call.func_variadic }, ret, call.location));
+            return Ok(Expr::new(
+                ExprKind::SetFunc { proc: proc.oid, args, variadic: call.func_variadic },
+                ret,
+                call.location,
+            ));
         }
         if let Some(Imp::Sql(text)) = imp(proc.oid) {
             return self.splice_sql(text, args, ret, call.location);
@@ -230,12 +271,20 @@ impl Analyzer<'_> {
     }
 
     /// Puts named arguments into the declared order. Only functions with one candidate that has all the names are served.
-    fn reorder_named(&mut self, name: &str, args: &mut Vec<Expr>, names: &mut Vec<Option<&str>>, location: i32) -> Result<()> {
+    fn reorder_named(
+        &mut self,
+        name: &str,
+        args: &mut Vec<Expr>,
+        names: &mut Vec<Option<&str>>,
+        location: i32,
+    ) -> Result<()> {
         let positional = names.iter().take_while(|n| n.is_none()).count();
         let fits: Vec<_> = builtin::procs_named(name)
             .filter(|p| {
                 p.arg_names.as_ref().is_some_and(|all| {
-                    names[positional..].iter().all(|n| n.is_some_and(|n| all.iter().take(p.args.len()).any(|a| *a == n)))
+                    names[positional..]
+                        .iter()
+                        .all(|n| n.is_some_and(|n| all.iter().take(p.args.len()).any(|a| *a == n)))
                 })
             })
             .collect();
@@ -251,7 +300,11 @@ impl Analyzer<'_> {
                 Some(n) => all.iter().position(|a| a == n).expect("filtered"),
             };
             if slots[slot].is_some() {
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("argument name \"{}\" used more than once", n.unwrap_or(""))).at(location));
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("argument name \"{}\" used more than once", n.unwrap_or("")),
+                )
+                .at(location));
             }
             slots[slot] = Some(arg);
         }
@@ -272,7 +325,10 @@ impl Analyzer<'_> {
     }
 
     fn function_style_cast(&mut self, name: &str, arg: Expr, location: i32) -> Result<Option<Expr>> {
-        let Some(target) = pg_type::by_name(name).map(|t| t.oid).or_else(|| self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name))) else {
+        let Some(target) = pg_type::by_name(name)
+            .map(|t| t.oid)
+            .or_else(|| self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name)))
+        else {
             return Ok(None);
         };
         if arg.ty == oid::UNKNOWN {
@@ -304,7 +360,9 @@ impl Analyzer<'_> {
                 .at(location)
         } else {
             PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
-                .hint("No function matches the given name and argument types. You might need to add explicit type casts.")
+                .hint(
+                    "No function matches the given name and argument types. You might need to add explicit type casts.",
+                )
                 .at(location)
         }
     }
@@ -318,16 +376,29 @@ impl Analyzer<'_> {
         direct_count: usize,
         ret: Oid,
     ) -> Result<Expr> {
-        let row = builtin::aggregate(proc.oid).ok_or_else(|| PgError::internal("aggregate without pg_aggregate row"))?;
+        let row =
+            builtin::aggregate(proc.oid).ok_or_else(|| PgError::internal("aggregate without pg_aggregate row"))?;
         let location = call.location;
         if row.kind == b'n' && call.agg_within_group {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is not an ordered-set aggregate, so it cannot have WITHIN GROUP", proc.name)).at(location));
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{} is not an ordered-set aggregate, so it cannot have WITHIN GROUP", proc.name),
+            )
+            .at(location));
         }
         if row.kind != b'n' && !call.agg_within_group {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("WITHIN GROUP is required for ordered-set aggregate {}", proc.name)).at(location));
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("WITHIN GROUP is required for ordered-set aggregate {}", proc.name),
+            )
+            .at(location));
         }
         if args.is_empty() && !call.agg_star {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{}(*) must be used to call a parameterless aggregate function", proc.name)).at(location));
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{}(*) must be used to call a parameterless aggregate function", proc.name),
+            )
+            .at(location));
         }
         let filter = match &call.agg_filter {
             Some(node) => {
@@ -377,17 +448,29 @@ impl Analyzer<'_> {
         };
         if let Some(over) = &call.over {
             if aggregate.distinct {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT is not implemented for window functions").at(location));
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "DISTINCT is not implemented for window functions",
+                )
+                .at(location));
             }
             if !aggregate.order_by.is_empty() {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "aggregate ORDER BY is not implemented for window functions").at(location));
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "aggregate ORDER BY is not implemented for window functions",
+                )
+                .at(location));
             }
             return self.window_call(over, aggregate, ret, location);
         }
         // An aggregate belongs to the innermost query whose variables its arguments use.
         let lowest = super::walk::lowest_level(&aggregate);
         aggregate.levels_up = lowest.unwrap_or(0);
-        let index = self.levels.len().checked_sub(1 + aggregate.levels_up).ok_or_else(|| PgError::internal("aggregate level"))?;
+        let index = self
+            .levels
+            .len()
+            .checked_sub(1 + aggregate.levels_up)
+            .ok_or_else(|| PgError::internal("aggregate level"))?;
         let clause = self.levels[index].clause;
         if let Some(message) = clause.forbids_aggregates() {
             return Err(PgError::new(SqlState::GROUPING_ERROR, message).at(location));
@@ -403,7 +486,11 @@ impl Analyzer<'_> {
     fn window_call(&mut self, over: &ast::WindowDef, call: Aggregate, ret: Oid, location: i32) -> Result<Expr> {
         let clause = self.level().clause;
         if !matches!(clause, Clause::SelectTarget | Clause::OrderBy) {
-            return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("window functions are not allowed in {}", clause.name())).at(location));
+            return Err(PgError::new(
+                SqlState::WINDOWING_ERROR,
+                format!("window functions are not allowed in {}", clause.name()),
+            )
+            .at(location));
         }
         if call.args.iter().any(super::walk::contains_window) {
             return Err(PgError::new(SqlState::WINDOWING_ERROR, "window function calls cannot be nested").at(location));
@@ -416,7 +503,8 @@ impl Analyzer<'_> {
     fn window_reference(&mut self, over: &ast::WindowDef) -> Result<usize> {
         if !over.name.is_empty() {
             return self.level().windows.iter().position(|w| w.name.as_deref() == Some(&over.name)).ok_or_else(|| {
-                PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", over.name)).at(over.location)
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", over.name))
+                    .at(over.location)
             });
         }
         let window = self.window_definition(over)?;
@@ -438,17 +526,33 @@ impl Analyzer<'_> {
     fn window_definition_inner(&mut self, def: &ast::WindowDef) -> Result<Window> {
         let mut window = Window::default();
         if !def.refname.is_empty() {
-            let base = self.level().windows.iter().find(|w| w.name.as_deref() == Some(&def.refname)).cloned().ok_or_else(|| {
-                PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", def.refname)).at(def.location)
-            })?;
+            let base =
+                self.level().windows.iter().find(|w| w.name.as_deref() == Some(&def.refname)).cloned().ok_or_else(
+                    || {
+                        PgError::new(SqlState::UNDEFINED_OBJECT, format!("window \"{}\" does not exist", def.refname))
+                            .at(def.location)
+                    },
+                )?;
             if !def.partition_clause.is_empty() {
-                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot override PARTITION BY clause of window \"{}\"", def.refname)).at(def.location));
+                return Err(PgError::new(
+                    SqlState::WINDOWING_ERROR,
+                    format!("cannot override PARTITION BY clause of window \"{}\"", def.refname),
+                )
+                .at(def.location));
             }
             if !def.order_clause.is_empty() && !base.order_by.is_empty() {
-                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot override ORDER BY clause of window \"{}\"", def.refname)).at(def.location));
+                return Err(PgError::new(
+                    SqlState::WINDOWING_ERROR,
+                    format!("cannot override ORDER BY clause of window \"{}\"", def.refname),
+                )
+                .at(def.location));
             }
             if base.frame.is_some() {
-                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("cannot copy window \"{}\" because it has a frame clause", def.refname)).at(def.location));
+                return Err(PgError::new(
+                    SqlState::WINDOWING_ERROR,
+                    format!("cannot copy window \"{}\" because it has a frame clause", def.refname),
+                )
+                .at(def.location));
             }
             window.partition_by = base.partition_by;
             window.order_by = base.order_by;
@@ -477,7 +581,9 @@ impl Analyzer<'_> {
                 FrameMode::Range
             };
             if mode == FrameMode::Groups && window.order_by.is_empty() {
-                return Err(PgError::new(SqlState::WINDOWING_ERROR, "GROUPS mode requires an ORDER BY clause").at(def.location));
+                return Err(
+                    PgError::new(SqlState::WINDOWING_ERROR, "GROUPS mode requires an ORDER BY clause").at(def.location)
+                );
             }
             let start_offset = self.frame_offset(def.start_offset.as_deref(), mode, &window)?;
             let end_offset = self.frame_offset(def.end_offset.as_deref(), mode, &window)?;
@@ -527,7 +633,11 @@ impl Analyzer<'_> {
             return self.coerce_to_bigint(expr, what).map(Some);
         }
         let [key] = &window.order_by[..] else {
-            return Err(PgError::new(SqlState::WINDOWING_ERROR, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").at(location));
+            return Err(PgError::new(
+                SqlState::WINDOWING_ERROR,
+                "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
+            )
+            .at(location));
         };
         match key.expr.ty {
             oid::INT2 | oid::INT4 | oid::INT8 => {
@@ -535,7 +645,10 @@ impl Analyzer<'_> {
                 Ok(Some(bigint))
             }
             oid::FLOAT8 | oid::FLOAT4 => Ok(Some(self.coerce_implicit(expr, oid::FLOAT8)?)),
-            other => Err(PgError::not_supported(format!("RANGE with an offset over type {}", self.type_display(other))).at(location)),
+            other => {
+                Err(PgError::not_supported(format!("RANGE with an offset over type {}", self.type_display(other)))
+                    .at(location))
+            }
         }
     }
 

@@ -38,12 +38,17 @@ impl Analyzer<'_> {
             ExprKind::Aggregate(_) => return Ok(()),
             ExprKind::Field { arg, index, .. } if *index == usize::MAX => {
                 // GROUPING(…), left by analysis of the call
-                let ExprKind::Row(args) = &arg.kind else { return Err(PgError::internal("GROUPING without arguments")) };
+                let ExprKind::Row(args) = &arg.kind else {
+                    return Err(PgError::internal("GROUPING without arguments"));
+                };
                 let mut positions = Vec::new();
                 for a in args {
                     let position = keys.iter().position(|k| k == a).ok_or_else(|| {
-                        PgError::new(SqlState::GROUPING_ERROR, "arguments to GROUPING must be grouping expressions of the associated query level")
-                            .at(a.location)
+                        PgError::new(
+                            SqlState::GROUPING_ERROR,
+                            "arguments to GROUPING must be grouping expressions of the associated query level",
+                        )
+                        .at(a.location)
                     })?;
                     positions.push(position);
                 }
@@ -78,7 +83,11 @@ impl Analyzer<'_> {
                     if !key_var {
                         let entry = &self.level().range_table[v.rte];
                         let name = format!("{}.{}", entry.alias, entry.columns[v.column].name);
-                        return Err(PgError::new(SqlState::GROUPING_ERROR, format!("subquery uses ungrouped column \"{name}\" from outer query")).at(location));
+                        return Err(PgError::new(
+                            SqlState::GROUPING_ERROR,
+                            format!("subquery uses ungrouped column \"{name}\" from outer query"),
+                        )
+                        .at(location));
                     }
                 }
             }

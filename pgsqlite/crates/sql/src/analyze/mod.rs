@@ -92,7 +92,9 @@ impl Clause {
     pub fn forbids_aggregates(self) -> Option<String> {
         match self {
             Clause::SelectTarget | Clause::Having | Clause::OrderBy | Clause::Window => None,
-            Clause::FromFunction => Some("aggregate functions are not allowed in FROM clause of their own query level".into()),
+            Clause::FromFunction => {
+                Some("aggregate functions are not allowed in FROM clause of their own query level".into())
+            }
             other => Some(format!("aggregate functions are not allowed in {}", other.name())),
         }
     }
@@ -143,7 +145,14 @@ pub(crate) struct Analyzer<'a> {
 
 impl<'a> Analyzer<'a> {
     pub fn new(env: &'a Environment<'a>, parameter_types: &[Oid], parameters_open: bool) -> Analyzer<'a> {
-        Analyzer { env, parameters: parameter_types.to_vec(), parameters_open, levels: Vec::new(), splice_arguments: None, view_depth: 0 }
+        Analyzer {
+            env,
+            parameters: parameter_types.to_vec(),
+            parameters_open,
+            levels: Vec::new(),
+            splice_arguments: None,
+            view_depth: 0,
+        }
     }
 
     /// The level being analyzed.
@@ -208,7 +217,11 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Node> {
 
 /// Analyzes SELECT, VALUES, INSERT, UPDATE, DELETE, MERGE (or `TABLE t`). `parameter_types`: given by Parse (0 or missing:
 /// to be inferred); returned: the types of all parameters (42P18 if one stays undetermined).
-pub fn analyze(environment: &Environment, statement: &NodeEnum, parameter_types: &[Oid]) -> Result<(Statement, Vec<Oid>)> {
+pub fn analyze(
+    environment: &Environment,
+    statement: &NodeEnum,
+    parameter_types: &[Oid],
+) -> Result<(Statement, Vec<Oid>)> {
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, parameter_types, true);
         let statement = match statement {
@@ -231,7 +244,12 @@ pub fn analyze_query(environment: &Environment, select: &ast::SelectStmt) -> Res
 /// Analyzes an expression over the columns of one relation (DEFAULT without relation, CHECK, index expressions and
 /// predicates, GENERATED) given as PostgreSQL SQL text and coerces it to `target` (type, typmod) as an assignment does, if given.
 /// Columns appear as [`crate::typed::Var`] {0, 0, index among the live columns}.
-pub fn analyze_expression(environment: &Environment, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<Expr> {
+pub fn analyze_expression(
+    environment: &Environment,
+    text: &str,
+    relation: Option<&Relation>,
+    target: Option<(Oid, i32)>,
+) -> Result<Expr> {
     let node = parse_expression(text)?;
     let mut expr = analyze_expression_node(environment, &node, relation, target)?;
     clear_locations(&mut expr);
@@ -288,7 +306,9 @@ pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str
     let catalog = environment.catalog;
     let in_schema = |schema: Oid| match schema {
         PG_CATALOG => system_relation("pg_catalog", name).or_else(|| catalog.relation_in(schema, name).cloned()),
-        INFORMATION_SCHEMA => system_relation("information_schema", name).or_else(|| catalog.relation_in(schema, name).cloned()),
+        INFORMATION_SCHEMA => {
+            system_relation("information_schema", name).or_else(|| catalog.relation_in(schema, name).cloned())
+        }
         other => catalog.relation_in(other, name).cloned(),
     };
     match schema {
@@ -354,7 +374,12 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
             .collect()
     });
     // the key borrows 'static names: look up by comparing
-    table.get(&(as_static(schema)?, builtin::system_relations().iter().find(|r| r.schema == schema && r.name == name)?.name)).cloned()
+    table
+        .get(&(
+            as_static(schema)?,
+            builtin::system_relations().iter().find(|r| r.schema == schema && r.name == name)?.name,
+        ))
+        .cloned()
 }
 
 fn as_static(schema: &str) -> Option<&'static str> {

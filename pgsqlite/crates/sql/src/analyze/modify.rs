@@ -5,7 +5,8 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Column, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind, Target, Var,
+    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind,
+    Target, Var,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -30,10 +31,15 @@ impl Analyzer<'_> {
             RelationKind::Sequence(_) => "sequence",
             RelationKind::Index(_) => "index",
             RelationKind::System => {
-                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied: \"{}\" is a system catalog", relation.name)).at(r.location));
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied: \"{}\" is a system catalog", relation.name),
+                )
+                .at(r.location));
             }
         };
-        Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot change {kind} \"{}\"", relation.name)).at(r.location))
+        Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot change {kind} \"{}\"", relation.name))
+            .at(r.location))
     }
 
     // --- INSERT ------------------------------------------------------------------------------------------------------
@@ -58,15 +64,25 @@ impl Analyzer<'_> {
         } else {
             let mut named: Vec<Column> = Vec::new();
             for node in &stmt.cols {
-                let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+                let Some(NodeEnum::ResTarget(t)) = &node.node else {
+                    return Err(PgError::internal("ResTarget expected"));
+                };
                 if !t.indirection.is_empty() {
                     return Err(PgError::not_supported("INSERT into a part of a column").at(t.location));
                 }
                 let column = target.column(&t.name).ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name)).at(t.location)
+                    PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name),
+                    )
+                    .at(t.location)
                 })?;
                 if named.iter().any(|c| c.attnum == column.attnum) {
-                    return Err(PgError::new(SqlState::DUPLICATE_COLUMN, format!("column \"{}\" specified more than once", t.name)).at(t.location));
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_COLUMN,
+                        format!("column \"{}\" specified more than once", t.name),
+                    )
+                    .at(t.location));
                 }
                 named.push(column.clone());
             }
@@ -77,14 +93,16 @@ impl Analyzer<'_> {
         let implicit_columns = stmt.cols.is_empty();
         let check_width = |given: usize, location: i32, named: &[Column]| -> Result<()> {
             if given > named.len() {
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns").at(location));
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")
+                    .at(location));
             }
             if given < named.len() && !implicit_columns {
                 let location = match &stmt.cols[given].node {
                     Some(NodeEnum::ResTarget(t)) => t.location,
                     _ => -1,
                 };
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions").at(location));
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions")
+                    .at(location));
             }
             Ok(())
         };
@@ -97,7 +115,11 @@ impl Analyzer<'_> {
                 InsertSource::Values(vec![vec![]])
             }
             Some(NodeEnum::SelectStmt(select))
-                if !select.values_lists.is_empty() && select.sort_clause.is_empty() && select.limit_count.is_none() && select.limit_offset.is_none() && select.with_clause.is_none() =>
+                if !select.values_lists.is_empty()
+                    && select.sort_clause.is_empty()
+                    && select.limit_count.is_none()
+                    && select.limit_offset.is_none()
+                    && select.with_clause.is_none() =>
             {
                 let mut rows = Vec::with_capacity(select.values_lists.len());
                 let raw = self.value_rows(&select.values_lists)?;
@@ -132,7 +154,12 @@ impl Analyzer<'_> {
                 self.resolve_unknown_columns(&mut query)?;
                 let columns = query.columns.clone();
                 let level = self.level();
-                level.range_table.push(super::entry(RteKind::Subquery { query: Box::new(query), lateral: false }, "*SELECT*".into(), true, columns.clone()));
+                level.range_table.push(super::entry(
+                    RteKind::Subquery { query: Box::new(query), lateral: false },
+                    "*SELECT*".into(),
+                    true,
+                    columns.clone(),
+                ));
                 let entry = level.range_table.len() - 1;
                 let mut values = Vec::new();
                 for (i, column) in given.iter().enumerate() {
@@ -142,7 +169,8 @@ impl Analyzer<'_> {
                     }
                     values.push(self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?);
                 }
-                let Some(RteKind::Subquery { query, .. }) = self.level().range_table.get(entry).map(|e| e.kind.clone()) else {
+                let Some(RteKind::Subquery { query, .. }) = self.level().range_table.get(entry).map(|e| e.kind.clone())
+                else {
                     return Err(PgError::internal("INSERT source"));
                 };
                 InsertSource::Query { query, values }
@@ -160,8 +188,12 @@ impl Analyzer<'_> {
             }
         }
         let source = match source {
-            InsertSource::Values(rows) => InsertSource::Values(rows.into_iter().map(|r| r.into_iter().chain(defaults.clone()).collect()).collect()),
-            InsertSource::Query { query, values } => InsertSource::Query { query, values: values.into_iter().chain(defaults).collect() },
+            InsertSource::Values(rows) => InsertSource::Values(
+                rows.into_iter().map(|r| r.into_iter().chain(defaults.clone()).collect()).collect(),
+            ),
+            InsertSource::Query { query, values } => {
+                InsertSource::Query { query, values: values.into_iter().chain(defaults).collect() }
+            }
         };
         // ON CONFLICT and RETURNING see the table (and excluded)
         let item = self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some());
@@ -176,7 +208,11 @@ impl Analyzer<'_> {
 
     fn generated_always(&self, column: &Column, target: &Relation, location: i32) -> PgError {
         let _ = target;
-        let error = PgError::new(SqlState::GENERATED_ALWAYS, format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name)).at(location);
+        let error = PgError::new(
+            SqlState::GENERATED_ALWAYS,
+            format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+        )
+        .at(location);
         if column.generated.is_some() {
             error.detail(format!("Column \"{}\" is a generated column.", column.name))
         } else {
@@ -187,7 +223,14 @@ impl Analyzer<'_> {
     }
 
     /// A value of VALUES for a column; DEFAULT is replaced by the column's default.
-    fn column_value(&mut self, expr: Expr, column: &Column, target: &Relation, overriding_system: bool, overriding_user: bool) -> Result<Expr> {
+    fn column_value(
+        &mut self,
+        expr: Expr,
+        column: &Column,
+        target: &Relation,
+        overriding_system: bool,
+        overriding_user: bool,
+    ) -> Result<Expr> {
         let is_default = matches!(expr.kind, ExprKind::Default);
         if is_default || overriding_user && column.identity.is_some() {
             return Ok(match self.default_of(column, target)? {
@@ -218,7 +261,9 @@ impl Analyzer<'_> {
             level.clause = Clause::Standalone;
             self.levels.push(level);
             let open = std::mem::replace(&mut self.parameters_open, false);
-            let result = self.sub_expression(text).and_then(|e| self.coerce_assignment(e, column.type_oid, column.typmod, &column.name));
+            let result = self
+                .sub_expression(text)
+                .and_then(|e| self.coerce_assignment(e, column.type_oid, column.typmod, &column.name));
             self.parameters_open = open;
             self.levels = saved;
             return result.map(Some);
@@ -235,7 +280,13 @@ impl Analyzer<'_> {
                 return self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name).map(Some);
             }
         }
-        Ok(Some(Expr { kind: ExprKind::Const(Datum::Null), ty: column.type_oid, typmod: column.typmod, collation: 0, location: -1 }))
+        Ok(Some(Expr {
+            kind: ExprKind::Const(Datum::Null),
+            ty: column.type_oid,
+            typmod: column.typmod,
+            collation: 0,
+            location: -1,
+        }))
     }
 
     fn nextval(&mut self, sequence: Oid, ty: Oid) -> Result<Expr> {
@@ -243,19 +294,28 @@ impl Analyzer<'_> {
         const NEXTVAL: Oid = 1574;
         let sequence = Expr::new(ExprKind::Const(Datum::Int(sequence as i64)), oid::REGCLASS, -1);
         let call = Expr::new(ExprKind::Func { proc: NEXTVAL, args: vec![sequence], variadic: false }, oid::INT8, -1);
-        self.try_coerce(call, ty, -1, builtin::CastContext::Assignment, CastForm::Assignment)?.ok_or_else(|| PgError::internal("an identity column of a type that is not an integer"))
+        self.try_coerce(call, ty, -1, builtin::CastContext::Assignment, CastForm::Assignment)?
+            .ok_or_else(|| PgError::internal("an identity column of a type that is not an integer"))
     }
 
-    fn on_conflict(&mut self, clause: &ast::OnConflictClause, target: &Arc<Relation>, item: &super::from::NamespaceItem) -> Result<OnConflict> {
+    fn on_conflict(
+        &mut self,
+        clause: &ast::OnConflictClause,
+        target: &Arc<Relation>,
+        item: &super::from::NamespaceItem,
+    ) -> Result<OnConflict> {
         let do_update = clause.action == ast::OnConflictAction::OnconflictUpdate as i32;
         self.level().namespace = vec![item.clone()];
         let conflict_target = match &clause.infer {
             Some(infer) => Some(self.infer_arbiter(infer, target)?),
             None => {
                 if do_update {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
-                        .hint("For example, ON CONFLICT (column_name).")
-                        .at(clause.location));
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                    )
+                    .hint("For example, ON CONFLICT (column_name).")
+                    .at(clause.location));
                 }
                 None
             }
@@ -285,22 +345,31 @@ impl Analyzer<'_> {
     fn infer_arbiter(&mut self, infer: &ast::InferClause, target: &Arc<Relation>) -> Result<ConflictTarget> {
         if !infer.conname.is_empty() {
             let constraint = target.constraints.iter().find(|c| c.name == infer.conname).ok_or_else(|| {
-                PgError::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" for table \"{}\" does not exist", infer.conname, target.name))
+                PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("constraint \"{}\" for table \"{}\" does not exist", infer.conname, target.name),
+                )
             })?;
             if !matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
-                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "constraint in ON CONFLICT clause has no associated index"));
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    "constraint in ON CONFLICT clause has no associated index",
+                ));
             }
             let keys = constraint.columns.iter().map(|&a| self.target_column(target, a)).collect::<Result<Vec<_>>>()?;
             return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
         }
         let mut keys = Vec::new();
         for node in &infer.index_elems {
-            let Some(NodeEnum::IndexElem(elem)) = &node.node else { return Err(PgError::internal("index element expected")) };
+            let Some(NodeEnum::IndexElem(elem)) = &node.node else {
+                return Err(PgError::internal("index element expected"));
+            };
             if elem.name.is_empty() {
                 keys.push(self.expr_opt(elem.expr.as_deref())?);
             } else {
                 let column = target.column(&elem.name).ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", elem.name)).at(infer.location)
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", elem.name))
+                        .at(infer.location)
                 })?;
                 keys.push(self.target_column(target, column.attnum)?);
             }
@@ -321,8 +390,13 @@ impl Analyzer<'_> {
         };
         if filter.is_none() {
             for constraint in &target.constraints {
-                if matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) && constraint.columns.len() == keys.len() {
-                    let all = constraint.columns.iter().all(|&a| self.target_column(target, a).is_ok_and(|c| keys.contains(&c)));
+                if matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
+                    && constraint.columns.len() == keys.len()
+                {
+                    let all = constraint
+                        .columns
+                        .iter()
+                        .all(|&a| self.target_column(target, a).is_ok_and(|c| keys.contains(&c)));
                     if all {
                         return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
                     }
@@ -359,7 +433,11 @@ impl Analyzer<'_> {
 
     fn target_column(&mut self, target: &Relation, attnum: i16) -> Result<Expr> {
         let entry = &self.level().range_table[0];
-        let column = entry.columns.iter().position(|c| c.attnum == attnum).ok_or_else(|| PgError::internal(format!("column {attnum} of {}", target.name)))?;
+        let column = entry
+            .columns
+            .iter()
+            .position(|c| c.attnum == attnum)
+            .ok_or_else(|| PgError::internal(format!("column {attnum} of {}", target.name)))?;
         Ok(super::var(0, 0, column, &entry.columns[column].clone(), -1))
     }
 
@@ -397,14 +475,21 @@ impl Analyzer<'_> {
             let column = target
                 .column(&t.name)
                 .ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name)).at(t.location)
+                    PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name),
+                    )
+                    .at(t.location)
                 })?
                 .clone();
             if !t.indirection.is_empty() {
                 return Err(PgError::not_supported("assignment to a part of a column").at(t.location));
             }
             if set.iter().any(|(a, _)| *a == column.attnum) {
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("multiple assignments to same column \"{}\"", t.name)));
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("multiple assignments to same column \"{}\"", t.name),
+                ));
             }
             let value = t.val.as_deref().ok_or_else(|| PgError::internal("SET without a value"))?;
             let expr = match &value.node {
@@ -417,11 +502,17 @@ impl Analyzer<'_> {
                         continue;
                     }
                 } else {
-                    let error = PgError::new(SqlState::GENERATED_ALWAYS, format!("column \"{}\" can only be updated to DEFAULT", column.name));
+                    let error = PgError::new(
+                        SqlState::GENERATED_ALWAYS,
+                        format!("column \"{}\" can only be updated to DEFAULT", column.name),
+                    );
                     return Err(if column.generated.is_some() {
                         error.detail(format!("Column \"{}\" is a generated column.", column.name))
                     } else {
-                        error.detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+                        error.detail(format!(
+                            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                            column.name
+                        ))
                     });
                 }
             }
@@ -441,7 +532,11 @@ impl Analyzer<'_> {
         match &source.node {
             Some(NodeEnum::RowExpr(row)) => {
                 if row.args.len() != m.ncolumns as usize {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values").at(row.location));
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "number of columns does not match number of values",
+                    )
+                    .at(row.location));
                 }
                 self.in_clause(Clause::UpdateSet, |a| a.expr(&row.args[m.colno as usize - 1]))
             }
@@ -449,7 +544,11 @@ impl Analyzer<'_> {
                 let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
                 let mut query = self.in_clause(Clause::UpdateSet, |a| a.sub_query(select))?;
                 if query.columns.len() != m.ncolumns as usize {
-                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values").at(s.location));
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "number of columns does not match number of values",
+                    )
+                    .at(s.location));
                 }
                 self.resolve_unknown_columns(&mut query)?;
                 let index = m.colno as usize - 1;
@@ -460,7 +559,12 @@ impl Analyzer<'_> {
                 let target = Target { expr: column, name: columns[index].name.clone(), origin: (0, 0) };
                 let wrapped = crate::typed::Query {
                     ctes: vec![],
-                    range_table: vec![super::entry(RteKind::Subquery { query: Box::new(shift(query)), lateral: false }, "source".into(), true, columns.clone())],
+                    range_table: vec![super::entry(
+                        RteKind::Subquery { query: Box::new(shift(query)), lateral: false },
+                        "source".into(),
+                        true,
+                        columns.clone(),
+                    )],
                     body: QueryBody::Select(crate::typed::Select {
                         from: vec![crate::typed::FromItem::Entry(0)],
                         targets: vec![target],
@@ -473,9 +577,17 @@ impl Analyzer<'_> {
                     with_ties: false,
                     locking: None,
                 };
-                Ok(Expr::new(ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) }, ty, s.location).with_typmod(typmod))
+                Ok(Expr::new(
+                    ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) },
+                    ty,
+                    s.location,
+                )
+                .with_typmod(typmod))
             }
-            _ => Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")),
+            _ => Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+            )),
         }
     }
 
@@ -516,9 +628,10 @@ impl Analyzer<'_> {
 fn shift(query: crate::typed::Query) -> crate::typed::Query {
     let mut query = query;
     super::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
-        ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => *levels_up += 1,
+        ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => {
+            *levels_up += 1;
+        }
         _ => {}
     });
     query
 }
-

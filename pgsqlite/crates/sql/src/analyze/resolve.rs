@@ -28,14 +28,20 @@ impl Analyzer<'_> {
     // --- the common steps ------------------------------------------------------------------------------------------
 
     /// Steps 4.a–4.f of the manual (the same for functions and operators): None if no single best candidate remains.
-    fn select_candidate<'c, T>(&self, actual: &[Oid], mut candidates: Vec<Candidate<'c, T>>) -> Option<Candidate<'c, T>> {
+    fn select_candidate<'c, T>(
+        &self,
+        actual: &[Oid],
+        mut candidates: Vec<Candidate<'c, T>>,
+    ) -> Option<Candidate<'c, T>> {
         let inputs: Vec<Oid> = actual.iter().map(|&t| if t == oid::UNKNOWN { t } else { self.base_type(t) }).collect();
         let keep_best = |candidates: Vec<Candidate<'c, T>>, score: &dyn Fn(&Candidate<'c, T>) -> usize| {
             let best = candidates.iter().map(score).max().unwrap_or(0);
             candidates.into_iter().filter(|c| score(c) == best).collect::<Vec<_>>()
         };
         // most exact matches
-        candidates = keep_best(candidates, &|c| inputs.iter().zip(&c.args).filter(|(i, a)| **i != oid::UNKNOWN && i == a).count());
+        candidates = keep_best(candidates, &|c| {
+            inputs.iter().zip(&c.args).filter(|(i, a)| **i != oid::UNKNOWN && i == a).count()
+        });
         if candidates.len() == 1 {
             return candidates.pop();
         }
@@ -176,7 +182,8 @@ impl Analyzer<'_> {
             }
         }
         // Nothing but unknown literals: PostgreSQL assumes text for anyelement.
-        let element = element.or_else(|| declared.iter().any(|d| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY)).then_some(oid::TEXT));
+        let element = element
+            .or_else(|| declared.iter().any(|d| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY)).then_some(oid::TEXT));
         let common = if compatible.is_empty() {
             oid::TEXT
         } else {
@@ -195,7 +202,9 @@ impl Analyzer<'_> {
                 },
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => common,
                 oid::ANYCOMPATIBLEARRAY => catalog.array_type(common)?,
-                oid::ANYRANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => return None,
+                oid::ANYRANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
+                    return None
+                }
                 other => other,
             })
         };
@@ -219,10 +228,20 @@ impl Analyzer<'_> {
 
     /// The operator, the types its operands are converted to and its result type.
     /// Errors: 42883 (none), 42725 (ambiguous), with PostgreSQL's hint.
-    pub(crate) fn resolve_operator(&self, name: &str, left: Option<Oid>, right: Oid, location: i32) -> Result<(OperatorRef, Vec<Oid>, Oid)> {
+    pub(crate) fn resolve_operator(
+        &self,
+        name: &str,
+        left: Option<Oid>,
+        right: Oid,
+        location: i32,
+    ) -> Result<(OperatorRef, Vec<Oid>, Oid)> {
         let actual: Vec<Oid> = left.into_iter().chain([right]).collect();
         let declared = |o: &Operator| -> Vec<Oid> {
-            if o.left == 0 { vec![o.right] } else { vec![o.left, o.right] }
+            if o.left == 0 {
+                vec![o.right]
+            } else {
+                vec![o.left, o.right]
+            }
         };
         let all: Vec<&'static Operator> =
             builtin::operators_named(name).filter(|o| (o.left == 0) == left.is_none()).collect();
@@ -282,8 +301,11 @@ impl Analyzer<'_> {
     /// The `=` of a type's default B-tree (or hash) operator class.
     pub(crate) fn equality_operator(&self, ty: Oid, location: i32) -> Result<OperatorRef> {
         self.resolve_operator("=", Some(ty), ty, location).map(|(op, _, _)| op).map_err(|_| {
-            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("could not identify an equality operator for type {}", self.type_display(ty)))
-                .at(location)
+            PgError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("could not identify an equality operator for type {}", self.type_display(ty)),
+            )
+            .at(location)
         })
     }
 
@@ -291,7 +313,21 @@ impl Analyzer<'_> {
     pub(crate) fn check_orderable(&self, ty: Oid, location: i32) -> Result<()> {
         let base = self.base_type(ty);
         let element = self.env.catalog.element_type(base).unwrap_or(base);
-        let unordered = matches!(element, oid::JSON | oid::XML | oid::POINT | oid::LINE | oid::BOX | oid::LSEG | oid::PATH | oid::POLYGON | oid::CIRCLE | oid::XID | oid::CID | oid::VOID);
+        let unordered = matches!(
+            element,
+            oid::JSON
+                | oid::XML
+                | oid::POINT
+                | oid::LINE
+                | oid::BOX
+                | oid::LSEG
+                | oid::PATH
+                | oid::POLYGON
+                | oid::CIRCLE
+                | oid::XID
+                | oid::CID
+                | oid::VOID
+        );
         if unordered {
             return Err(PgError::new(
                 SqlState::UNDEFINED_FUNCTION,
@@ -335,11 +371,16 @@ impl Analyzer<'_> {
                 continue;
             }
             let n = proc.args.len();
-            if actual.len() <= n && actual.len() + proc.default_count >= n && (proc.variadic == 0 || explicit_variadic) {
+            if actual.len() <= n && actual.len() + proc.default_count >= n && (proc.variadic == 0 || explicit_variadic)
+            {
                 if explicit_variadic && proc.variadic == 0 {
                     continue;
                 }
-                candidates.push(Candidate { item: proc, args: proc.args[..actual.len()].to_vec(), variadic_expanded: false });
+                candidates.push(Candidate {
+                    item: proc,
+                    args: proc.args[..actual.len()].to_vec(),
+                    variadic_expanded: false,
+                });
             } else if proc.variadic != 0 && !explicit_variadic && actual.len() + 1 >= n {
                 // VARIADIC: as many element types as it takes (at least one, but VARIADIC "any" functions take none, too)
                 if actual.len() + 1 == n && !(proc.variadic == oid::ANY) {
@@ -359,12 +400,17 @@ impl Analyzer<'_> {
             let variadic_from = (c.variadic_expanded && proc.variadic != oid::ANY).then(|| proc.args.len() - 1);
             Some(ResolvedFunction { proc, args, ret, variadic_from })
         };
-        if let Some(c) = candidates.iter().find(|c| c.args == actual && !c.variadic_expanded).or_else(|| candidates.iter().find(|c| c.args == actual)) {
+        if let Some(c) = candidates
+            .iter()
+            .find(|c| c.args == actual && !c.variadic_expanded)
+            .or_else(|| candidates.iter().find(|c| c.args == actual))
+        {
             return finish(c).map(Ok);
         }
         candidates.retain(|c| self.matches(actual, &c.args));
         // a non-variadic match is better than an expanded one with the same types
-        let shadowed: Vec<Vec<Oid>> = candidates.iter().filter(|c| !c.variadic_expanded).map(|c| c.args.clone()).collect();
+        let shadowed: Vec<Vec<Oid>> =
+            candidates.iter().filter(|c| !c.variadic_expanded).map(|c| c.args.clone()).collect();
         candidates.retain(|c| !c.variadic_expanded || !shadowed.contains(&c.args));
         match candidates.len() {
             0 => None,

@@ -6,7 +6,8 @@ use super::{Analyzer, Clause, Level};
 use crate::builtins::catalog::CastContext;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, Cte, CteBody, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, Select, SetOperation, SortKey, Target,
+    CastForm, Cte, CteBody, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, Select, SetOperation,
+    SortKey, Target,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -45,7 +46,9 @@ impl Analyzer<'_> {
         }
         let op = ast::SetOperation::try_from(select.op).map_err(|_| PgError::internal("unknown set operation"))?;
         let mut query = match op {
-            ast::SetOperation::SetopNone | ast::SetOperation::Undefined if !select.values_lists.is_empty() => self.values(select)?,
+            ast::SetOperation::SetopNone | ast::SetOperation::Undefined if !select.values_lists.is_empty() => {
+                self.values(select)?
+            }
             ast::SetOperation::SetopNone | ast::SetOperation::Undefined => self.simple_select(select)?,
             _ => self.set_operation(select, op)?,
         };
@@ -55,14 +58,21 @@ impl Analyzer<'_> {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "WITH TIES cannot be specified without ORDER BY clause"));
         }
         for node in &select.locking_clause {
-            let Some(NodeEnum::LockingClause(lock)) = &node.node else { return Err(PgError::internal("locking clause expected")) };
-            if !matches!(&query.body, QueryBody::Select(s) if !s.grouped && s.distinct == Distinct::No && s.windows.is_empty()) {
+            let Some(NodeEnum::LockingClause(lock)) = &node.node else {
+                return Err(PgError::internal("locking clause expected"));
+            };
+            if !matches!(&query.body, QueryBody::Select(s) if !s.grouped && s.distinct == Distinct::No && s.windows.is_empty())
+            {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with this query"));
             }
             for relation in &lock.locked_rels {
                 let Some(NodeEnum::RangeVar(r)) = &relation.node else { continue };
                 if !self.level().range_table.iter().any(|e| e.alias == r.relname) {
-                    return Err(PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" in FOR UPDATE clause not found in FROM clause", r.relname)).at(r.location));
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_TABLE,
+                        format!("relation \"{}\" in FOR UPDATE clause not found in FROM clause", r.relname),
+                    )
+                    .at(r.location));
                 }
             }
             query.locking = Some(Locking {
@@ -77,9 +87,15 @@ impl Analyzer<'_> {
 
     pub(crate) fn with_clause(&mut self, with: &ast::WithClause) -> Result<()> {
         for node in &with.ctes {
-            let Some(NodeEnum::CommonTableExpr(cte)) = &node.node else { return Err(PgError::internal("WITH query expected")) };
+            let Some(NodeEnum::CommonTableExpr(cte)) = &node.node else {
+                return Err(PgError::internal("WITH query expected"));
+            };
             if self.level().ctes.iter().any(|c| c.name == cte.ctename) {
-                return Err(PgError::new(SqlState::DUPLICATE_ALIAS, format!("WITH query name \"{}\" specified more than once", cte.ctename)).at(cte.location));
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("WITH query name \"{}\" specified more than once", cte.ctename),
+                )
+                .at(cte.location));
             }
             if let Some(search) = &cte.search_clause {
                 return Err(PgError::not_supported("SEARCH in WITH").at(search.location));
@@ -98,7 +114,11 @@ impl Analyzer<'_> {
             x if x == ast::CteMaterialize::Never as i32 => Some(false),
             _ => None,
         };
-        let node = cte.ctequery.as_ref().and_then(|n| n.node.as_ref()).ok_or_else(|| PgError::internal("WITH without a query"))?;
+        let node = cte
+            .ctequery
+            .as_ref()
+            .and_then(|n| n.node.as_ref())
+            .ok_or_else(|| PgError::internal("WITH without a query"))?;
         let names = name_parts(&cte.aliascolnames);
         let (body, mut columns, is_recursive) = match node {
             NodeEnum::SelectStmt(select) => {
@@ -114,7 +134,11 @@ impl Analyzer<'_> {
             }
             NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) => {
                 if self.levels.len() > 1 {
-                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "WITH clause containing a data-modifying statement must be at the top level").at(cte.location));
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "WITH clause containing a data-modifying statement must be at the top level",
+                    )
+                    .at(cte.location));
                 }
                 let modify = match node {
                     NodeEnum::InsertStmt(s) => self.insert(s)?,
@@ -125,16 +149,29 @@ impl Analyzer<'_> {
                 let columns = modify
                     .returning
                     .iter()
-                    .map(|t| RteColumn { origin: t.origin, collation: t.expr.collation, ..plain_column(&t.name, t.expr.ty, t.expr.typmod) })
+                    .map(|t| RteColumn {
+                        origin: t.origin,
+                        collation: t.expr.collation,
+                        ..plain_column(&t.name, t.expr.ty, t.expr.typmod)
+                    })
                     .collect();
                 (CteBody::Modify(Box::new(modify)), columns, false)
             }
-            other => return Err(PgError::not_supported(format!("{} in WITH", super::expr::node_name(other))).at(cte.location)),
+            other => {
+                return Err(
+                    PgError::not_supported(format!("{} in WITH", super::expr::node_name(other))).at(cte.location)
+                )
+            }
         };
         if names.len() > columns.len() {
             return Err(PgError::new(
                 SqlState::INVALID_COLUMN_REFERENCE,
-                format!("WITH query \"{}\" has {} columns available but {} columns specified", cte.ctename, columns.len(), names.len()),
+                format!(
+                    "WITH query \"{}\" has {} columns available but {} columns specified",
+                    cte.ctename,
+                    columns.len(),
+                    names.len()
+                ),
             )
             .at(cte.location));
         }
@@ -147,11 +184,18 @@ impl Analyzer<'_> {
     }
 
     /// WITH RECURSIVE: the non-recursive term fixes names and types, then the whole is analyzed with itself in sight.
-    fn recursive_query(&mut self, cte: &ast::CommonTableExpr, select: &ast::SelectStmt) -> Result<(Query, Vec<RteColumn>)> {
+    fn recursive_query(
+        &mut self,
+        cte: &ast::CommonTableExpr,
+        select: &ast::SelectStmt,
+    ) -> Result<(Query, Vec<RteColumn>)> {
         let malformed = || {
             PgError::new(
                 SqlState::INVALID_RECURSION,
-                format!("recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term", cte.ctename),
+                format!(
+                    "recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term",
+                    cte.ctename
+                ),
             )
             .at(cte.location)
         };
@@ -162,12 +206,18 @@ impl Analyzer<'_> {
         if mentions(larg, &cte.ctename) {
             return Err(PgError::new(
                 SqlState::INVALID_RECURSION,
-                format!("recursive reference to query \"{}\" must not appear within its non-recursive term", cte.ctename),
+                format!(
+                    "recursive reference to query \"{}\" must not appear within its non-recursive term",
+                    cte.ctename
+                ),
             )
             .at(cte.location));
         }
         if !select.sort_clause.is_empty() {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "ORDER BY in a recursive query is not implemented"));
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "ORDER BY in a recursive query is not implemented",
+            ));
         }
         if select.limit_count.is_some() || select.limit_offset.is_some() {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "LIMIT in a recursive query is not implemented"));
@@ -209,7 +259,10 @@ impl Analyzer<'_> {
             })?;
             let mut right = self.query(rarg)?;
             if left.columns.len() != right.columns.len() {
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, "each UNION query must have the same number of columns"));
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "each UNION query must have the same number of columns",
+                ));
             }
             for (i, column) in columns.iter().enumerate() {
                 let other = right.columns[i].ty;
@@ -241,7 +294,12 @@ impl Analyzer<'_> {
             ctes: level.ctes,
             range_table: level.range_table,
             columns: left.columns.clone(),
-            body: QueryBody::SetOperation { op: SetOperation::Union, all: select.all, left: Box::new(left), right: Box::new(right) },
+            body: QueryBody::SetOperation {
+                op: SetOperation::Union,
+                all: select.all,
+                left: Box::new(left),
+                right: Box::new(right),
+            },
             order_by: vec![],
             limit: None,
             offset: None,
@@ -266,7 +324,11 @@ impl Analyzer<'_> {
         for node in &select.window_clause {
             let Some(NodeEnum::WindowDef(def)) = &node.node else { return Err(PgError::internal("window expected")) };
             if self.level().windows.iter().any(|w| w.name.as_deref() == Some(&def.name)) {
-                return Err(PgError::new(SqlState::WINDOWING_ERROR, format!("window \"{}\" is already defined", def.name)).at(def.location));
+                return Err(PgError::new(
+                    SqlState::WINDOWING_ERROR,
+                    format!("window \"{}\" is already defined", def.name),
+                )
+                .at(def.location));
             }
             let mut window = self.window_definition(def)?;
             window.name = Some(def.name.clone());
@@ -328,7 +390,9 @@ impl Analyzer<'_> {
     pub(crate) fn target_list(&mut self, nodes: &[ast::Node]) -> Result<Vec<Target>> {
         let mut targets = Vec::new();
         for node in nodes {
-            let Some(NodeEnum::ResTarget(target)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+            let Some(NodeEnum::ResTarget(target)) = &node.node else {
+                return Err(PgError::internal("ResTarget expected"));
+            };
             let value = target.val.as_deref().ok_or_else(|| PgError::internal("a target without an expression"))?;
             if let Some(NodeEnum::ColumnRef(c)) = &value.node {
                 if c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
@@ -359,7 +423,11 @@ impl Analyzer<'_> {
             let arg = self.expr_opt(i.arg.as_deref())?;
             if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
                 let fields = self.whole_row_fields(levels_up, rte, arg.location);
-                let names: Vec<String> = self.levels[self.levels.len() - 1 - levels_up].range_table[rte].columns.iter().map(|c| c.name.clone()).collect();
+                let names: Vec<String> = self.levels[self.levels.len() - 1 - levels_up].range_table[rte]
+                    .columns
+                    .iter()
+                    .map(|c| c.name.clone())
+                    .collect();
                 return Ok(fields
                     .into_iter()
                     .zip(names)
@@ -400,7 +468,11 @@ impl Analyzer<'_> {
                         for (i, target) in targets.iter().enumerate().filter(|(_, t)| t.name == name) {
                             match found {
                                 Some(j) if targets[j].expr != target.expr => {
-                                    return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("{} \"{name}\" is ambiguous", clause.name())).at(c.location));
+                                    return Err(PgError::new(
+                                        SqlState::AMBIGUOUS_COLUMN,
+                                        format!("{} \"{name}\" is ambiguous", clause.name()),
+                                    )
+                                    .at(c.location));
                                 }
                                 Some(_) => {}
                                 None => found = Some(i),
@@ -420,10 +492,20 @@ impl Analyzer<'_> {
         if let Some(NodeEnum::AConst(c)) = &node.node {
             let position = match &c.val {
                 Some(ast::a_const::Val::Ival(i)) => i.ival,
-                _ => return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("non-integer constant in {}", clause.name())).at(c.location)),
+                _ => {
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        format!("non-integer constant in {}", clause.name()),
+                    )
+                    .at(c.location))
+                }
             };
             let index = usize::try_from(position).ok().filter(|&p| p >= 1 && p <= targets.len()).ok_or_else(|| {
-                PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("{} position {position} is not in select list", clause.name())).at(c.location)
+                PgError::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("{} position {position} is not in select list", clause.name()),
+                )
+                .at(c.location)
             })? - 1;
             let target = targets[index].expr.clone();
             let expr = self.resolve_unknown(target)?;
@@ -437,7 +519,12 @@ impl Analyzer<'_> {
     }
 
     fn has_column(&self, name: &str) -> bool {
-        self.levels.last().expect("inside a level").namespace.iter().any(|i| i.columns_visible && i.columns.iter().any(|(n, _)| n == name))
+        self.levels
+            .last()
+            .expect("inside a level")
+            .namespace
+            .iter()
+            .any(|i| i.columns_visible && i.columns.iter().any(|(n, _)| n == name))
     }
 
     fn group_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target]) -> Result<(Vec<Expr>, Vec<Vec<usize>>)> {
@@ -464,14 +551,22 @@ impl Analyzer<'_> {
                 }
             }
             if next.len() > 4096 {
-                return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "too many grouping sets present (maximum 4096)"));
+                return Err(PgError::new(
+                    SqlState::STATEMENT_TOO_COMPLEX,
+                    "too many grouping sets present (maximum 4096)",
+                ));
             }
             sets = next;
         }
         Ok((exprs, sets))
     }
 
-    fn group_element(&mut self, node: &ast::Node, targets: &mut [Target], exprs: &mut Vec<Expr>) -> Result<Vec<Vec<usize>>> {
+    fn group_element(
+        &mut self,
+        node: &ast::Node,
+        targets: &mut [Target],
+        exprs: &mut Vec<Expr>,
+    ) -> Result<Vec<Vec<usize>>> {
         match &node.node {
             Some(NodeEnum::GroupingSet(set)) => {
                 use ast::GroupingSetKind as K;
@@ -497,11 +592,17 @@ impl Analyzer<'_> {
                             }
                         } else {
                             if parts.len() > 12 {
-                                return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "CUBE is limited to 12 elements").at(set.location));
+                                return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "CUBE is limited to 12 elements")
+                                    .at(set.location));
                             }
                             for mask in (0..1usize << parts.len()).rev() {
                                 let n = parts.len();
-                                sets.push((0..n).filter(|i| mask >> (n - 1 - i) & 1 == 1).flat_map(|i| parts[i].clone()).collect());
+                                sets.push(
+                                    (0..n)
+                                        .filter(|i| mask >> (n - 1 - i) & 1 == 1)
+                                        .flat_map(|i| parts[i].clone())
+                                        .collect(),
+                                );
                             }
                         }
                         Ok(sets)
@@ -519,10 +620,18 @@ impl Analyzer<'_> {
             _ => {
                 let (expr, _) = self.list_item(node, targets, Clause::GroupBy)?;
                 if super::walk::contains_aggregate(&expr) {
-                    return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed in GROUP BY").at(expr.location));
+                    return Err(PgError::new(
+                        SqlState::GROUPING_ERROR,
+                        "aggregate functions are not allowed in GROUP BY",
+                    )
+                    .at(expr.location));
                 }
                 if super::walk::contains_window(&expr) {
-                    return Err(PgError::new(SqlState::WINDOWING_ERROR, "window functions are not allowed in GROUP BY").at(expr.location));
+                    return Err(PgError::new(
+                        SqlState::WINDOWING_ERROR,
+                        "window functions are not allowed in GROUP BY",
+                    )
+                    .at(expr.location));
                 }
                 self.check_comparable(expr.ty, expr.location)?;
                 let index = match exprs.iter().position(|e| *e == expr) {
@@ -548,7 +657,12 @@ impl Analyzer<'_> {
         Ok(keys)
     }
 
-    fn distinct_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target], order_by: &[SortKey]) -> Result<Distinct> {
+    fn distinct_clause(
+        &mut self,
+        nodes: &[ast::Node],
+        targets: &mut [Target],
+        order_by: &[SortKey],
+    ) -> Result<Distinct> {
         match nodes {
             [] => Ok(Distinct::No),
             [ast::Node { node: None }] => {
@@ -563,7 +677,10 @@ impl Analyzer<'_> {
                 for node in list {
                     let (expr, _) = self.list_item(node, targets, Clause::SelectTarget).map_err(|mut e| {
                         // the clause is DISTINCT ON in these messages
-                        let message = e.message().replace("SELECT position", "SELECT DISTINCT ON position").replace("constant in SELECT", "constant in DISTINCT ON");
+                        let message = e
+                            .message()
+                            .replace("SELECT position", "SELECT DISTINCT ON position")
+                            .replace("constant in SELECT", "constant in DISTINCT ON");
                         e.fields_mut().message = message;
                         e
                     })?;
@@ -602,7 +719,11 @@ impl Analyzer<'_> {
             let expr = expr.map_err(|e| {
                 if e.code() == SqlState::UNDEFINED_COLUMN || e.code() == SqlState::UNDEFINED_TABLE {
                     let location = e.fields().location.map_or(-1, |l| l as i32);
-                    return PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("argument of {} must not contain variables", clause.name())).at(location);
+                    return PgError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        format!("argument of {} must not contain variables", clause.name()),
+                    )
+                    .at(location);
                 }
                 e
             })?;
@@ -663,7 +784,9 @@ impl Analyzer<'_> {
             }
             if rows.first().is_some_and(|first| first.len() != row.len()) {
                 let location = row.first().map_or(-1, |e| e.location);
-                return Err(PgError::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length").at(location));
+                return Err(
+                    PgError::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length").at(location)
+                );
             }
             rows.push(row);
         }
@@ -679,11 +802,17 @@ impl Analyzer<'_> {
             ast::SetOperation::SetopExcept => (SetOperation::Except, "EXCEPT"),
             _ => return Err(PgError::internal("set operation expected")),
         };
-        let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else { return Err(PgError::internal("a set operation without arms")) };
+        let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else {
+            return Err(PgError::internal("a set operation without arms"));
+        };
         let mut left = self.query(larg)?;
         let mut right = self.query(rarg)?;
         if left.columns.len() != right.columns.len() {
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("each {what} query must have the same number of columns")).at(first_location(&right)));
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("each {what} query must have the same number of columns"),
+            )
+            .at(first_location(&right)));
         }
         let mut types = Vec::new();
         let mut columns = Vec::new();
@@ -723,7 +852,11 @@ impl Analyzer<'_> {
             if !self.can_coerce(expr.ty, ty, CastContext::Implicit) {
                 return Err(PgError::new(
                     SqlState::CANNOT_COERCE,
-                    format!("{what} could not convert type {} to {}", self.type_display(expr.ty), self.type_display(ty)),
+                    format!(
+                        "{what} could not convert type {} to {}",
+                        self.type_display(expr.ty),
+                        self.type_display(ty)
+                    ),
                 )
                 .at(expr.location));
             }
@@ -739,7 +872,9 @@ impl Analyzer<'_> {
             let inner = sort.node.as_deref().ok_or_else(|| PgError::internal("ORDER BY without expression"))?;
             let is_output = match &inner.node {
                 Some(NodeEnum::AConst(_)) => true,
-                Some(NodeEnum::ColumnRef(c)) => matches!(name_parts(&c.fields)[..], [name] if targets.iter().any(|t| t.name == name)),
+                Some(NodeEnum::ColumnRef(c)) => {
+                    matches!(name_parts(&c.fields)[..], [name] if targets.iter().any(|t| t.name == name))
+                }
                 _ => false,
             };
             if !is_output {
@@ -747,11 +882,18 @@ impl Analyzer<'_> {
                     return Err(PgError::not_supported("ORDER BY an expression over VALUES"));
                 }
                 if let Some(NodeEnum::ColumnRef(c)) = &inner.node {
-                    return Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", name_parts(&c.fields).join("."))).at(c.location));
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{}\" does not exist", name_parts(&c.fields).join(".")),
+                    )
+                    .at(c.location));
                 }
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
-                    .detail("Only result column names can be used, not expressions or functions.")
-                    .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."));
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                )
+                .detail("Only result column names can be used, not expressions or functions.")
+                .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."));
             }
             let (mut expr, target) = self.list_item(inner, targets, Clause::OrderBy)?;
             expr.location = -1;
@@ -764,7 +906,8 @@ impl Analyzer<'_> {
 
     /// Literals and parameters that nothing typed become text.
     pub(crate) fn resolve_unknown_columns(&mut self, query: &mut Query) -> Result<()> {
-        let types: Vec<Oid> = query.columns.iter().map(|c| if c.ty == oid::UNKNOWN { oid::TEXT } else { c.ty }).collect();
+        let types: Vec<Oid> =
+            query.columns.iter().map(|c| if c.ty == oid::UNKNOWN { oid::TEXT } else { c.ty }).collect();
         self.coerce_query_columns(query, &types)
     }
 
@@ -824,7 +967,8 @@ impl Analyzer<'_> {
 
     fn coerce_column(&mut self, expr: Expr, ty: Oid) -> Result<Expr> {
         let (from, location) = (expr.ty, expr.location);
-        self.try_coerce(expr, ty, -1, CastContext::Implicit, CastForm::Implicit)?.ok_or_else(|| self.cannot_cast(from, ty, location))
+        self.try_coerce(expr, ty, -1, CastContext::Implicit, CastForm::Implicit)?
+            .ok_or_else(|| self.cannot_cast(from, ty, location))
     }
 }
 
@@ -860,7 +1004,11 @@ fn first_location(query: &Query) -> i32 {
 }
 
 fn distinct_on_mismatch(location: i32) -> PgError {
-    PgError::new(SqlState::INVALID_COLUMN_REFERENCE, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").at(location)
+    PgError::new(
+        SqlState::INVALID_COLUMN_REFERENCE,
+        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+    )
+    .at(location)
 }
 
 /// Whether a SELECT names a table anywhere (for WITH RECURSIVE): read off the tree's debug form would be slow, so walk it.
@@ -876,7 +1024,9 @@ fn mentions(select: &ast::SelectStmt, name: &str) -> bool {
 
 fn node_mentions(node: &ast::Node, name: &str) -> bool {
     let Some(node) = &node.node else { return false };
-    node.nodes().into_iter().any(|(n, _, _, _)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
+    node.nodes()
+        .into_iter()
+        .any(|(n, _, _, _)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
 }
 
 /// The name of an unnamed output column (FigureColname of PostgreSQL: manual 7.3.2).
@@ -930,10 +1080,11 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
         NodeEnum::AArrayExpr(_) => Some(("array".into(), true)),
         NodeEnum::RowExpr(_) => Some(("row".into(), true)),
         NodeEnum::CoalesceExpr(_) => Some(("coalesce".into(), true)),
-        NodeEnum::MinMaxExpr(m) => Some((if m.op == ast::MinMaxOp::IsGreatest as i32 { "greatest" } else { "least" }.into(), true)),
+        NodeEnum::MinMaxExpr(m) => {
+            Some((if m.op == ast::MinMaxOp::IsGreatest as i32 { "greatest" } else { "least" }.into(), true))
+        }
         NodeEnum::SqlvalueFunction(f) => Some((super::from::sql_value_name(f.op).into(), true)),
         NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => None,
         _ => None,
     }
 }
-

@@ -27,14 +27,18 @@ impl Analyzer<'_> {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "SETOF is not allowed here").at(name.location));
         }
         let unknown = || {
-            PgError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", parts.join("."))).at(name.location)
+            PgError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", parts.join(".")))
+                .at(name.location)
         };
         let base = match parts[..] {
             [bare] => self.find_type(None, bare),
             [schema, bare] => {
                 if self.env.catalog.schema_oid(schema).is_none() {
-                    return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
-                        .at(name.location));
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_SCHEMA,
+                        format!("schema \"{schema}\" does not exist"),
+                    )
+                    .at(name.location));
                 }
                 self.find_type(Some(schema), bare)
             }
@@ -42,8 +46,11 @@ impl Analyzer<'_> {
         }
         .ok_or_else(unknown)?;
         let modifiers = self.type_modifiers(&name.typmods)?;
-        let typmod =
-            if modifiers.is_empty() { -1 } else { typmod::parse(base, &modifiers).map_err(|e| e.at(name.location))? };
+        let typmod = if modifiers.is_empty() {
+            -1
+        } else {
+            typmod::parse(base, &modifiers).map_err(|e| e.at(name.location))?.typmod
+        };
         if name.array_bounds.is_empty() {
             return Ok((base, typmod));
         }
@@ -58,20 +65,27 @@ impl Analyzer<'_> {
     }
 
     /// Modifiers are integer constants (interval: a field mask first) or bare words for types of extensions.
-    fn type_modifiers(&self, nodes: &[ast::Node]) -> Result<Vec<i32>> {
+    fn type_modifiers(&self, nodes: &[ast::Node]) -> Result<Vec<i64>> {
         nodes
             .iter()
             .map(|node| match &node.node {
                 Some(NodeEnum::AConst(c)) => match &c.val {
-                    Some(ast::a_const::Val::Ival(i)) => Ok(i.ival),
-                    _ => Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "type modifiers must be simple constants or identifiers")
-                        .at(c.location)),
+                    Some(ast::a_const::Val::Ival(i)) => Ok(i64::from(i.ival)),
+                    _ => Err(PgError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        "type modifiers must be simple constants or identifiers",
+                    )
+                    .at(c.location)),
                 },
                 Some(NodeEnum::AExpr(e)) if e.lexpr.is_none() && name_parts(&e.name) == ["-"] => {
-                    let inner = self.type_modifiers(std::slice::from_ref(e.rexpr.as_deref().expect("prefix minus has an operand")))?;
+                    let inner = self.type_modifiers(std::slice::from_ref(
+                        e.rexpr.as_deref().expect("prefix minus has an operand"),
+                    ))?;
                     Ok(-inner[0])
                 }
-                _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers")),
+                _ => {
+                    Err(PgError::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers"))
+                }
             })
             .collect()
     }
@@ -89,7 +103,7 @@ impl Analyzer<'_> {
     /// A type as error messages name it: format_type without typmod.
     pub fn type_display(&self, ty: Oid) -> String {
         match self.env.catalog.type_entry(ty) {
-            Some(TypeEntry::Builtin(_)) => typmod::format_type(ty, -1),
+            Some(TypeEntry::Builtin(t)) => typmod::format_type(ty, -1).unwrap_or_else(|| t.name.to_string()),
             Some(TypeEntry::User(t)) => t.name.clone(),
             Some(TypeEntry::ArrayOf(e)) => format!("{}[]", self.type_display(e)),
             Some(TypeEntry::Row(r)) => r.name.clone(),
@@ -118,6 +132,8 @@ impl Analyzer<'_> {
 
     /// Composite and record types.
     pub fn is_row_type(&self, ty: Oid) -> bool {
-        ty == oid::RECORD || matches!(self.env.catalog.type_entry(ty), Some(TypeEntry::Row(_))) || self.category(ty).0 == b'C'
+        ty == oid::RECORD
+            || matches!(self.env.catalog.type_entry(ty), Some(TypeEntry::Row(_)))
+            || self.category(ty).0 == b'C'
     }
 }

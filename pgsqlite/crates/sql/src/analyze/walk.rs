@@ -12,7 +12,9 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         | ExprKind::Grouping(_)
         | ExprKind::Default
         | ExprKind::DomainValue => {}
-        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => args.iter().for_each(f),
+        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
+            args.iter().for_each(f)
+        }
         ExprKind::Cast { arg, .. }
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }
@@ -50,7 +52,9 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         ExprKind::Window { call, .. } => aggregate_children(call, f),
         ExprKind::SubLink { kind, query } => {
             match kind {
-                SubLinkKind::Quantified { tests, .. } | SubLinkKind::RowCompare { tests, .. } => tests.iter().for_each(f),
+                SubLinkKind::Quantified { tests, .. } | SubLinkKind::RowCompare { tests, .. } => {
+                    tests.iter().for_each(f)
+                }
                 SubLinkKind::Scalar | SubLinkKind::Exists | SubLinkKind::Array => {}
             }
             on_query(query);
@@ -159,6 +163,65 @@ pub(crate) fn deep(expr: &Expr, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
     queries.into_iter().for_each(|q| query_exprs(q, depth + 1, f));
 }
 
+/// As [`query_exprs`], mutable.
+pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut(usize, &mut Expr)) {
+    for cte in &mut query.ctes {
+        if let crate::typed::CteBody::Query(q) = &mut cte.body {
+            query_exprs_mut(q, depth + 1, f);
+        }
+    }
+    for rte in &mut query.range_table {
+        match &mut rte.kind {
+            RteKind::Subquery { query, .. } => query_exprs_mut(query, depth + 1, f),
+            RteKind::Function { functions, .. } => {
+                functions.iter_mut().for_each(|TableFunction { call, .. }| deep_mut(call, depth, f));
+            }
+            RteKind::Values { rows, .. } => rows.iter_mut().flatten().for_each(|e| deep_mut(e, depth, f)),
+            RteKind::Join { columns } => columns.iter_mut().for_each(|e| deep_mut(e, depth, f)),
+            RteKind::Relation(_) | RteKind::Cte { .. } => {}
+        }
+    }
+    match &mut query.body {
+        QueryBody::Select(select) => {
+            select.from.iter_mut().for_each(|item| from_exprs_mut(item, depth, f));
+            select.targets.iter_mut().for_each(|t| deep_mut(&mut t.expr, depth, f));
+            select.filter.iter_mut().chain(&mut select.having).for_each(|e| deep_mut(e, depth, f));
+            select.group_by.iter_mut().for_each(|e| deep_mut(e, depth, f));
+            for window in &mut select.windows {
+                window.partition_by.iter_mut().for_each(|e| deep_mut(e, depth, f));
+                window.order_by.iter_mut().for_each(|k| deep_mut(&mut k.expr, depth, f));
+            }
+            if let crate::typed::Distinct::On(list) = &mut select.distinct {
+                list.iter_mut().for_each(|e| deep_mut(e, depth, f));
+            }
+        }
+        QueryBody::SetOperation { left, right, .. } => {
+            query_exprs_mut(left, depth + 1, f);
+            query_exprs_mut(right, depth + 1, f);
+        }
+        QueryBody::Values(rows) => rows.iter_mut().flatten().for_each(|e| deep_mut(e, depth, f)),
+    }
+    query.order_by.iter_mut().for_each(|k| deep_mut(&mut k.expr, depth, f));
+    query.limit.iter_mut().chain(&mut query.offset).for_each(|e| deep_mut(e, depth, f));
+}
+
+fn from_exprs_mut(item: &mut FromItem, depth: usize, f: &mut dyn FnMut(usize, &mut Expr)) {
+    if let FromItem::Join { left, right, on, .. } = item {
+        from_exprs_mut(left, depth, f);
+        from_exprs_mut(right, depth, f);
+        on.iter_mut().for_each(|e| deep_mut(e, depth, f));
+    }
+}
+
+/// As [`deep`], mutable.
+pub(crate) fn deep_mut(expr: &mut Expr, depth: usize, f: &mut dyn FnMut(usize, &mut Expr)) {
+    f(depth, expr);
+    children_mut(expr, &mut |e| deep_mut(e, depth, f));
+    if let ExprKind::SubLink { query, .. } = &mut expr.kind {
+        query_exprs_mut(query, depth + 1, f);
+    }
+}
+
 /// The lowest query level (0: where the call stands) whose variables an aggregate's arguments use; None: no variables.
 pub(crate) fn lowest_level(call: &Aggregate) -> Option<usize> {
     let mut lowest: Option<usize> = None;
@@ -212,7 +275,9 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Grouping(_)
         | ExprKind::Default
         | ExprKind::DomainValue => {}
-        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => args.iter_mut().for_each(f),
+        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
+            args.iter_mut().for_each(f)
+        }
         ExprKind::Cast { arg, .. }
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }
@@ -249,7 +314,9 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         ExprKind::Aggregate(call) => aggregate_children_mut(call, f),
         ExprKind::Window { call, .. } => aggregate_children_mut(call, f),
         ExprKind::SubLink { kind, .. } => match kind {
-            SubLinkKind::Quantified { tests, .. } | SubLinkKind::RowCompare { tests, .. } => tests.iter_mut().for_each(f),
+            SubLinkKind::Quantified { tests, .. } | SubLinkKind::RowCompare { tests, .. } => {
+                tests.iter_mut().for_each(f)
+            }
             SubLinkKind::Scalar | SubLinkKind::Exists | SubLinkKind::Array => {}
         },
         ExprKind::Subscript { arg, subscripts, .. } => {

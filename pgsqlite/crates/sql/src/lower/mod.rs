@@ -1,23 +1,329 @@
 //! Typed tree → SQLite SQL.
+//!
+//! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
+//! * [`query`]: SELECT, VALUES, set operations, FROM
+//! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
+//!
+//! Every sub-query's columns are named `c1`, `c2` …, every range table entry gets an alias `t1`, `t2` … unique in the
+//! statement, so no name of the user can be captured. Besides the native functions of the table, lowering uses the
+//! support functions named in [`support`].
+
+mod expr;
+mod modify;
+mod query;
 
 use crate::analyze::{Environment, Statement};
-use crate::plan::Plan;
-use crate::typed::Expr;
+use crate::catalog::{Relation, RelationKind};
+use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
+use crate::typed::{Cte, CteBody, Expr, Query, QueryBody, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
+
+/// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.
+pub mod support {
+    /// (type OID, typmod, text) → value: the type's text input
+    pub const TEXT_IN: &str = "pg_text_in";
+    /// (type OID, value) → text: the type's text output
+    pub const TEXT_OUT: &str = "pg_text_out";
+    /// (type OID, typmod, explicit, value) → value: length coercion
+    pub const TYPMOD: &str = "pg_typmod";
+    /// (value, is offset) → integer, -1 for NULL; 2201W/2201X for negative ones
+    pub const LIMIT: &str = "pg_limit";
+    /// aggregate: the only value; 21000 for a second row
+    pub const SINGLE: &str = "pg_single";
+    /// (value, condition, table, constraint) → value; 23514 if the condition is false
+    pub const CHECK: &str = "pg_check";
+    /// (value, domain, not null, condition, constraint …) → value; 23514/23502
+    pub const DOMAIN: &str = "pg_domain";
+    /// (type OID, value, place) → value in canonical storage form
+    pub const FOREIGN: &str = "pg_foreign";
+    /// (nested, element …) → array
+    pub const ARRAY: &str = "pg_array";
+    /// (array) → the same elements in one dimension
+    pub const FLATTEN: &str = "pg_array_flatten";
+    /// (array, subscript …) → element; (array, lower, upper …) → slice
+    pub const ELEMENT: &str = "pg_array_element";
+    pub const SLICE: &str = "pg_array_slice";
+    /// (kind, source, target, array): a cast of every element
+    pub const ARRAY_CAST: &str = "pg_array_cast";
+    /// (type OID, value, …) → record
+    pub const RECORD: &str = "pg_record";
+}
 
 /// Lowers an analyzed statement to a plan.
 pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<Oid>) -> Result<Plan> {
-    let _ = (environment, statement, parameters);
-    Err(PgError::not_supported("this statement"))
+    crate::parse::with_stack(|| {
+        let mut lowerer = Lowerer::new(environment);
+        match statement {
+            Statement::Query(query) => lowerer.query_plan(query, parameters),
+            Statement::Modify(modify) => lowerer.modify_plan(modify, parameters),
+        }
+    })
 }
 
 /// Lowers an expression over the columns of one relation (see [`crate::analyze::analyze_expression`]) to SQLite expression
 /// text; columns are written as quoted bare names. For CHECK, generated columns, indexes and DEFAULT in SQLite's schema.
-pub fn lower_expression(
-    environment: &Environment,
-    expr: &Expr,
-    relation: Option<&crate::catalog::Relation>,
-) -> Result<String> {
-    let _ = (environment, expr, relation);
-    Err(PgError::not_supported("expressions"))
+pub fn lower_expression(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
+    let mut lowerer = Lowerer::new(environment);
+    let columns = relation.map_or(vec![], |r| r.live_columns().map(|c| quote(&c.name)).collect());
+    lowerer.scopes.push(Scope { entries: vec![columns], ctes: vec![] });
+    lowerer.expr(expr)
+}
+
+/// The SQL texts of the columns of a query level's range table, and the names of its WITH queries.
+struct Scope {
+    entries: Vec<Vec<String>>,
+    ctes: Vec<String>,
+}
+
+struct Lowerer<'a> {
+    env: &'a Environment<'a>,
+    /// innermost last
+    scopes: Vec<Scope>,
+    /// for unique aliases
+    counter: usize,
+    /// what VALUE of a domain's check is, while one is lowered
+    domain_value: Option<String>,
+    uses_catalog: bool,
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(env: &'a Environment<'a>) -> Lowerer<'a> {
+        Lowerer { env, scopes: vec![], counter: 0, domain_value: None, uses_catalog: false }
+    }
+
+    fn unique(&mut self, prefix: &str) -> String {
+        self.counter += 1;
+        format!("{prefix}{}", self.counter)
+    }
+
+    fn query_plan(&mut self, query: &Query, parameters: Vec<Oid>) -> Result<Plan> {
+        let mut steps = Vec::new();
+        let mut modifies = Vec::new();
+        let query = self.modifying_ctes(query, &mut steps, &mut modifies)?;
+        let sql = self.query(&query)?;
+        steps.push(Step { sql, output: StepOutput::Rows, counts: true });
+        let columns = self.plan_columns(&query)?;
+        Ok(Plan {
+            parameters,
+            columns: Some(columns),
+            query: QueryPlan {
+                writes: !modifies.is_empty(),
+                locks_rows: query.locking.is_some(),
+                bounded: is_bounded(&query),
+                steps,
+                tag: Tag::Select,
+                modifies,
+            },
+            uses_catalog: self.uses_catalog,
+        })
+    }
+
+    fn plan_columns(&self, query: &Query) -> Result<Vec<PlanColumn>> {
+        query
+            .columns
+            .iter()
+            .map(|c| {
+                self.check_type(c.ty)?;
+                Ok(PlanColumn {
+                    name: c.name.clone(),
+                    type_oid: c.ty,
+                    typmod: c.typmod,
+                    table_oid: c.origin.0,
+                    attnum: c.origin.1,
+                })
+            })
+            .collect()
+    }
+
+    /// Refuses results of types that have no codec.
+    fn check_type(&self, ty: Oid) -> Result<()> {
+        if self.env.catalog.codec(ty).is_none() {
+            return Err(PgError::not_supported(format!(
+                "a result of type {}",
+                pgsqlite_types::typmod::format_type(ty, -1).unwrap_or_else(|| ty.to_string())
+            )));
+        }
+        Ok(())
+    }
+
+    /// INSERT, UPDATE, DELETE in WITH: each runs first as a step of its own and leaves its rows in a temporary table that
+    /// stands for it afterwards. PostgreSQL lets all parts see the state before the statement, so a statement
+    /// that reads a table which one of its parts changes is refused.
+    fn modifying_ctes(&mut self, query: &Query, steps: &mut Vec<Step>, modifies: &mut Vec<Oid>) -> Result<Query> {
+        let mut query = query.clone();
+        self.run_modifying_ctes(&mut query.ctes, steps, modifies)?;
+        if !modifies.is_empty() && query_reads(&query, modifies) {
+            return Err(PgError::not_supported("reading a table that a WITH query of the same statement changes"));
+        }
+        Ok(query)
+    }
+
+    fn run_modifying_ctes(&mut self, ctes: &mut [Cte], steps: &mut Vec<Step>, modifies: &mut Vec<Oid>) -> Result<()> {
+        for i in 0..ctes.len() {
+            let CteBody::Modify(modify) = ctes[i].body.clone() else { continue };
+            if modifies.contains(&modify.target.oid) {
+                return Err(PgError::not_supported("changing a table twice in one statement"));
+            }
+            let uses_with =
+                !modify.ctes.is_empty() || modify.range_table.iter().any(|r| entry_reads(&r.kind, modifies));
+            if uses_with {
+                return Err(PgError::not_supported("this data-modifying statement in WITH"));
+            }
+            let table = format!("pg_with_{}", i + 1);
+            let columns = modify.returning.len();
+            // it may refer to the WITH queries before it, which are those of the level around it
+            self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+            let lowered = self.with_queries(&ctes[..i]).and_then(|with| Ok((with, self.modify_steps(&modify, &[])?)));
+            self.scopes.pop();
+            let (with, mut step) = lowered?;
+            for s in &mut step {
+                s.sql.insert_str(0, &with);
+            }
+            if let Some(last) = step.last_mut() {
+                if columns > 0 {
+                    last.output = StepOutput::Materialize { table: table.clone(), columns };
+                }
+                last.counts = false;
+            }
+            steps.extend(step);
+            modifies.push(modify.target.oid);
+            if columns > 0 {
+                ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
+            } else {
+                ctes[i].body = CteBody::Query(materialized_query("", &ctes[i]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `SELECT c1, … FROM temp."table"`, as a typed query over a stand-in relation.
+fn materialized_query(table: &str, cte: &Cte) -> Query {
+    let relation = Relation {
+        oid: 0,
+        schema: crate::catalog::PG_TEMP,
+        name: table.into(),
+        kind: RelationKind::Table,
+        sqlite_name: table.into(),
+        owner: 10,
+        row_type: 0,
+        array_type: 0,
+        temporary: true,
+        unlogged: false,
+        columns: cte
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| crate::catalog::Column {
+                attnum: i as i16 + 1,
+                name: format!("c{}", i + 1),
+                type_oid: c.ty,
+                typmod: c.typmod,
+                not_null: false,
+                default: None,
+                generated: None,
+                identity: None,
+                collation: 0,
+                dropped: false,
+                storage: Default::default(),
+                sequence: 0,
+            })
+            .collect(),
+        constraints: vec![],
+        rowid_column: None,
+        without_rowid: false,
+        origin: Default::default(),
+    };
+    let columns = cte.columns.clone();
+    let targets = columns
+        .iter()
+        .enumerate()
+        .map(|(i, c)| crate::typed::Target {
+            expr: crate::analyze::var(0, 0, i, c, -1),
+            name: c.name.clone(),
+            origin: c.origin,
+        })
+        .collect();
+    Query {
+        ctes: vec![],
+        range_table: vec![crate::typed::RangeTableEntry {
+            kind: RteKind::Relation(std::sync::Arc::new(relation)),
+            alias: table.into(),
+            has_alias: false,
+            columns: columns.clone(),
+        }],
+        body: QueryBody::Select(crate::typed::Select {
+            from: if table.is_empty() { vec![] } else { vec![crate::typed::FromItem::Entry(0)] },
+            targets,
+            ..Default::default()
+        }),
+        columns,
+        order_by: vec![],
+        limit: None,
+        offset: None,
+        with_ties: false,
+        locking: None,
+    }
+}
+
+fn entry_reads(kind: &RteKind, tables: &[Oid]) -> bool {
+    match kind {
+        RteKind::Relation(r) => tables.contains(&r.oid),
+        RteKind::Subquery { query, .. } => query_reads(query, tables),
+        _ => false,
+    }
+}
+
+/// Whether a query reads one of the tables, anywhere.
+fn query_reads(query: &Query, tables: &[Oid]) -> bool {
+    let mut found = query.range_table.iter().any(|r| entry_reads(&r.kind, tables));
+    for cte in &query.ctes {
+        if let CteBody::Query(q) = &cte.body {
+            found |= query_reads(q, tables);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &query.body {
+        found |= query_reads(left, tables) || query_reads(right, tables);
+    }
+    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| {
+        if let crate::typed::ExprKind::SubLink { query, .. } = &e.kind {
+            found |= query_reads(query, tables);
+        }
+    });
+    found
+}
+
+/// Whether at most a handful of rows are touched: no FROM, or a key look-up in one table.
+fn is_bounded(query: &Query) -> bool {
+    let QueryBody::Select(select) = &query.body else { return false };
+    if select.from.is_empty() {
+        return true;
+    }
+    let [crate::typed::FromItem::Entry(entry)] = &select.from[..] else { return false };
+    let RteKind::Relation(relation) = &query.range_table[*entry].kind else { return false };
+    select
+        .filter
+        .as_ref()
+        .is_some_and(|f| modify::has_key_lookup(f, *entry, relation, &query.range_table[*entry].columns))
+}
+
+/// An identifier of SQLite.
+pub(crate) fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text literal of SQLite.
+pub(crate) fn quote_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The table's name in SQLite, with the database it lives in.
+pub(crate) fn table_name(relation: &Relation) -> String {
+    if relation.temporary {
+        format!("temp.{}", quote(&relation.sqlite_name))
+    } else if relation.kind == RelationKind::System {
+        quote(&relation.sqlite_name)
+    } else {
+        format!("main.{}", quote(&relation.sqlite_name))
+    }
 }

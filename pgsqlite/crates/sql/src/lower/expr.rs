@@ -1,0 +1,740 @@
+//! Expressions.
+
+use super::{quote_text, support, Lowerer};
+use crate::builtins::catalog as builtin;
+use crate::builtins::imp::{imp, native_name, Imp};
+use crate::catalog::{StorageForm, TypeEntry, UserTypeKind};
+use crate::typed::{
+    Aggregate, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode,
+    OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
+};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
+
+impl Lowerer<'_> {
+    /// The collation under which values of a type compare as in PostgreSQL; None: SQLite's own order is right.
+    pub(super) fn collation(&self, ty: Oid) -> Option<String> {
+        self.env.catalog.codec(ty)?.collation()
+    }
+
+    /// The expression with its type's collation, for comparing, sorting, grouping.
+    pub(super) fn collated(&mut self, expr: &Expr) -> Result<String> {
+        let text = self.expr(expr)?;
+        Ok(match self.collation(expr.ty) {
+            Some(collation) => format!("{text} COLLATE {collation}"),
+            None => text,
+        })
+    }
+
+    pub(super) fn exprs(&mut self, exprs: &[Expr]) -> Result<Vec<String>> {
+        exprs.iter().map(|e| self.expr(e)).collect()
+    }
+
+    /// SQL text of an expression, safe to put beside any operator.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Result<String> {
+        Ok(match &expr.kind {
+            ExprKind::Const(datum) => literal(datum),
+            ExprKind::Param(n) => format!("?{n}"),
+            ExprKind::Var(v) => {
+                let scope = self
+                    .scopes
+                    .len()
+                    .checked_sub(1 + v.levels_up)
+                    .ok_or_else(|| PgError::internal("a variable of no level"))?;
+                self.scopes[scope].entries[v.rte]
+                    .get(v.column)
+                    .cloned()
+                    .ok_or_else(|| PgError::internal("a variable of no column"))?
+            }
+            ExprKind::WholeRow { levels_up, rte } => {
+                let _ = (levels_up, rte);
+                return Err(PgError::not_supported("a whole-row reference here").at(expr.location));
+            }
+            ExprKind::Func { proc, args, variadic } => self.call(*proc, args, *variadic, expr)?,
+            ExprKind::SetFunc { .. } => {
+                return Err(PgError::not_supported("a set-returning function here").at(expr.location))
+            }
+            ExprKind::Op { op, args } => self.call(op.proc, args, false, expr)?,
+            ExprKind::Cast { arg, method, form } => self.cast(arg, method, *form, expr)?,
+            ExprKind::And(list) if list.is_empty() => "1".into(),
+            ExprKind::Or(list) if list.is_empty() => "0".into(),
+            ExprKind::And(list) => format!("({})", self.exprs(list)?.join(" AND ")),
+            ExprKind::Or(list) => format!("({})", self.exprs(list)?.join(" OR ")),
+            ExprKind::Not(arg) => format!("(NOT {})", self.expr(arg)?),
+            ExprKind::IsNull { arg, negated } => {
+                format!("({} IS {}NULL)", self.expr(arg)?, if *negated { "NOT " } else { "" })
+            }
+            ExprKind::BoolTest { arg, test } => {
+                let arg = self.expr(arg)?;
+                match test {
+                    BoolTest::True => format!("({arg} IS 1)"),
+                    BoolTest::NotTrue => format!("({arg} IS NOT 1)"),
+                    BoolTest::False => format!("({arg} IS 0)"),
+                    BoolTest::NotFalse => format!("({arg} IS NOT 0)"),
+                    BoolTest::Unknown => format!("({arg} IS NULL)"),
+                    BoolTest::NotUnknown => format!("({arg} IS NOT NULL)"),
+                }
+            }
+            ExprKind::Distinct { op, left, right, negated } => {
+                if self.plain_equality(*op, left.ty, right.ty) {
+                    format!("({} IS {}{})", self.collated(left)?, if *negated { "" } else { "NOT " }, self.expr(right)?)
+                } else {
+                    let (l, r) = (self.expr(left)?, self.expr(right)?);
+                    let equal = self.call(op.proc, &[(**left).clone(), (**right).clone()], false, expr)?;
+                    let same = format!(
+                        "(CASE WHEN {l} IS NULL OR {r} IS NULL THEN ({l} IS NULL AND {r} IS NULL) ELSE {equal} END)"
+                    );
+                    if *negated {
+                        same
+                    } else {
+                        format!("(NOT {same})")
+                    }
+                }
+            }
+            ExprKind::InList { op, left, list, negated } => {
+                if self.plain_equality(*op, left.ty, list.first().map_or(left.ty, |e| e.ty)) {
+                    let items = self.exprs(list)?.join(", ");
+                    format!("({} {}IN ({items}))", self.collated(left)?, if *negated { "NOT " } else { "" })
+                } else {
+                    let mut tests = Vec::new();
+                    for item in list {
+                        tests.push(self.call(op.proc, &[(**left).clone(), item.clone()], false, expr)?);
+                    }
+                    let any = format!("({})", tests.join(" OR "));
+                    if *negated {
+                        format!("(NOT {any})")
+                    } else {
+                        any
+                    }
+                }
+            }
+            ExprKind::ArrayCompare { op, quantifier, left, array } => {
+                self.array_compare(*op, *quantifier, left, array, expr)?
+            }
+            ExprKind::Case { whens, otherwise } => {
+                let mut text = String::from("(CASE");
+                for (when, then) in whens {
+                    text += &format!(" WHEN {} THEN {}", self.expr(when)?, self.expr(then)?);
+                }
+                if let Some(e) = otherwise {
+                    text += &format!(" ELSE {}", self.expr(e)?);
+                }
+                text + " END)"
+            }
+            ExprKind::Coalesce(list) => match &list[..] {
+                [one] => self.expr(one)?,
+                _ => format!("coalesce({})", self.exprs(list)?.join(", ")),
+            },
+            ExprKind::NullIf { op, left, right } => {
+                let equal = self.call(op.proc, &[(**left).clone(), (**right).clone()], false, expr)?;
+                format!("(CASE WHEN {equal} THEN NULL ELSE {} END)", self.expr(left)?)
+            }
+            ExprKind::Greatest(list) => self.extreme(list, ">", expr)?,
+            ExprKind::Least(list) => self.extreme(list, "<", expr)?,
+            ExprKind::Aggregate(call) => self.aggregate(call, expr)?,
+            ExprKind::Window { .. } => return Err(PgError::internal("a window call outside its query")),
+            ExprKind::Grouping(_) => return Err(PgError::not_supported("GROUPING").at(expr.location)),
+            ExprKind::SubLink { kind, query } => self.sub_link(kind, query, expr)?,
+            ExprKind::Array(elements) => {
+                let nested = elements
+                    .first()
+                    .is_some_and(|e| self.env.catalog.element_type(self.env.catalog.base_type(e.ty)).is_some());
+                let mut args = vec![if nested { "1" } else { "0" }.to_string()];
+                args.extend(self.exprs(elements)?);
+                format!("{}({})", support::ARRAY, args.join(", "))
+            }
+            ExprKind::Subscript { arg, slice, subscripts } => {
+                let mut args = vec![self.expr(arg)?];
+                for (lower, upper) in subscripts {
+                    if *slice {
+                        for bound in [lower, upper] {
+                            // an omitted bound is the array's own: told apart from a NULL one by being text
+                            args.push(match bound {
+                                Some(e) => self.expr(e)?,
+                                None => "''".into(),
+                            });
+                        }
+                    } else {
+                        let index = upper.as_ref().ok_or_else(|| PgError::internal("a subscript without an index"))?;
+                        args.push(self.expr(index)?);
+                    }
+                }
+                let f = if *slice { support::SLICE } else { support::ELEMENT };
+                let text = format!("{f}({})", args.join(", "));
+                text
+            }
+            ExprKind::JsonSubscript { arg, subscripts } => {
+                // jsonb_extract_path(jsonb, VARIADIC text[]): integers select array elements by position
+                let path = self
+                    .exprs(subscripts)?
+                    .into_iter()
+                    .map(|s| format!("CAST({s} AS TEXT)"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!("{}({}, {}(0, {path}))", native_name(3217), self.expr(arg)?, support::ARRAY)
+            }
+            ExprKind::Row(fields) => {
+                let mut args = Vec::new();
+                for field in fields {
+                    args.push(field.ty.to_string());
+                    args.push(self.expr(field)?);
+                }
+                format!("{}({})", support::RECORD, args.join(", "))
+            }
+            ExprKind::RowCompare { name, operators, left, right } => {
+                self.row_compare(name, operators, left, right, expr)?
+            }
+            ExprKind::Field { .. } => {
+                return Err(PgError::not_supported("field selection from a composite value").at(expr.location))
+            }
+            ExprKind::Default => {
+                return Err(PgError::new(
+                    pgsqlite_types::SqlState::SYNTAX_ERROR,
+                    "DEFAULT is not allowed in this context",
+                )
+                .at(expr.location))
+            }
+            ExprKind::DomainValue => {
+                self.domain_value.clone().ok_or_else(|| PgError::internal("VALUE outside a domain"))?
+            }
+        })
+    }
+
+    /// `=` by SQLite's own operator (under the type's collation).
+    fn plain_equality(&self, op: OperatorRef, left: Oid, right: Oid) -> bool {
+        matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) && self.collation(left) == self.collation(right)
+    }
+
+    /// A call of a built-in function, by its row in the table.
+    fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
+        let how = imp(proc).ok_or_else(|| {
+            let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
+                let args: Vec<String> =
+                    p.args.iter().map(|&a| pgsqlite_types::typmod::format_type(a, -1).unwrap_or_default()).collect();
+                format!("{}({})", p.name, args.join(", "))
+            });
+            PgError::not_supported(format!("function {name}")).at(whole.location)
+        })?;
+        match how {
+            Imp::Inline(template) => {
+                let mut texts = Vec::with_capacity(args.len());
+                for arg in args {
+                    texts.push(self.collated(arg)?);
+                }
+                Ok(format!("({})", fill(template, &texts)?))
+            }
+            Imp::Native => Ok(format!("{}({})", native_name(proc), self.native_args(args)?.join(", "))),
+            Imp::NativeTyped => {
+                let mut texts = vec![self.type_list(args, variadic, whole.ty)];
+                texts.extend(self.native_args(args)?);
+                Ok(format!("{}({})", native_name(proc), texts.join(", ")))
+            }
+            Imp::Special => Err(PgError::not_supported(format!("function {}", native_name(proc))).at(whole.location)),
+            Imp::Sql(_) => Err(PgError::internal("a spliced function reached lowering")),
+            Imp::NativeSet { .. } | Imp::NativeAggregate { .. } | Imp::InlineAggregate(_) => {
+                Err(PgError::internal(format!("function {proc} is not a plain one")))
+            }
+        }
+    }
+
+    /// Arguments of a native call; whole rows are handed over as JSON objects (see `record_as_json`).
+    fn native_args(&mut self, args: &[Expr]) -> Result<Vec<String>> {
+        args.iter().map(|a| self.value_arg(a)).collect()
+    }
+
+    fn value_arg(&mut self, arg: &Expr) -> Result<String> {
+        self.expr(arg)
+    }
+
+    /// The first argument of typed natives: argument types, `v` in front if VARIADIC was written, result type.
+    fn type_list(&self, args: &[Expr], variadic: bool, ret: Oid) -> String {
+        let types: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();
+        format!("'{}{}>{}'", if variadic { "v" } else { "" }, types.join(","), ret)
+    }
+
+    // --- casts -------------------------------------------------------------------------------------------------------
+
+    fn cast(&mut self, arg: &Expr, method: &CastMethod, form: CastForm, whole: &Expr) -> Result<String> {
+        let ty = whole.ty;
+        match method {
+            CastMethod::Relabel => self.expr(arg),
+            CastMethod::Function(proc) => {
+                let declared = builtin::proc_by_oid(*proc)
+                    .ok_or_else(|| PgError::internal("a cast without a function"))?
+                    .args
+                    .len();
+                let mut args = vec![arg.clone()];
+                if declared >= 2 {
+                    args.push(Expr::new(ExprKind::Const(Datum::Int(whole.typmod as i64)), oid::INT4, -1));
+                }
+                if declared >= 3 {
+                    args.push(Expr::new(
+                        ExprKind::Const(Datum::Int((form == CastForm::Explicit) as i64)),
+                        oid::BOOL,
+                        -1,
+                    ));
+                }
+                self.call(*proc, &args, false, whole)
+            }
+            CastMethod::InOut => {
+                let value = self.expr(arg)?;
+                let is_text = |t: Oid| {
+                    matches!(
+                        self.env.catalog.base_type(t),
+                        oid::TEXT | oid::VARCHAR | oid::NAME | oid::UNKNOWN | oid::CSTRING
+                    )
+                };
+                let text = if is_text(arg.ty) { value } else { format!("{}({}, {value})", support::TEXT_OUT, arg.ty) };
+                if matches!(ty, oid::TEXT | oid::VARCHAR) {
+                    return Ok(text);
+                }
+                Ok(format!("{}({ty}, -1, {text})", support::TEXT_IN))
+            }
+            CastMethod::Typmod => {
+                let explicit = (form == CastForm::Explicit) as i32;
+                Ok(format!("{}({ty}, {}, {explicit}, {})", support::TYPMOD, whole.typmod, self.expr(arg)?))
+            }
+            CastMethod::Array(element, from, to) => match **element {
+                CastMethod::InOut | CastMethod::Function(_) => {
+                    // through the elements' text form, which gives the same values for all casts between numbers and strings
+                    // except rounding ones: those are refused
+                    let rounding = matches!(
+                        (*from, *to),
+                        (oid::NUMERIC | oid::FLOAT4 | oid::FLOAT8, oid::INT2 | oid::INT4 | oid::INT8)
+                    );
+                    let temporal =
+                        matches!(*from, oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE | oid::TIME | oid::TIMETZ)
+                            && !matches!(*to, oid::TEXT | oid::VARCHAR);
+                    if rounding || temporal || *from == oid::BOOL || *to == oid::BOOL && *from != oid::TEXT {
+                        return Err(PgError::not_supported("this cast between array types").at(whole.location));
+                    }
+                    Ok(format!("{}({}, {ty}, {})", support::ARRAY_CAST, arg.ty, self.expr(arg)?))
+                }
+                _ => Err(PgError::not_supported("this cast between array types").at(whole.location)),
+            },
+            CastMethod::Domain => {
+                let value = self.expr(arg)?;
+                self.domain_check(ty, value, whole.location)
+            }
+        }
+    }
+
+    /// A value checked against a domain's constraints (and those of the domains below it).
+    fn domain_check(&mut self, domain: Oid, value: String, location: i32) -> Result<String> {
+        self.uses_catalog = true;
+        let Some(TypeEntry::User(t)) = self.env.catalog.type_entry(domain) else {
+            return Err(PgError::not_supported("this domain").at(location));
+        };
+        let t = t.clone();
+        let UserTypeKind::Domain { base, not_null, checks, .. } = &t.kind else {
+            return Err(PgError::internal("a domain expected"));
+        };
+        let value =
+            if self.env.catalog.base_type(*base) != *base { self.domain_check(*base, value, location)? } else { value };
+        if checks.is_empty() && !not_null {
+            return Ok(value);
+        }
+        let base = self.env.catalog.base_type(*base);
+        let mut args = vec![value.clone(), quote_text(&t.name), (*not_null as i32).to_string()];
+        for check in checks {
+            let expr = crate::analyze::analyze_domain_check(self.env, &check.expression, base)?;
+            let saved = self.domain_value.replace(value.clone());
+            let condition = self.expr(&expr);
+            self.domain_value = saved;
+            args.push(condition?);
+            args.push(quote_text(&check.name));
+        }
+        Ok(format!("{}({})", support::DOMAIN, args.join(", ")))
+    }
+
+    // --- comparisons -------------------------------------------------------------------------------------------------
+
+    fn array_compare(
+        &mut self,
+        op: OperatorRef,
+        quantifier: Quantifier,
+        left: &Expr,
+        array: &Expr,
+        whole: &Expr,
+    ) -> Result<String> {
+        let array_text = self.expr(array)?;
+        let each = format!("json_each({}({array_text}))", support::FLATTEN);
+        let element = self
+            .env
+            .catalog
+            .element_type(self.env.catalog.base_type(array.ty))
+            .ok_or_else(|| PgError::internal("ANY without an array"))?;
+        let null_row = format!("SELECT NULL WHERE {array_text} IS NULL");
+        if element != oid::BYTEA && self.plain_equality(op, left.ty, element) && quantifier == Quantifier::Any {
+            return Ok(format!("({} IN (SELECT value FROM {each} UNION ALL {null_row}))", self.collated(left)?));
+        }
+        let negator = builtin::operator_by_oid(op.oid).and_then(|o| builtin::operator_by_oid(o.negator));
+        if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All && element != oid::BYTEA) {
+            let equality = OperatorRef { oid: negator.oid, proc: negator.proc };
+            if self.plain_equality(equality, left.ty, element) {
+                return Ok(format!(
+                    "({} NOT IN (SELECT value FROM {each} UNION ALL {null_row}))",
+                    self.collated(left)?
+                ));
+            }
+        }
+        if element == oid::BYTEA {
+            return Err(PgError::not_supported("ANY/ALL over bytea[]").at(whole.location));
+        }
+        // the general form: the operator per element, folded with three-valued logic
+        let alias = self.unique("t");
+        let item = Expr::new(ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }), element, -1);
+        self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.value")]], ctes: vec![] });
+        let raised = raise(left, 1);
+        let test = self.call(op.proc, &[raised, item], false, whole);
+        self.scopes.pop();
+        let fold = fold_quantifier(quantifier, &format!("SELECT {} AS b FROM {each} AS {alias}", test?));
+        Ok(format!("(CASE WHEN {array_text} IS NOT NULL THEN {fold} END)"))
+    }
+
+    fn extreme(&mut self, list: &[Expr], operator: &str, whole: &Expr) -> Result<String> {
+        if let [one] = list {
+            return self.expr(one);
+        }
+        // SQLite's scalar max()/min() give NULL if any argument is; PostgreSQL ignores NULLs: each argument falls back to
+        // the others in turn, so that none is NULL unless all are.
+        let f = if operator == ">" { "max" } else { "min" };
+        let texts = self.exprs(list)?;
+        let collate = self.collation(whole.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+        let rotations: Vec<String> = (0..texts.len())
+            .map(|i| {
+                let turned: Vec<&str> = texts[i..].iter().chain(&texts[..i]).map(String::as_str).collect();
+                format!("coalesce({}){collate}", turned.join(", "))
+            })
+            .collect();
+        Ok(format!("{f}({})", rotations.join(", ")))
+    }
+
+    fn row_compare(
+        &mut self,
+        name: &str,
+        operators: &[OperatorRef],
+        left: &[Expr],
+        right: &[Expr],
+        whole: &Expr,
+    ) -> Result<String> {
+        let pair = |i: usize| [left[i].clone(), right[i].clone()];
+        let mut tests = Vec::new();
+        for (i, op) in operators.iter().enumerate() {
+            tests.push(self.call(op.proc, &pair(i), false, whole)?);
+        }
+        Ok(match name {
+            "=" => format!("({})", tests.join(" AND ")),
+            "<>" => format!("({})", tests.join(" OR ")),
+            _ => {
+                // lexicographic: strict on all but the last, which takes the operator itself
+                let mut text = tests.last().cloned().ok_or_else(|| PgError::internal("an empty row comparison"))?;
+                for i in (0..operators.len() - 1).rev() {
+                    let strict_name = if name.starts_with('<') { "<" } else { ">" };
+                    let operator =
+                        builtin::operator_by_oid(operators[i].oid).ok_or_else(|| PgError::internal("row operator"))?;
+                    let find = |n: &str| {
+                        builtin::operators_named(n)
+                            .find(|o| o.left == operator.left && o.right == operator.right)
+                            .ok_or_else(|| PgError::not_supported("this row comparison").at(whole.location))
+                    };
+                    let strict = self.call(find(strict_name)?.proc, &pair(i), false, whole)?;
+                    let equal = self.call(find("=")?.proc, &pair(i), false, whole)?;
+                    text = format!("({strict} OR ({equal} AND {text}))");
+                }
+                text
+            }
+        })
+    }
+
+    // --- sub-queries -------------------------------------------------------------------------------------------------
+
+    fn sub_link(&mut self, kind: &SubLinkKind, query: &crate::typed::Query, whole: &Expr) -> Result<String> {
+        match kind {
+            SubLinkKind::Exists => Ok(format!("EXISTS ({})", self.query(query)?)),
+            SubLinkKind::Scalar => {
+                let text = self.query(query)?;
+                if super::query::at_most_one_row(query) {
+                    return Ok(format!("({text})"));
+                }
+                Ok(format!("(SELECT {}(c1) FROM ({text}))", support::SINGLE))
+            }
+            SubLinkKind::Array => {
+                let element = query.columns[0].ty;
+                if element == oid::BYTEA {
+                    return Err(PgError::not_supported("ARRAY(…) of bytea").at(whole.location));
+                }
+                Ok(format!("(SELECT json_group_array(c1) FROM ({}))", self.query(query)?))
+            }
+            SubLinkKind::Quantified { quantifier, tests, operators } => {
+                let all_plain = |l: &Self, ops: &[OperatorRef]| {
+                    ops.iter().zip(tests).zip(&query.columns).all(|((op, t), c)| l.plain_equality(*op, t.ty, c.ty))
+                };
+                let mut left = Vec::new();
+                for test in tests {
+                    left.push(self.collated(test)?);
+                }
+                let left = if left.len() == 1 { left.remove(0) } else { format!("({})", left.join(", ")) };
+                if *quantifier == Quantifier::Any && all_plain(self, operators) {
+                    return Ok(format!("({left} IN ({}))", self.query(query)?));
+                }
+                let negators: Option<Vec<OperatorRef>> = operators
+                    .iter()
+                    .map(|op| {
+                        builtin::operator_by_oid(builtin::operator_by_oid(op.oid)?.negator)
+                            .map(|n| OperatorRef { oid: n.oid, proc: n.proc })
+                    })
+                    .collect();
+                if let Some(negators) = negators.filter(|_| *quantifier == Quantifier::All) {
+                    if all_plain(self, &negators) {
+                        return Ok(format!("({left} NOT IN ({}))", self.query(query)?));
+                    }
+                }
+                let [test] = &tests[..] else {
+                    return Err(PgError::not_supported("this row comparison with a sub-query").at(whole.location));
+                };
+                let inner = self.query(query)?;
+                let alias = self.unique("t");
+                let item = Expr::new(
+                    ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }),
+                    query.columns[0].ty,
+                    -1,
+                );
+                self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.c1")]], ctes: vec![] });
+                let comparison = self.call(operators[0].proc, &[raise(test, 1), item], false, whole);
+                self.scopes.pop();
+                Ok(fold_quantifier(*quantifier, &format!("SELECT {} AS b FROM ({inner}) AS {alias}", comparison?)))
+            }
+            SubLinkKind::RowCompare { tests, operators } => {
+                let _ = operators;
+                let mut left = Vec::new();
+                for test in tests {
+                    left.push(self.collated(test)?);
+                }
+                if !super::query::at_most_one_row(query) {
+                    return Err(PgError::not_supported("a row comparison with a sub-query that may give several rows")
+                        .at(whole.location));
+                }
+                Ok(format!("(({}) = ({}))", left.join(", "), self.query(query)?))
+            }
+        }
+    }
+
+    // --- aggregates and windows ----------------------------------------------------------------------------------------
+
+    pub(super) fn aggregate(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
+        let mut text = self.aggregate_core(call, whole)?;
+        if let Some(filter) = &call.filter {
+            text += &format!(" FILTER (WHERE {})", self.expr(filter)?);
+        }
+        Ok(text)
+    }
+
+    /// `name([DISTINCT] args [ORDER BY …])`
+    fn aggregate_core(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
+        let how = imp(call.proc).ok_or_else(|| PgError::internal("an aggregate without implementation"))?;
+        let order = if call.order_by.is_empty() || !call.direct.is_empty() {
+            String::new()
+        } else {
+            format!(" ORDER BY {}", self.sort_keys(&call.order_by)?)
+        };
+        let distinct = if call.distinct { "DISTINCT " } else { "" };
+        match how {
+            Imp::InlineAggregate(template) => {
+                if call.star {
+                    return Ok("count(*)".into());
+                }
+                let mut texts = Vec::new();
+                for arg in &call.args {
+                    texts.push(self.collated(arg)?);
+                }
+                let filled = fill(template, &texts)?;
+                if distinct.is_empty() && order.is_empty() {
+                    return Ok(filled);
+                }
+                // the template is `name(args)`
+                let (name, rest) =
+                    filled.split_once('(').ok_or_else(|| PgError::internal("an aggregate template without a call"))?;
+                let args = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| PgError::internal("an aggregate template that is no plain call"))?;
+                if call.distinct && call.args.len() != 1 {
+                    return Err(
+                        PgError::not_supported("DISTINCT in an aggregate of several arguments").at(whole.location)
+                    );
+                }
+                Ok(format!("{name}({distinct}{args}{order})"))
+            }
+            Imp::NativeAggregate { typed } => {
+                let mut texts = Vec::new();
+                if typed {
+                    if call.distinct {
+                        return Err(PgError::not_supported("DISTINCT in this aggregate").at(whole.location));
+                    }
+                    let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
+                    texts.push(self.type_list(&all, call.variadic, whole.ty));
+                }
+                for arg in call.direct.iter().chain(&call.args) {
+                    texts.push(if call.distinct { self.collated(arg)? } else { self.expr(arg)? });
+                }
+                if call.distinct && texts.len() != 1 {
+                    return Err(
+                        PgError::not_supported("DISTINCT in an aggregate of several arguments").at(whole.location)
+                    );
+                }
+                Ok(format!("{}({distinct}{}{order})", native_name(call.proc), texts.join(", ")))
+            }
+            other => Err(PgError::internal(format!("{other:?} is not an aggregate"))),
+        }
+    }
+
+    pub(super) fn window_call(&mut self, call: &Aggregate, window: &Window, whole: &Expr) -> Result<String> {
+        let mut text = self.aggregate_core(call, whole)?;
+        if let Some(filter) = &call.filter {
+            text += &format!(" FILTER (WHERE {})", self.expr(filter)?);
+        }
+        let mut spec = Vec::new();
+        if !window.partition_by.is_empty() {
+            let mut keys = Vec::new();
+            for key in &window.partition_by {
+                keys.push(self.collated(key)?);
+            }
+            spec.push(format!("PARTITION BY {}", keys.join(", ")));
+        }
+        if !window.order_by.is_empty() {
+            spec.push(format!("ORDER BY {}", self.sort_keys(&window.order_by)?));
+        }
+        if let Some(frame) = &window.frame {
+            spec.push(self.frame(frame)?);
+        }
+        text += &format!(" OVER ({})", spec.join(" "));
+        Ok(text)
+    }
+
+    fn frame(&mut self, frame: &Frame) -> Result<String> {
+        let mode = match frame.mode {
+            FrameMode::Range => "RANGE",
+            FrameMode::Rows => "ROWS",
+            FrameMode::Groups => "GROUPS",
+        };
+        let start = self.frame_bound(&frame.start)?;
+        let end = self.frame_bound(&frame.end)?;
+        let exclusion = match frame.exclusion {
+            FrameExclusion::NoOthers => "",
+            FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+            FrameExclusion::Group => " EXCLUDE GROUP",
+            FrameExclusion::Ties => " EXCLUDE TIES",
+        };
+        Ok(format!("{mode} BETWEEN {start} AND {end}{exclusion}"))
+    }
+
+    fn frame_bound(&mut self, bound: &FrameBound) -> Result<String> {
+        Ok(match bound {
+            FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".into(),
+            FrameBound::Preceding(e) => format!("{} PRECEDING", self.expr(e)?),
+            FrameBound::CurrentRow => "CURRENT ROW".into(),
+            FrameBound::Following(e) => format!("{} FOLLOWING", self.expr(e)?),
+            FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".into(),
+        })
+    }
+
+    pub(super) fn sort_keys(&mut self, keys: &[SortKey]) -> Result<String> {
+        let mut out = Vec::new();
+        for key in keys {
+            let text = self.collated(&key.expr)?;
+            // a bare number would be a column position
+            let text = if matches!(key.expr.kind, ExprKind::Const(_)) { format!("CAST({text} AS TEXT)") } else { text };
+            out.push(format!("{text}{}", direction(key)));
+        }
+        Ok(out.join(", "))
+    }
+
+    /// How a relation's column is read: foreign ones through their normalising function.
+    pub(super) fn column_text(
+        &self,
+        relation: &crate::catalog::Relation,
+        column: &crate::catalog::Column,
+        reference: String,
+    ) -> String {
+        match column.storage {
+            StorageForm::Canonical => reference,
+            StorageForm::Foreign => {
+                format!(
+                    "{}({}, {reference}, {})",
+                    support::FOREIGN,
+                    column.type_oid,
+                    quote_text(&format!("{}.{}", relation.name, column.name))
+                )
+            }
+        }
+    }
+}
+
+pub(super) fn direction(key: &SortKey) -> &'static str {
+    match (key.descending, key.nulls_first) {
+        (false, false) => " ASC NULLS LAST",
+        (false, true) => " ASC NULLS FIRST",
+        (true, true) => " DESC NULLS FIRST",
+        (true, false) => " DESC NULLS LAST",
+    }
+}
+
+/// True if any (all) of the column `b` of `rows` are, NULL if that is undecided.
+fn fold_quantifier(quantifier: Quantifier, rows: &str) -> String {
+    match quantifier {
+        Quantifier::Any => {
+            format!("(SELECT CASE WHEN max(b) = 1 THEN 1 WHEN count(*) > count(b) THEN NULL ELSE 0 END FROM ({rows}))")
+        }
+        Quantifier::All => {
+            format!("(SELECT CASE WHEN min(b) = 0 THEN 0 WHEN count(*) > count(b) THEN NULL ELSE 1 END FROM ({rows}))")
+        }
+    }
+}
+
+/// The expression seen from `by` scopes further in.
+pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
+    let mut out = expr.clone();
+    crate::analyze::walk::deep_mut(&mut out, 0, &mut |depth, e| match &mut e.kind {
+        ExprKind::Var(v) if v.levels_up >= depth => v.levels_up += by,
+        ExprKind::WholeRow { levels_up, .. } if *levels_up >= depth => *levels_up += by,
+        _ => {}
+    });
+    out
+}
+
+/// Replaces `$1`, `$2` … of a template.
+fn fill(template: &str, args: &[String]) -> Result<String> {
+    let mut out = String::with_capacity(template.len() + 16);
+    let mut chars = template.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '$' {
+            out.push(c);
+            continue;
+        }
+        let mut n = 0usize;
+        while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
+            n = n * 10 + d as usize;
+            chars.next();
+        }
+        out.push_str(
+            n.checked_sub(1)
+                .and_then(|i| args.get(i))
+                .ok_or_else(|| PgError::internal(format!("template {template} names an argument that is not there")))?,
+        );
+    }
+    Ok(out)
+}
+
+/// A constant in storage form as a SQLite literal.
+pub(super) fn literal(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "NULL".into(),
+        Datum::Int(i64::MIN) => "(-9223372036854775807 - 1)".into(),
+        Datum::Int(i) if *i < 0 => format!("({i})"),
+        Datum::Int(i) => i.to_string(),
+        Datum::Real(r) if r.is_infinite() => if *r > 0.0 { "9e999" } else { "(-9e999)" }.into(),
+        Datum::Real(r) if *r < 0.0 => format!("({r:?})"),
+        Datum::Real(r) => format!("{r:?}"),
+        Datum::Text(t) => quote_text(t),
+        Datum::Blob(b) => format!("x'{}'", b.iter().map(|b| format!("{b:02x}")).collect::<String>()),
+    }
+}

@@ -1,0 +1,496 @@
+//! INSERT, UPDATE, DELETE.
+//!
+//! What SQLite's schema does not check (CHECK constraints, which may use native functions) and does not compute
+//! (generated columns) is part of the statement: a CHECK wraps the first column's new value, so that it is evaluated once
+//! for each row that is written.
+
+use super::{quote, quote_text, support, table_name, Lowerer, Scope};
+use crate::analyze::analyze_expression;
+use crate::builtins::imp::{imp, Imp};
+use crate::catalog::{Column, ConstraintKind, Relation};
+use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
+use crate::typed::{
+    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RteColumn, RteKind,
+    Target,
+};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+
+impl Lowerer<'_> {
+    pub(super) fn modify_plan(&mut self, modify: &Modify, parameters: Vec<Oid>) -> Result<Plan> {
+        let mut steps = Vec::new();
+        let mut modifies = Vec::new();
+        let mut modify = modify.clone();
+        self.run_modifying_ctes(&mut modify.ctes, &mut steps, &mut modifies)?;
+        if !modifies.is_empty() {
+            let mut reads = modify.range_table.iter().skip(1).any(|r| super::entry_reads(&r.kind, &modifies));
+            reads |= modifies.contains(&modify.target.oid);
+            if let ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } = &modify.action {
+                reads |= super::query_reads(query, &modifies);
+            }
+            if reads {
+                return Err(PgError::not_supported("reading a table that a WITH query of the same statement changes"));
+            }
+        }
+        let ctes = modify.ctes.clone();
+        let own = self.modify_steps(&modify, &ctes)?;
+        let several = steps.len() + own.len() > 1;
+        steps.extend(own);
+        modifies.push(modify.target.oid);
+        let tag = match &modify.action {
+            ModifyAction::Insert { .. } => Tag::Insert,
+            ModifyAction::Update { .. } => Tag::Update,
+            ModifyAction::Delete { .. } => Tag::Delete,
+        };
+        let columns = if modify.returning.is_empty() {
+            None
+        } else {
+            let mut columns = Vec::new();
+            for t in &modify.returning {
+                self.check_type(t.expr.ty)?;
+                columns.push(PlanColumn {
+                    name: t.name.clone(),
+                    type_oid: t.expr.ty,
+                    typmod: t.expr.typmod,
+                    table_oid: t.origin.0,
+                    attnum: t.origin.1,
+                });
+            }
+            Some(columns)
+        };
+        let bounded = !several
+            && match &modify.action {
+                ModifyAction::Insert { source: InsertSource::Values(rows), .. } => rows.len() <= 100,
+                ModifyAction::Insert { .. } => false,
+                ModifyAction::Update { filter, from, .. } => from.is_empty() && self.bounded_filter(filter, &modify),
+                ModifyAction::Delete { filter, using } => using.is_empty() && self.bounded_filter(filter, &modify),
+            };
+        Ok(Plan {
+            parameters,
+            columns,
+            query: QueryPlan { steps, tag, writes: true, bounded, modifies, locks_rows: false },
+            uses_catalog: true,
+        })
+    }
+
+    fn bounded_filter(&self, filter: &Option<Expr>, modify: &Modify) -> bool {
+        filter.as_ref().is_some_and(|f| has_key_lookup(f, 0, &modify.target, &modify.range_table[0].columns))
+    }
+
+    /// The steps of one INSERT, UPDATE or DELETE; `ctes` are the WITH queries it may refer to.
+    pub(super) fn modify_steps(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
+        self.uses_catalog = true;
+        self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        let result = self.modify_in_scope(modify, ctes);
+        self.scopes.pop();
+        result
+    }
+
+    fn modify_in_scope(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
+        let with = self.with_queries(ctes)?;
+        let sql = match &modify.action {
+            ModifyAction::Insert { columns, source, on_conflict } => {
+                self.insert(modify, columns, source, on_conflict.as_ref())?
+            }
+            ModifyAction::Update { set, from, filter } => self.update(modify, set, from, filter.as_ref())?,
+            ModifyAction::Delete { using, filter } => self.delete(modify, using, filter.as_ref())?,
+        };
+        let returning = self.returning(modify)?;
+        let output = if modify.returning.is_empty() { StepOutput::None } else { StepOutput::Rows };
+        Ok(vec![Step { sql: format!("{with}{sql}{returning}"), output, counts: true }])
+    }
+
+    /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
+    fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
+        relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
+    }
+
+    // --- INSERT --------------------------------------------------------------------------------------------------------
+
+    fn insert(
+        &mut self,
+        modify: &Modify,
+        attnums: &[i16],
+        source: &InsertSource,
+        on_conflict: Option<&OnConflict>,
+    ) -> Result<String> {
+        let target = modify.target.clone();
+        let alias = self.unique("t");
+        let prefix = format!("{alias}.");
+        let mut columns: Vec<Column> = Vec::new();
+        for attnum in attnums {
+            columns.push(
+                target.column_by_attnum(*attnum).cloned().ok_or_else(|| PgError::internal("INSERT into no column"))?,
+            );
+        }
+        let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
+        let checks = has_checks(&target);
+        let must_name_rows = checks || !generated.is_empty();
+
+        // the rows: expressions per column
+        let mut text;
+        let names: Vec<String> = columns.iter().chain(&generated).map(|c| quote(&c.name)).collect();
+        let into = format!("INSERT INTO {} AS {alias} ({})", table_name(&target), names.join(", "));
+        self.scopes.last_mut().expect("a scope").entries = vec![self.target_columns(&target, &prefix)];
+        match source {
+            InsertSource::Values(rows) if !must_name_rows => {
+                let mut out = Vec::new();
+                for row in rows {
+                    out.push(format!("({})", self.insert_row(row, &columns)?.join(", ")));
+                }
+                if columns.is_empty() {
+                    text = format!("INSERT INTO {} AS {alias} DEFAULT VALUES", table_name(&target));
+                    if rows.len() > 1 {
+                        return Err(PgError::not_supported("several rows without columns"));
+                    }
+                } else {
+                    text = format!("{into} VALUES {}", out.join(", "));
+                }
+            }
+            InsertSource::Values(rows) => {
+                let mut out = Vec::new();
+                for row in rows {
+                    out.push(format!("({})", self.insert_row(row, &columns)?.join(", ")));
+                }
+                if columns.is_empty() {
+                    return Err(PgError::not_supported("INSERT without values into a table with checks"));
+                }
+                let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
+                let values = self.checked_row(&target, &columns, &generated, &row_names)?;
+                let rows_alias = self.unique("w");
+                text = format!(
+                    "{into} SELECT {} FROM (WITH {rows_alias}({}) AS MATERIALIZED (VALUES {}) SELECT * FROM {rows_alias}) WHERE 1",
+                    values.join(", "),
+                    row_names.join(", "),
+                    out.join(", ")
+                );
+            }
+            InsertSource::Query { query, values } => {
+                let inner = self.query(query)?;
+                let source_alias = self.unique("t");
+                let entry = modify
+                    .range_table
+                    .iter()
+                    .position(|r| matches!(r.kind, RteKind::Subquery { .. }) && r.alias == "*SELECT*")
+                    .ok_or_else(|| PgError::internal("INSERT source entry"))?;
+                let scope = self.scopes.last_mut().expect("a scope");
+                scope.entries.resize(entry + 1, vec![]);
+                scope.entries[entry] = (1..=query.columns.len()).map(|i| format!("{source_alias}.c{i}")).collect();
+                let row = self.insert_row(values, &columns)?;
+                if must_name_rows {
+                    let named: Vec<String> =
+                        row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
+                    let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
+                    let values = self.checked_row(&target, &columns, &generated, &row_names)?;
+                    text = format!(
+                        "{into} SELECT {} FROM (SELECT {} FROM ({inner}) AS {source_alias}) WHERE 1",
+                        values.join(", "),
+                        named.join(", ")
+                    );
+                } else {
+                    text = format!("{into} SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", row.join(", "));
+                }
+            }
+        }
+        if let Some(conflict) = on_conflict {
+            text += &self.on_conflict(modify, conflict, &alias)?;
+        }
+        // RETURNING sees the new row by the bare names of the target's columns
+        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        Ok(text)
+    }
+
+    fn insert_row(&mut self, row: &[Expr], columns: &[Column]) -> Result<Vec<String>> {
+        let mut out = Vec::with_capacity(row.len());
+        for (expr, column) in row.iter().zip(columns) {
+            if matches!(expr.kind, ExprKind::Default) {
+                return Err(PgError::not_supported(format!("DEFAULT for column \"{}\"", column.name)).at(expr.location));
+            }
+            out.push(self.expr(expr)?);
+        }
+        Ok(out)
+    }
+
+    /// The values to store, given the texts of the new row's columns: generated columns computed, CHECKs attached.
+    fn checked_row(
+        &mut self,
+        target: &Relation,
+        columns: &[Column],
+        generated: &[Column],
+        texts: &[String],
+    ) -> Result<Vec<String>> {
+        // what each live column is in the new row
+        let mut new_row: Vec<String> = target
+            .live_columns()
+            .map(|c| columns.iter().position(|x| x.attnum == c.attnum).map_or("NULL".to_string(), |i| texts[i].clone()))
+            .collect();
+        let mut values: Vec<String> = texts.to_vec();
+        for column in generated {
+            let value = self.generated_value(target, column, &new_row)?;
+            let position = target
+                .live_columns()
+                .position(|c| c.attnum == column.attnum)
+                .ok_or_else(|| PgError::internal("generated column"))?;
+            new_row[position] = value.clone();
+            values.push(value);
+        }
+        if let Some(first) = values.first().cloned() {
+            values[0] = self.with_checks(target, first, &new_row)?;
+        }
+        Ok(values)
+    }
+
+    fn generated_value(&mut self, target: &Relation, column: &Column, row: &[String]) -> Result<String> {
+        let text = column.generated.as_deref().ok_or_else(|| PgError::internal("not a generated column"))?;
+        let expr = analyze_expression(self.env, text, Some(target), Some((column.type_oid, column.typmod)))?;
+        self.over_row(&expr, row)
+    }
+
+    /// An expression over a relation's columns whose texts are given.
+    fn over_row(&mut self, expr: &Expr, row: &[String]) -> Result<String> {
+        self.scopes.push(Scope { entries: vec![row.to_vec()], ctes: vec![] });
+        let text = self.expr(expr);
+        self.scopes.pop();
+        text
+    }
+
+    /// `value` wrapped in the table's CHECKs over the new row.
+    fn with_checks(&mut self, target: &Relation, value: String, row: &[String]) -> Result<String> {
+        let mut value = value;
+        for constraint in target.constraints.iter().rev() {
+            let ConstraintKind::Check { expression, .. } = &constraint.kind else { continue };
+            let expr = analyze_expression(self.env, expression, Some(target), None)?;
+            let condition = self.over_row(&expr, row)?;
+            value = format!(
+                "{}({value}, {condition}, {}, {})",
+                support::CHECK,
+                quote_text(&target.name),
+                quote_text(&constraint.name)
+            );
+        }
+        Ok(value)
+    }
+
+    fn on_conflict(&mut self, modify: &Modify, conflict: &OnConflict, alias: &str) -> Result<String> {
+        let target = &modify.target;
+        let mut text = String::from(" ON CONFLICT");
+        if let Some(arbiter) = &conflict.target {
+            // keys and predicate by the bare names of the columns
+            let bare = self.target_columns(target, "");
+            let saved = std::mem::replace(&mut self.scopes.last_mut().expect("a scope").entries[0], bare);
+            let mut keys = Vec::new();
+            for key in &arbiter.keys {
+                keys.push(self.expr(key)?);
+            }
+            text += &format!(" ({})", keys.join(", "));
+            if let Some(filter) = &arbiter.filter {
+                text += &format!(" WHERE {}", self.expr(filter)?);
+            }
+            self.scopes.last_mut().expect("a scope").entries[0] = saved;
+        }
+        let Some(set) = &conflict.set else { return Ok(text + " DO NOTHING") };
+        let excluded = modify
+            .range_table
+            .iter()
+            .position(|r| r.alias == "excluded" && matches!(r.kind, RteKind::Relation(_)))
+            .ok_or_else(|| PgError::internal("excluded"))?;
+        let columns = self.target_columns(target, "excluded.");
+        let scope = self.scopes.last_mut().expect("a scope");
+        if scope.entries.len() <= excluded {
+            scope.entries.resize(excluded + 1, vec![]);
+        }
+        scope.entries[excluded] = columns;
+        let assignments = self.assignments(target, set, &format!("{alias}."))?;
+        text += &format!(" DO UPDATE SET {}", assignments.join(", "));
+        if let Some(filter) = &conflict.filter {
+            text += &format!(" WHERE {}", self.expr(filter)?);
+        }
+        Ok(text)
+    }
+
+    // --- UPDATE --------------------------------------------------------------------------------------------------------
+
+    /// `"column" = value` for each, generated columns recomputed, CHECKs attached to the first.
+    fn assignments(&mut self, target: &Relation, set: &[(i16, Expr)], prefix: &str) -> Result<Vec<String>> {
+        let mut values: Vec<(Column, String)> = Vec::new();
+        for (attnum, expr) in set {
+            let column =
+                target.column_by_attnum(*attnum).cloned().ok_or_else(|| PgError::internal("SET of no column"))?;
+            values.push((column, self.expr(expr)?));
+        }
+        let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
+        if has_checks(target) || !generated.is_empty() {
+            if set.iter().any(|(_, e)| !is_repeatable(e)) {
+                return Err(PgError::not_supported(
+                    "a volatile value in UPDATE of a table with CHECK constraints or generated columns",
+                ));
+            }
+            let old = self.target_columns(target, prefix);
+            let mut row: Vec<String> = target
+                .live_columns()
+                .zip(old)
+                .map(|(c, old)| values.iter().find(|(x, _)| x.attnum == c.attnum).map_or(old, |(_, v)| v.clone()))
+                .collect();
+            for column in &generated {
+                let value = self.generated_value(target, column, &row)?;
+                let position = target
+                    .live_columns()
+                    .position(|c| c.attnum == column.attnum)
+                    .ok_or_else(|| PgError::internal("generated column"))?;
+                row[position] = value.clone();
+                values.push((column.clone(), value));
+            }
+            if let Some((column, value)) = values.first().cloned() {
+                values[0] = (column, self.with_checks(target, value, &row)?);
+            }
+        }
+        if values.is_empty() {
+            return Err(PgError::not_supported("an UPDATE that sets nothing"));
+        }
+        Ok(values.into_iter().map(|(c, v)| format!("{} = {v}", quote(&c.name))).collect())
+    }
+
+    fn update(
+        &mut self,
+        modify: &Modify,
+        set: &[(i16, Expr)],
+        from: &[FromItem],
+        filter: Option<&Expr>,
+    ) -> Result<String> {
+        let target = modify.target.clone();
+        let alias = self.unique("t");
+        let prefix = format!("{alias}.");
+        let from_text = self.other_entries(modify, &prefix, from)?;
+        let assignments = self.assignments(&target, set, &prefix)?;
+        let mut text = format!("UPDATE {} AS {alias} SET {}", table_name(&target), assignments.join(", "));
+        if !from_text.is_empty() {
+            text += &format!(" FROM {from_text}");
+            if modify.returning.iter().any(|t| uses_other_entries(&t.expr)) {
+                return Err(PgError::not_supported("RETURNING columns of other tables from UPDATE … FROM"));
+            }
+        }
+        if let Some(filter) = filter {
+            text += &format!(" WHERE {}", self.expr(filter)?);
+        }
+        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        Ok(text)
+    }
+
+    /// Lowers FROM/USING: the scope's entries, and the text of the items.
+    fn other_entries(&mut self, modify: &Modify, prefix: &str, items: &[FromItem]) -> Result<String> {
+        let columns = self.target_columns(&modify.target, prefix);
+        self.scopes.last_mut().expect("a scope").entries = vec![columns];
+        let texts = self.entries_after_target(&modify.range_table)?;
+        let mut out = Vec::new();
+        for item in items {
+            out.push(self.join_item(item, &texts)?);
+        }
+        Ok(out.join(", "))
+    }
+
+    // --- DELETE --------------------------------------------------------------------------------------------------------
+
+    fn delete(&mut self, modify: &Modify, using: &[FromItem], filter: Option<&Expr>) -> Result<String> {
+        let target = modify.target.clone();
+        let alias = self.unique("t");
+        let prefix = format!("{alias}.");
+        let using_text = self.other_entries(modify, &prefix, using)?;
+        let condition = match filter {
+            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
+            None => String::new(),
+        };
+        let text = if using_text.is_empty() {
+            format!("DELETE FROM {} AS {alias}{condition}", table_name(&target))
+        } else {
+            if modify.returning.iter().any(|t| uses_other_entries(&t.expr)) {
+                return Err(PgError::not_supported("RETURNING columns of other tables from DELETE … USING"));
+            }
+            if target.without_rowid {
+                return Err(PgError::not_supported("DELETE … USING on a table WITHOUT ROWID"));
+            }
+            let table = table_name(&target);
+            format!("DELETE FROM {table} WHERE rowid IN (SELECT {alias}.rowid FROM {table} AS {alias}, {using_text}{condition})")
+        };
+        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        Ok(text)
+    }
+
+    fn returning(&mut self, modify: &Modify) -> Result<String> {
+        if modify.returning.is_empty() {
+            return Ok(String::new());
+        }
+        let mut out = Vec::new();
+        for Target { expr, .. } in &modify.returning {
+            if crate::analyze::walk::contains_set_function(expr) {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "set-returning functions are not allowed in RETURNING",
+                )
+                .at(expr.location));
+            }
+            let has_query = crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }));
+            if has_query {
+                return Err(PgError::not_supported("a sub-query in RETURNING").at(expr.location));
+            }
+            out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
+        }
+        Ok(format!(" RETURNING {}", out.join(", ")))
+    }
+}
+
+fn has_checks(target: &Relation) -> bool {
+    target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }))
+}
+
+/// Whether an expression may be written twice: no volatile function in it.
+fn is_repeatable(expr: &Expr) -> bool {
+    !crate::analyze::walk::any(expr, &|e| {
+        let proc = match &e.kind {
+            ExprKind::Func { proc, .. } => *proc,
+            ExprKind::Op { op, .. } => op.proc,
+            _ => return false,
+        };
+        crate::builtins::catalog::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v')
+    })
+}
+
+/// Whether an expression uses entries besides the target.
+fn uses_other_entries(expr: &Expr) -> bool {
+    crate::analyze::walk::any(expr, &|e| match &e.kind {
+        ExprKind::Var(v) => v.levels_up == 0 && v.rte != 0,
+        ExprKind::WholeRow { rte, levels_up } => *levels_up == 0 && *rte != 0,
+        _ => false,
+    })
+}
+
+/// Whether a condition pins the primary key of an entry by equality with something that is no column of it.
+pub(super) fn has_key_lookup(filter: &Expr, entry: usize, relation: &Relation, columns: &[RteColumn]) -> bool {
+    let Some(primary) = relation.primary_key() else { return false };
+    let mut conjuncts = vec![filter];
+    let mut pinned: Vec<i16> = Vec::new();
+    while let Some(e) = conjuncts.pop() {
+        match &e.kind {
+            ExprKind::And(list) => conjuncts.extend(list),
+            ExprKind::Op { op, args } if matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) => {
+                for (a, b) in [(0, 1), (1, 0)] {
+                    let Some(attnum) = own_column(&args[a], entry, columns) else { continue };
+                    let constant = !crate::analyze::walk::any(&args[b], &|e| {
+                        matches!(e.kind, ExprKind::Var(_) | ExprKind::SubLink { .. })
+                    });
+                    if constant {
+                        pinned.push(attnum);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    primary.columns.iter().all(|c| pinned.contains(c))
+}
+
+fn own_column(expr: &Expr, entry: usize, columns: &[RteColumn]) -> Option<i16> {
+    match &expr.kind {
+        ExprKind::Var(v) if v.levels_up == 0 && v.rte == entry => columns.get(v.column).map(|c| c.attnum),
+        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => own_column(arg, entry, columns),
+        _ => None,
+    }
+}
