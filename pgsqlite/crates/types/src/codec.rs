@@ -2,9 +2,10 @@
 
 use crate::datetime::io as datetime;
 use crate::int::Width;
+use crate::json::io as json;
 use crate::oid::{self, Oid};
-use crate::{bool, bytea, catalog, float, int, numeric, text, uuid};
-use crate::{Datum, DatumRef, PgError, Result, Settings};
+use crate::{array, bool, bytea, catalog, enums, float, int, numeric, record, reg, text, uuid};
+use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
 
 /// The delimiter of `int2vector` and `oidvector`, by which their codec knows them.
@@ -165,8 +166,15 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_in(text, typmod, true, settings),
             TypeCodec::Interval => datetime::interval_in(text, typmod, settings),
             TypeCodec::Uuid => uuid::text_in(text),
+            TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
+            TypeCodec::Json => json::json_in(text),
+            TypeCodec::Jsonb => json::jsonb_in(text),
+            TypeCodec::Enum(e) => enums::text_in(text, e),
+            TypeCodec::Array(element, oid, delimiter) => {
+                array::text_in(text, element, *oid, *delimiter, typmod, context)
+            }
+            TypeCodec::Record => Err(record::input()),
             TypeCodec::Void => Ok(Datum::from("")),
-            _ => Err(PgError::not_supported(format!("text input of {self:?}"))),
         }
     }
 
@@ -182,6 +190,7 @@ impl TypeCodec {
             TypeCodec::Float8 => float::text_out(value, false, context.settings.extra_float_digits, out),
             TypeCodec::Numeric => numeric::io::text_out(value, out),
             TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Char => text::text_out(value, out),
+            TypeCodec::Json | TypeCodec::Jsonb => text::text_out(value, out),
             TypeCodec::Bytea => bytea::text_out(value, context.settings.bytea_output, out),
             TypeCodec::Date => datetime::date_out(value, context.settings, out),
             TypeCodec::Time => datetime::time_out(value, out),
@@ -190,8 +199,11 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_out(value, true, context.settings, out),
             TypeCodec::Interval => datetime::interval_out(value, context.settings, out),
             TypeCodec::Uuid => uuid::text_out(value, out),
+            TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
+            TypeCodec::Enum(_) => enums::out(value, out),
+            TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
+            TypeCodec::Record => record::text_out(value, context, out),
             TypeCodec::Void => Ok(()),
-            _ => Err(PgError::not_supported(format!("text output of {self:?}"))),
         }
     }
 
@@ -217,14 +229,20 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_in(bytes, typmod),
             TypeCodec::Interval => datetime::interval_binary_in(bytes, typmod),
             TypeCodec::Uuid => uuid::binary_in(bytes),
+            TypeCodec::Reg(_) => int::oid_binary_in(bytes),
+            TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
+            TypeCodec::Jsonb => json::jsonb_binary_in(bytes),
+            TypeCodec::Enum(e) => enums::binary_in(bytes, e),
+            TypeCodec::Array(element, oid, delimiter) => {
+                array::binary_in(bytes, element, *oid, *delimiter, typmod, context)
+            }
+            TypeCodec::Record => Err(record::input()),
             TypeCodec::Void => Ok(Datum::from("")),
-            _ => Err(PgError::not_supported(format!("binary input of {self:?}"))),
         }
     }
 
     /// Appends the binary form (that of `typsend`) of a non-NULL value, without its length word.
     pub fn binary_out(&self, value: DatumRef, context: &Context, out: &mut Vec<u8>) -> Result<()> {
-        let _ = context;
         match self {
             TypeCodec::Bool => bool::binary_out(value, out),
             TypeCodec::Int2 => int::binary_out(value, Width::Two, out),
@@ -246,8 +264,15 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_out(value, out),
             TypeCodec::Interval => datetime::interval_binary_out(value, out),
             TypeCodec::Uuid => uuid::binary_out(value, out),
+            TypeCodec::Reg(_) => int::oid_binary_out(value, out),
+            TypeCodec::Json => text::text_out(value, out),
+            TypeCodec::Jsonb => json::jsonb_binary_out(value, out),
+            TypeCodec::Enum(_) => enums::out(value, out),
+            TypeCodec::Array(element, oid, delimiter) => {
+                array::binary_out(value, element, *oid, *delimiter, context, out)
+            }
+            TypeCodec::Record => record::binary_out(value, context, out),
             TypeCodec::Void => Ok(()),
-            _ => Err(PgError::not_supported(format!("binary output of {self:?}"))),
         }
     }
 }

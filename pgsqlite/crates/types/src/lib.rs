@@ -7,17 +7,23 @@
 //!
 //! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
 
+pub mod array;
 pub mod bool;
 pub mod bytea;
 pub mod catalog;
 pub mod codec;
+pub mod compare;
 pub mod datetime;
 pub mod datum;
+pub mod enums;
 pub mod error;
 pub mod float;
 pub mod int;
+pub mod json;
 pub mod numeric;
 pub mod oid;
+pub mod record;
+pub mod reg;
 pub mod settings;
 pub mod sqlstate;
 pub mod text;

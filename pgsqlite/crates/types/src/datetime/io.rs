@@ -39,8 +39,9 @@ pub fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp> {
     if t.is_infinite() {
         return Ok(t);
     }
+    // The last microseconds of the range may round to its end, which PostgreSQL lets through.
     let rounded = Timestamp(round_micros(t.0, precision));
-    if rounded.is_valid() {
+    if rounded.is_valid() || rounded == Timestamp::END {
         Ok(rounded)
     } else {
         Err(super::timestamp_out_of_range())
@@ -146,7 +147,7 @@ pub(crate) fn timestamp_binary_in(bytes: &[u8], typmod: i32) -> Result<Datum> {
     let mut r = Reader(bytes);
     let t = Timestamp(r.i64()?);
     r.end()?;
-    if !t.is_infinite() && !t.is_valid() {
+    if !t.is_infinite() && !t.is_valid() && t != Timestamp::END {
         return Err(super::timestamp_out_of_range());
     }
     Ok(Datum::Text(timestamp_typmod(t, typmod)?.to_storage()))

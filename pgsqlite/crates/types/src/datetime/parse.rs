@@ -195,6 +195,7 @@ pub(super) fn fraction_micros(text: &str) -> Parsed<i32> {
 }
 
 mod mask {
+    pub const RESERVED: u32 = 1;
     pub const MONTH: u32 = 1 << 1;
     pub const YEAR: u32 = 1 << 2;
     pub const DAY: u32 = 1 << 3;
@@ -488,7 +489,7 @@ impl<'a> Decoder<'a> {
                 return Err(Failure::Format);
             }
             self.outcome = outcome;
-            Ok(Some(everything))
+            Ok(Some(mask::RESERVED))
         };
         match word {
             Word::Infinity => special(Outcome::Infinity),
@@ -804,10 +805,10 @@ impl<'a> Decoder<'a> {
         let dated = self.seen & mask::DATE == mask::DATE;
         match self.named.clone() {
             Some(_) if dst => return Err(Failure::Format),
-            Some(NamedZone::Full(zone)) => match zone.to_fixed_offset() {
-                Ok(offset) => self.offset = offset.seconds(),
-                Err(_) if dated => self.offset = offset_of(&zone, &self.civil),
-                Err(_) => return Err(Failure::Format),
+            Some(NamedZone::Full(zone)) => match zone::only_offset(&zone) {
+                Some(offset) => self.offset = offset,
+                None if dated => self.offset = offset_of(&zone, &self.civil),
+                None => return Err(Failure::Format),
             },
             Some(NamedZone::Abbreviation(zone)) => self.offset = self.offset_today(&zone)?,
             None if self.seen & mask::ZONE == 0 => {

@@ -200,7 +200,7 @@ fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let (days, rest) = date_part(text.as_bytes())?;
     let (micros, rest) = time_part(expect(rest, b' ')?)?;
     let t = Timestamp((days as i64).checked_mul(MICROS_PER_DAY)?.checked_add(micros)?);
-    (rest.is_empty() && t.is_valid()).then_some(t)
+    (rest.is_empty() && (t.is_valid() || t == Timestamp::END)).then_some(t)
 }
 
 fn parse_timetz(text: &str) -> Option<TimeTz> {

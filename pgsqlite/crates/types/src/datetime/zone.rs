@@ -119,6 +119,14 @@ pub fn offset_at(zone: &TimeZone, utc: Timestamp) -> i32 {
     }
 }
 
+/// Seconds east of UTC of a zone that never changes its offset.
+pub fn only_offset(zone: &TimeZone) -> Option<i32> {
+    if let Ok(offset) = zone.to_fixed_offset() {
+        return Some(offset.seconds());
+    }
+    zone.preceding(jiff::Timestamp::MAX).next().is_none().then(|| offset_at(zone, Timestamp(0)))
+}
+
 /// Seconds east of UTC at a local time. In the gap of a change to summer time the offset before it counts, in the
 /// hour that comes twice the one after it.
 pub fn offset_of_local(zone: &TimeZone, local: Timestamp) -> i32 {

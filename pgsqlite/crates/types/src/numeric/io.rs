@@ -11,6 +11,8 @@ const NEGATIVE: u16 = 0x4000;
 const NAN: u16 = 0xc000;
 const INFINITY: u16 = 0xd000;
 const NEG_INFINITY: u16 = 0xf000;
+/// The scale word that PostgreSQL sends with an infinity; it means nothing.
+const INFINITY_SCALE: usize = 0x20;
 
 pub(crate) fn text_in(text: &str, typmod: i32) -> Result<Datum> {
     // A text that is canonical already, and needs no rounding, is stored as it came.
@@ -88,8 +90,8 @@ pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     };
     match text {
         "NaN" => header(0, 0, NAN, 0, out),
-        "Infinity" => header(0, 0, INFINITY, 0, out),
-        "-Infinity" => header(0, 0, NEG_INFINITY, 0, out),
+        "Infinity" => header(0, 0, INFINITY, INFINITY_SCALE, out),
+        "-Infinity" => header(0, 0, NEG_INFINITY, INFINITY_SCALE, out),
         _ => match parts(text) {
             Some(p) => write_finite(p.negative, p.whole, p.fraction, out),
             None => {

@@ -1,0 +1,141 @@
+//! Order of values in storage form: what the SQLite collations named by [`TypeCodec::collation`] compute.
+
+use crate::array::Array;
+use crate::codec::TypeCodec;
+use crate::datetime::{Interval, TimeTz};
+use crate::{json, numeric, record, DatumRef};
+use std::cmp::Ordering;
+
+/// SQLite's own order: NULL, numbers, text, blobs; each by value.
+pub fn storage_classes(a: DatumRef, b: DatumRef) -> Ordering {
+    let class = |d: DatumRef| match d {
+        DatumRef::Null => 0,
+        DatumRef::Int(_) | DatumRef::Real(_) => 1,
+        DatumRef::Text(_) => 2,
+        DatumRef::Blob(_) => 3,
+    };
+    match (a, b) {
+        (DatumRef::Int(x), DatumRef::Int(y)) => x.cmp(&y),
+        (DatumRef::Real(x), DatumRef::Real(y)) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
+        (DatumRef::Int(x), DatumRef::Real(y)) => int_real(x, y),
+        (DatumRef::Real(x), DatumRef::Int(y)) => int_real(y, x).reverse(),
+        (DatumRef::Text(x), DatumRef::Text(y)) => x.cmp(y),
+        (DatumRef::Blob(x), DatumRef::Blob(y)) => x.cmp(y),
+        _ => class(a).cmp(&class(b)),
+    }
+}
+
+/// Exact comparison of a 64-bit integer with a double.
+fn int_real(i: i64, r: f64) -> Ordering {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if r >= LIMIT {
+        Ordering::Less
+    } else if r < -LIMIT {
+        Ordering::Greater
+    } else {
+        i.cmp(&(r as i64)).then_with(|| 0.0.partial_cmp(&r.fract()).unwrap_or(Ordering::Equal))
+    }
+}
+
+/// Compares two texts by what `read` makes of them; what it cannot read sorts last, by bytes.
+fn by_value<T>(a: &str, b: &str, read: impl Fn(&str) -> Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    match (read(a), read(b)) {
+        (Some(x), Some(y)) => order(&x, &y),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
+    }
+}
+
+/// `pg_interval`: by span, a month has 30 days.
+pub fn interval(a: &str, b: &str) -> Ordering {
+    by_value(a, b, Interval::from_storage, |x, y| x.compare(*y))
+}
+
+/// `pg_timetz`: by the moment in UTC.
+pub fn timetz(a: &str, b: &str) -> Ordering {
+    by_value(a, b, TimeTz::from_storage, |x, y| x.cmp(y))
+}
+
+/// `character(n)`: trailing blanks do not count.
+pub fn bpchar(a: &str, b: &str) -> Ordering {
+    a.trim_end_matches(' ').cmp(b.trim_end_matches(' '))
+}
+
+/// `pg_array_…`: element by element, NULLs last, then by number of elements, of dimensions, then their lengths.
+pub fn array(a: &str, b: &str, element: &TypeCodec) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    by_value(a, b, |t| Array::from_storage(t, element), |x, y| arrays(x, y, element))
+}
+
+fn arrays(x: &Array, y: &Array, element: &TypeCodec) -> Ordering {
+    for (p, q) in x.elements.iter().zip(&y.elements) {
+        let order = match (p.is_null(), q.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) => element.compare_storage(p.as_ref(), q.as_ref()),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    let shape = |a: &Array| (a.elements.len(), a.dimensions.len());
+    shape(x).cmp(&shape(y)).then_with(|| x.dimensions.cmp(&y.dimensions))
+}
+
+impl TypeCodec {
+    /// The order of two values in storage form, as PostgreSQL's btree operator class of the type has it.
+    pub fn compare_storage(&self, a: DatumRef, b: DatumRef) -> Ordering {
+        match (a, b) {
+            (DatumRef::Text(x), DatumRef::Text(y)) => self.compare_text(x, y),
+            // A numeric that an expression of SQLite's own left as INTEGER.
+            (DatumRef::Int(x), DatumRef::Text(y)) if *self == TypeCodec::Numeric => {
+                numeric::compare_text(itoa::Buffer::new().format(x), y)
+            }
+            (DatumRef::Text(x), DatumRef::Int(y)) if *self == TypeCodec::Numeric => {
+                numeric::compare_text(x, itoa::Buffer::new().format(y))
+            }
+            _ => storage_classes(a, b),
+        }
+    }
+
+    /// As [`TypeCodec::compare_storage`] for two texts: what the collation of the type is registered with.
+    pub fn compare_text(&self, a: &str, b: &str) -> Ordering {
+        match self {
+            TypeCodec::Numeric => numeric::compare_text(a, b),
+            TypeCodec::BpChar => bpchar(a, b),
+            TypeCodec::TimeTz => timetz(a, b),
+            TypeCodec::Interval => interval(a, b),
+            TypeCodec::Jsonb => json::compare_text(a, b),
+            TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
+            TypeCodec::Array(element, ..) => array(a, b, element),
+            TypeCodec::Record => record::compare(a, b),
+            _ => a.cmp(b),
+        }
+    }
+}
+
+/// Compares two texts by the name of a collation. Those of types of the user (`pg_enum_…`, arrays of them) need the
+/// catalog: None, as for names that are no collation of ours; register them through [`TypeCodec::compare_text`].
+pub fn by_name(collation: &str, a: &str, b: &str) -> Option<Ordering> {
+    Some(codec_of(collation)?.compare_text(a, b))
+}
+
+/// The codec whose order a collation is, for built-in types.
+pub fn codec_of(collation: &str) -> Option<TypeCodec> {
+    Some(match collation {
+        "decimal" => TypeCodec::Numeric,
+        "RTRIM" => TypeCodec::BpChar,
+        "pg_interval" => TypeCodec::Interval,
+        "pg_timetz" => TypeCodec::TimeTz,
+        "pg_jsonb" => TypeCodec::Jsonb,
+        "pg_record" => TypeCodec::Record,
+        _ => {
+            let element = collation.strip_prefix("pg_array_")?.parse().ok()?;
+            TypeCodec::Array(Box::new(TypeCodec::builtin(element)?), element, b',')
+        }
+    })
+}

@@ -1,0 +1,29 @@
+//! Enum types. Stored as TEXT, the label; ordered by the position of the label.
+
+use crate::codec::EnumType;
+use crate::{text, Datum, DatumRef, PgError, Result, SqlState};
+
+impl EnumType {
+    /// The position of a label; labels that the type does not have (a foreign file) come after all others.
+    pub fn position(&self, label: &str) -> usize {
+        self.labels.iter().position(|l| l == label).unwrap_or(usize::MAX)
+    }
+}
+
+pub(crate) fn text_in(label: &str, of: &EnumType) -> Result<Datum> {
+    if of.labels.iter().any(|l| l == label) {
+        return Ok(Datum::from(label));
+    }
+    Err(PgError::new(
+        SqlState::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input value for enum {}: \"{label}\"", of.name),
+    ))
+}
+
+pub(crate) fn binary_in(bytes: &[u8], of: &EnumType) -> Result<Datum> {
+    text_in(text::decode_utf8(bytes)?, of)
+}
+
+pub(crate) fn out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
+    text::text_out(value, out)
+}
