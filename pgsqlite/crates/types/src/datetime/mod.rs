@@ -5,13 +5,16 @@
 //! `storage` the texts in the file, `parse` + `tokens` PostgreSQL's input syntax, `zone` time zones, `format` output by
 //! DateStyle, `interval_text` both directions of intervals, `arith`, `fields` (extract), `trunc`, `io` the codecs.
 
+pub mod arith;
 pub mod calendar;
+pub mod fields;
 pub mod format;
 pub mod interval_text;
 pub(crate) mod io;
 pub mod parse;
 pub mod storage;
 mod tokens;
+pub mod trunc;
 pub mod zone;
 
 use crate::{PgError, SqlState};
