@@ -18,6 +18,11 @@ pub const INFORMATION_SCHEMA: Oid = 13000;
 /// The schema of temporary tables, one per session; its objects live in SQLite's `temp` database.
 pub const PG_TEMP: Oid = 13001;
 
+/// OIDs of temporary objects start here: they are not remembered in the file.
+pub const FIRST_TEMPORARY_OID: Oid = 3_000_000_000;
+/// The role that initdb makes.
+pub const BOOTSTRAP_ROLE: Oid = 10;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
     pub oid: Oid,
@@ -69,6 +74,32 @@ pub struct Column {
     /// The sequence that a serial or identity column owns.
     #[serde(default)]
     pub sequence: Oid,
+    /// Left out of an INSERT, SQLite fills it itself: a default of a foreign table that only SQLite can compute, or its rowid
+    /// column. Such a column must be absent from the lowered INSERT when it gets no value (an explicit DEFAULT in a list of
+    /// several rows cannot be expressed). False with `default: None` means NULL.
+    #[serde(default)]
+    pub sqlite_default: bool,
+}
+
+impl Column {
+    /// A plain column without default or constraint.
+    pub fn new(attnum: i16, name: impl Into<String>, type_oid: Oid, typmod: i32) -> Column {
+        Column {
+            attnum,
+            name: name.into(),
+            type_oid,
+            typmod,
+            not_null: false,
+            default: None,
+            generated: None,
+            identity: None,
+            collation: 0,
+            dropped: false,
+            storage: StorageForm::Canonical,
+            sequence: 0,
+            sqlite_default: false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -354,6 +385,8 @@ impl Catalog {
         self.relation_names.insert((relation.schema, relation.name.clone()), relation.oid);
         if relation.row_type != 0 {
             self.row_types.insert(relation.row_type, relation.oid);
+        }
+        if relation.array_type != 0 {
             self.array_types.insert(relation.array_type, relation.row_type);
         }
         self.relations.insert(relation.oid, Arc::new(relation));
@@ -388,6 +421,75 @@ impl Catalog {
         if let Some(old) = self.schemas.remove(&oid) {
             self.schema_names.remove(&old.name);
         }
+    }
+
+    /// This snapshot without temporary objects: what other sessions may see.
+    pub fn shared(&self) -> Catalog {
+        let mut shared = self.clone();
+        for relation in self.relations.values().filter(|r| r.temporary) {
+            shared.remove_relation(relation.oid);
+        }
+        shared
+    }
+
+    /// This snapshot with the temporary objects of another one (the session's own).
+    pub fn with_temporary_of(&self, session: &Catalog) -> Catalog {
+        let mut merged = self.clone();
+        for relation in session.relations.values().filter(|r| r.temporary) {
+            merged.add_relation((**relation).clone());
+        }
+        merged
+    }
+
+    pub fn schema_name(&self, oid: Oid) -> &str {
+        self.schemas.get(&oid).map_or("", |s| s.name.as_str())
+    }
+
+    pub fn role_name(&self, oid: Oid) -> Option<&str> {
+        self.roles.get(&oid).map(|r| r.name.as_str())
+    }
+
+    pub fn role_named(&self, name: &str) -> Option<&Arc<Role>> {
+        self.roles.values().find(|r| r.name == name)
+    }
+
+    /// The constraint with this OID and its table.
+    pub fn constraint(&self, oid: Oid) -> Option<(&Arc<Relation>, &Constraint)> {
+        self.relations.values().find_map(|r| r.constraints.iter().find(|c| c.oid == oid).map(|c| (r, c)))
+    }
+
+    /// The foreign keys of other (or the same) tables that reference `table`.
+    pub fn referencing(&self, table: Oid) -> impl Iterator<Item = (&Arc<Relation>, &Constraint)> {
+        self.relations.values().flat_map(move |r| {
+            r.constraints
+                .iter()
+                .filter(move |c| matches!(&c.kind, ConstraintKind::ForeignKey { references, .. } if *references == table))
+                .map(move |c| (r, c))
+        })
+    }
+
+    /// The highest OID given to an object of the user, at least the one before the first.
+    pub fn highest_oid(&self) -> Oid {
+        let mut highest = pgsqlite_types::oid::FIRST_USER_OID - 1;
+        let mut see = |oid: Oid| {
+            if (pgsqlite_types::oid::FIRST_USER_OID..FIRST_TEMPORARY_OID).contains(&oid) {
+                highest = highest.max(oid);
+            }
+        };
+        self.schemas.keys().chain(self.roles.keys()).for_each(|&o| see(o));
+        for r in self.relations.values() {
+            [r.oid, r.row_type, r.array_type].into_iter().for_each(&mut see);
+            r.constraints.iter().for_each(|c| see(c.oid));
+        }
+        for t in self.types.values() {
+            [t.oid, t.array_oid].into_iter().for_each(&mut see);
+            match &t.kind {
+                UserTypeKind::Enum { labels } => labels.iter().for_each(|l| see(l.1)),
+                UserTypeKind::Domain { checks, .. } => checks.iter().for_each(|c| see(c.oid)),
+                UserTypeKind::Composite { .. } => {}
+            }
+        }
+        highest
     }
 
     pub fn schema_oid(&self, name: &str) -> Option<Oid> {

@@ -1,0 +1,113 @@
+//! What every database has: PostgreSQL's schemas, the bootstrap role, the system relations.
+
+use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
+use pgsqlite_sql::catalog::*;
+use std::sync::{Arc, OnceLock};
+
+const DATABASE_OWNER_ROLE: pgsqlite_types::Oid = 6171;
+/// The roles that PostgreSQL 15 predefines.
+const PREDEFINED_ROLES: &[(pgsqlite_types::Oid, &str)] = &[
+    (DATABASE_OWNER_ROLE, "pg_database_owner"),
+    (6181, "pg_read_all_data"),
+    (6182, "pg_write_all_data"),
+    (3373, "pg_monitor"),
+    (3374, "pg_read_all_settings"),
+    (3375, "pg_read_all_stats"),
+    (3377, "pg_stat_scan_tables"),
+    (4569, "pg_read_server_files"),
+    (4570, "pg_write_server_files"),
+    (4571, "pg_execute_server_program"),
+    (4200, "pg_signal_backend"),
+    (4544, "pg_checkpoint"),
+];
+
+fn predefined_role(name: &str) -> Role {
+    Role {
+        superuser: false,
+        create_role: false,
+        create_db: false,
+        login: false,
+        replication: false,
+        bypass_rls: false,
+        ..bootstrap_role(name)
+    }
+}
+
+/// The catalog of an empty database. Made once.
+pub fn catalog() -> &'static Catalog {
+    static BASE: OnceLock<Catalog> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let mut catalog = Catalog::default();
+        for (oid, name) in [
+            (PG_CATALOG, "pg_catalog"),
+            (PG_TOAST, "pg_toast"),
+            (PUBLIC, "public"),
+            (INFORMATION_SCHEMA, "information_schema"),
+            (PG_TEMP, "pg_temp"),
+        ] {
+            let owner = if oid == PUBLIC { DATABASE_OWNER_ROLE } else { BOOTSTRAP_ROLE };
+            catalog.add_schema(Schema { oid, name: name.into(), owner });
+        }
+        catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
+        for &(oid, name) in PREDEFINED_ROLES {
+            catalog.roles.insert(oid, Arc::new(Role { oid, ..predefined_role(name) }));
+        }
+        for relation in system_relations().iter().filter(|r| crate::pg_catalog::provided(r.oid)) {
+            catalog.add_relation(system_relation(relation));
+        }
+        catalog.comments.insert((2615, PUBLIC, 0), "standard public schema".into());
+        catalog.comments.insert((2615, PG_CATALOG, 0), "system catalog schema".into());
+        catalog
+    })
+}
+
+/// The superuser that initdb makes.
+pub fn bootstrap_role(name: &str) -> Role {
+    Role {
+        oid: BOOTSTRAP_ROLE,
+        name: name.into(),
+        superuser: true,
+        inherit: true,
+        create_role: true,
+        create_db: true,
+        login: true,
+        replication: true,
+        bypass_rls: true,
+        connection_limit: -1,
+        password: None,
+        valid_until: None,
+    }
+}
+
+fn system_relation(system: &SystemRelation) -> Relation {
+    let schema = if system.schema == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA };
+    let kind = match crate::pg_catalog::view_definition(system.oid) {
+        Some(definition) => RelationKind::View { definition: definition.into(), options: Vec::new() },
+        None => RelationKind::System,
+    };
+    Relation {
+        oid: system.oid,
+        schema,
+        name: system.name.into(),
+        kind,
+        sqlite_name: format!("{}.{}", system.schema, system.name),
+        owner: BOOTSTRAP_ROLE,
+        row_type: system.row_type,
+        array_type: 0,
+        temporary: false,
+        unlogged: false,
+        columns: system
+            .columns
+            .iter()
+            .map(|&(attnum, name, ty, typmod, not_null, collation)| Column {
+                not_null,
+                collation,
+                ..Column::new(attnum, name, ty, typmod)
+            })
+            .collect(),
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid: false,
+        origin: Origin::Pgsqlite,
+    }
+}

@@ -1,0 +1,542 @@
+//! Relations of the file that are not stored in `__pgsqlite_object`: tables, indexes and views that another program made, read
+//! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
+
+use super::{declared, sqlite_error};
+use crate::ddl::naming;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_types::{oid, Oid, Result};
+use rusqlite::Connection;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// One column as `PRAGMA table_xinfo` tells it.
+struct Info {
+    name: String,
+    declared: String,
+    not_null: bool,
+    default: Option<String>,
+    /// position in the primary key, from 1; 0: not part of it
+    key: i64,
+    /// 0 ordinary, 1 hidden column of a virtual table, 2 VIRTUAL, 3 STORED generated
+    hidden: i64,
+}
+
+fn columns(conn: &Connection, table: &str) -> Result<Vec<Info>> {
+    let mut statement = conn
+        .prepare_cached("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
+        .map_err(sqlite_error)?;
+    let rows = statement
+        .query_map([table], |r| {
+            Ok(Info {
+                name: r.get(0)?,
+                declared: r.get::<_, Option<String>>(1)?.unwrap_or_default(),
+                not_null: r.get(2)?,
+                default: r.get(3)?,
+                key: r.get(4)?,
+                hidden: r.get(5)?,
+            })
+        })
+        .map_err(sqlite_error)?;
+    rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)
+}
+
+/// Puts the stored relations that are still there and the file's other relations into the catalog.
+pub fn reconcile(
+    conn: &Connection,
+    catalog: &mut Catalog,
+    mut stored: BTreeMap<Oid, Relation>,
+    next_oid: &mut Oid,
+) -> Result<()> {
+    let mut tables: Vec<String> = Vec::new();
+    let mut views: Vec<String> = Vec::new();
+    let mut index_names: HashSet<String> = HashSet::new();
+    let mut without_rowid: HashSet<String> = HashSet::new();
+    {
+        let mut statement = conn
+            .prepare("SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name")
+            .map_err(sqlite_error)?;
+        let mut rows = statement.query([]).map_err(sqlite_error)?;
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
+            let name: String = row.get(0).map_err(sqlite_error)?;
+            let kind: String = row.get(1).map_err(sqlite_error)?;
+            if name.starts_with("sqlite_") || name.starts_with("__pgsqlite_") {
+                continue;
+            }
+            match kind.as_str() {
+                "table" => {
+                    if row.get::<_, i64>(2).map_err(sqlite_error)? != 0 {
+                        without_rowid.insert(name.clone());
+                    }
+                    tables.push(name);
+                }
+                "view" => views.push(name),
+                // Virtual tables and their shadow tables belong to modules of SQLite.
+                _ => {}
+            }
+        }
+        let mut statement =
+            conn.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'index'").map_err(sqlite_error)?;
+        let rows = statement.query_map([], |r| r.get(0)).map_err(sqlite_error)?;
+        for name in rows {
+            index_names.insert(name.map_err(sqlite_error)?);
+        }
+    }
+
+    // What is stored and still there.
+    let table_names: HashSet<&str> = tables.iter().map(String::as_str).collect();
+    let view_names: HashSet<&str> = views.iter().map(String::as_str).collect();
+    stored.retain(|_, r| match &r.kind {
+        RelationKind::Table => table_names.contains(r.sqlite_name.as_str()),
+        RelationKind::ForeignView => view_names.contains(r.sqlite_name.as_str()),
+        // An index without a name in SQLite is the rowid's.
+        RelationKind::Index(_) => r.sqlite_name.is_empty() || index_names.contains(&r.sqlite_name),
+        _ => true,
+    });
+    let gone: Vec<Oid> = stored
+        .values()
+        .filter(|r| matches!(&r.kind, RelationKind::Index(i) if !stored.contains_key(&i.table)))
+        .map(|r| r.oid)
+        .collect();
+    for oid in gone {
+        stored.remove(&oid);
+    }
+    let orphans: Vec<Oid> = stored
+        .values()
+        .filter(|r| {
+            matches!(&r.kind, RelationKind::Sequence(s) if s.owned_by.is_some_and(|(table, _)| !stored.contains_key(&table)))
+        })
+        .map(|r| r.oid)
+        .collect();
+    for oid in orphans {
+        stored.remove(&oid);
+    }
+    let mut known: HashSet<String> = HashSet::new();
+    let mut known_indexes: HashSet<String> = HashSet::new();
+    for (_, mut relation) in stored {
+        match relation.kind {
+            RelationKind::Table => {
+                known.insert(relation.sqlite_name.clone());
+                follow_changes(conn, &mut relation)?;
+            }
+            RelationKind::ForeignView => {
+                known.insert(relation.sqlite_name.clone());
+            }
+            RelationKind::Index(_) => {
+                known_indexes.insert(relation.sqlite_name.clone());
+            }
+            _ => {}
+        }
+        catalog.add_relation(relation);
+    }
+
+    // What is not stored.
+    let mut fresh: Vec<Oid> = Vec::new();
+    for name in tables.iter().filter(|n| !known.contains(*n)) {
+        fresh.push(add_table(conn, catalog, name, without_rowid.contains(name), next_oid)?);
+    }
+    for &table in &fresh {
+        add_foreign_keys(conn, catalog, table, next_oid)?;
+    }
+    let all: Vec<Oid> = catalog
+        .relations
+        .values()
+        .filter(|r| r.kind == RelationKind::Table && !fresh.contains(&r.oid))
+        .map(|r| r.oid)
+        .collect();
+    for table in all {
+        add_indexes(conn, catalog, table, &mut known_indexes, false, next_oid)?;
+    }
+    for name in views.iter().filter(|n| !known.contains(*n)) {
+        add_view(conn, catalog, name, next_oid)?;
+    }
+    Ok(())
+}
+
+fn take(next_oid: &mut Oid) -> Oid {
+    *next_oid += 1;
+    *next_oid - 1
+}
+
+/// A name in schema public that no relation has yet.
+fn free_name(catalog: &Catalog, wanted: &str) -> String {
+    let mut name = wanted.to_string();
+    let mut n = 1;
+    while catalog.relation_in(PUBLIC, &name).is_some() {
+        name = format!("{wanted}_{n}");
+        n += 1;
+    }
+    name
+}
+
+/// Columns that another program added to, renamed in or dropped from a stored table.
+fn follow_changes(conn: &Connection, relation: &mut Relation) -> Result<()> {
+    let actual = columns(conn, &relation.sqlite_name)?;
+    if actual.iter().map(|c| &c.name).eq(relation.live_columns().map(|c| &c.name)) {
+        return Ok(());
+    }
+    for column in relation.columns.iter_mut().filter(|c| !c.dropped) {
+        if !actual.iter().any(|a| a.name == column.name) {
+            column.dropped = true;
+        }
+    }
+    for info in &actual {
+        if relation.column(&info.name).is_none() {
+            let attnum = relation.columns.len() as i16 + 1;
+            relation.columns.push(column_of(info, attnum));
+        }
+    }
+    let dropped: Vec<i16> = relation.columns.iter().filter(|c| c.dropped).map(|c| c.attnum).collect();
+    relation.constraints.retain(|c| !c.columns.iter().any(|a| dropped.contains(a)));
+    if relation.rowid_column.is_some_and(|a| dropped.contains(&a)) {
+        relation.rowid_column = None;
+    }
+    Ok(())
+}
+
+fn column_of(info: &Info, attnum: i16) -> Column {
+    let declared = declared::parse(&info.declared);
+    let default = info.default.as_deref().and_then(|d| literal_default(d, declared.type_oid));
+    Column {
+        not_null: info.not_null || info.key > 0 && info.not_null,
+        storage: declared.storage,
+        sqlite_default: info.hidden != 0
+            || info.default.as_deref().is_some_and(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),
+        default,
+        ..Column::new(attnum, info.name.clone(), declared.type_oid, declared.typmod)
+    }
+}
+
+/// A default that means the same in PostgreSQL: a number, a string, a truth value. Everything else stays SQLite's to compute.
+fn literal_default(sqlite: &str, ty: Oid) -> Option<String> {
+    let text = sqlite.trim();
+    let number = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_digit() || c == '.')
+        && number.matches('.').count() <= 1;
+    match ty {
+        oid::INT2 | oid::INT8 if is_number && !number.contains('.') => Some(text.to_string()),
+        oid::FLOAT8 | oid::NUMERIC if is_number => Some(text.to_string()),
+        oid::BOOL => match text.to_ascii_lowercase().as_str() {
+            "1" | "true" => Some("true".into()),
+            "0" | "false" => Some("false".into()),
+            _ => None,
+        },
+        oid::TEXT | oid::VARCHAR if text.len() >= 2 && text.starts_with('\'') && text.ends_with('\'') => {
+            // A literal has its inner quotes doubled; anything else would be an expression such as 'a' || 'b'.
+            let inner = &text[1..text.len() - 1];
+            (!inner.replace("''", "").contains('\''))
+                .then(|| format!("{text}::{}", if ty == oid::TEXT { "text" } else { "character varying" }))
+        }
+        _ => None,
+    }
+}
+
+fn add_table(
+    conn: &Connection,
+    catalog: &mut Catalog,
+    sqlite_name: &str,
+    without_rowid: bool,
+    next_oid: &mut Oid,
+) -> Result<Oid> {
+    let infos = columns(conn, sqlite_name)?;
+    let oid = take(next_oid);
+    let mut relation = Relation {
+        oid,
+        schema: PUBLIC,
+        name: free_name(catalog, sqlite_name),
+        kind: RelationKind::Table,
+        sqlite_name: sqlite_name.to_string(),
+        owner: BOOTSTRAP_ROLE,
+        row_type: take(next_oid),
+        array_type: take(next_oid),
+        temporary: false,
+        unlogged: false,
+        columns: infos.iter().zip(1i16..).map(|(info, attnum)| column_of(info, attnum)).collect(),
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid,
+        origin: Origin::Foreign,
+    };
+    let mut key: Vec<(i64, i16)> =
+        infos.iter().zip(1i16..).filter(|(i, _)| i.key > 0).map(|(i, attnum)| (i.key, attnum)).collect();
+    key.sort_unstable();
+    if let [(_, attnum)] = key[..] {
+        let info = &infos[attnum as usize - 1];
+        if !without_rowid && info.declared.eq_ignore_ascii_case("integer") {
+            relation.rowid_column = Some(attnum);
+            let column = &mut relation.columns[attnum as usize - 1];
+            column.not_null = true;
+            column.sqlite_default = true;
+        }
+    }
+    catalog.add_relation(relation.clone());
+    let mut known = HashSet::new();
+    if relation.rowid_column.is_some() {
+        let name = free_name(catalog, &naming::object_name(&relation.name, "", "pkey"));
+        let columns: Vec<i16> = key.iter().map(|k| k.1).collect();
+        add_constraint_index(catalog, oid, name, "", &columns, true, next_oid);
+    }
+    add_indexes(conn, catalog, oid, &mut known, true, next_oid)?;
+    Ok(oid)
+}
+
+/// PRIMARY KEY or UNIQUE with the index behind it.
+fn add_constraint_index(
+    catalog: &mut Catalog,
+    table: Oid,
+    name: String,
+    sqlite_name: &str,
+    columns: &[i16],
+    primary: bool,
+    next_oid: &mut Oid,
+) {
+    let index = add_index(catalog, table, name.clone(), sqlite_name, columns, &[], true, primary, next_oid);
+    let mut relation = (**catalog.relation(table).expect("the table was added before")).clone();
+    relation.constraints.push(Constraint {
+        oid: take(next_oid),
+        name,
+        kind: if primary { ConstraintKind::PrimaryKey } else { ConstraintKind::Unique { nulls_not_distinct: false } },
+        columns: columns.to_vec(),
+        index,
+        deferrable: false,
+        initially_deferred: false,
+        not_valid: false,
+    });
+    catalog.add_relation(relation);
+}
+
+#[allow(clippy::too_many_arguments)]
+fn add_index(
+    catalog: &mut Catalog,
+    table: Oid,
+    name: String,
+    sqlite_name: &str,
+    columns: &[i16],
+    descending: &[bool],
+    unique: bool,
+    primary: bool,
+    next_oid: &mut Oid,
+) -> Oid {
+    let oid = take(next_oid);
+    let relation = catalog.relation(table).expect("the table was added before");
+    let keys = columns
+        .iter()
+        .enumerate()
+        .map(|(i, &attnum)| {
+            let descending = descending.get(i).copied().unwrap_or(false);
+            let ty = relation.column_by_attnum(attnum).map_or(0, |c| c.type_oid);
+            IndexColumn {
+                key: IndexKey::Column(attnum),
+                descending,
+                nulls_first: descending,
+                collation: naming::default_collation(catalog, ty),
+                opclass: naming::default_opclass(catalog, ty, "btree").unwrap_or(0),
+                opclass_explicit: false,
+            }
+        })
+        .collect();
+    let index = naming::index_relation(
+        oid,
+        relation.schema,
+        name,
+        sqlite_name.to_string(),
+        relation.owner,
+        Index {
+            table,
+            unique,
+            primary,
+            nulls_not_distinct: false,
+            method: "btree".into(),
+            columns: keys,
+            include: Vec::new(),
+            predicate: None,
+        },
+    );
+    catalog.add_relation(index);
+    oid
+}
+
+/// The indexes of a table that the catalog does not know. Those that are partial or on expressions are left to SQLite: their
+/// conditions are SQLite's SQL, and a client cannot name what we could not print. `constraints`: of a table just read, so
+/// that UNIQUE and PRIMARY KEY become constraints.
+fn add_indexes(
+    conn: &Connection,
+    catalog: &mut Catalog,
+    table: Oid,
+    known: &mut HashSet<String>,
+    constraints: bool,
+    next_oid: &mut Oid,
+) -> Result<()> {
+    let relation = catalog.relation(table).expect("the caller lists the catalog's tables").clone();
+    let mut list: Vec<(i64, String, bool, String, bool)> = {
+        let mut statement = conn
+            .prepare_cached("SELECT seq, name, \"unique\", origin, partial FROM pragma_index_list(?1, 'main')")
+            .map_err(sqlite_error)?;
+        let rows = statement
+            .query_map([&relation.sqlite_name], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))
+            .map_err(sqlite_error)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)?
+    };
+    // SQLite lists the newest first.
+    list.sort_unstable_by_key(|i| std::cmp::Reverse(i.0));
+    for (_, name, unique, origin, partial) in list {
+        if known.contains(&name) || partial || (!constraints && origin != "c") {
+            continue;
+        }
+        let mut statement = conn
+            .prepare_cached("SELECT name, \"desc\" FROM pragma_index_xinfo(?1, 'main') WHERE key = 1 ORDER BY seqno")
+            .map_err(sqlite_error)?;
+        let keys: Vec<(Option<String>, bool)> = statement
+            .query_map([&name], |r| Ok((r.get(0)?, r.get(1)?)))
+            .map_err(sqlite_error)?
+            .collect::<rusqlite::Result<_>>()
+            .map_err(sqlite_error)?;
+        let Some(attnums) = keys
+            .iter()
+            .map(|(n, _)| n.as_deref().and_then(|n| relation.column(n)).map(|c| c.attnum))
+            .collect::<Option<Vec<i16>>>()
+        else {
+            continue;
+        };
+        let descending: Vec<bool> = keys.iter().map(|k| k.1).collect();
+        let column_names: Vec<&str> = keys.iter().filter_map(|k| k.0.as_deref()).collect();
+        match origin.as_str() {
+            "pk" => {
+                let pg = free_name(catalog, &naming::object_name(&relation.name, "", "pkey"));
+                add_constraint_index(catalog, table, pg, &name, &attnums, true, next_oid);
+            }
+            "u" => {
+                let pg = free_name(catalog, &naming::object_name(&relation.name, &column_names.join("_"), "key"));
+                add_constraint_index(catalog, table, pg, &name, &attnums, false, next_oid);
+            }
+            _ => {
+                let pg = free_name(catalog, &name);
+                add_index(catalog, table, pg, &name, &attnums, &descending, unique, false, next_oid);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_oid: &mut Oid) -> Result<()> {
+    let mut relation = (**catalog.relation(table).expect("the table was added before")).clone();
+    let mut statement = conn
+        .prepare_cached("SELECT id, \"table\", \"from\", \"to\", on_update, on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")
+        .map_err(sqlite_error)?;
+    type Parts = (i64, String, String, Option<String>, String, String);
+    let rows: Vec<Parts> = statement
+        .query_map([&relation.sqlite_name], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?))
+        })
+        .map_err(sqlite_error)?
+        .collect::<rusqlite::Result<_>>()
+        .map_err(sqlite_error)?;
+    let mut keys: Vec<Vec<&Parts>> = Vec::new();
+    let mut position: HashMap<i64, usize> = HashMap::new();
+    for row in &rows {
+        let at = *position.entry(row.0).or_insert_with(|| {
+            keys.push(Vec::new());
+            keys.len() - 1
+        });
+        keys[at].push(row);
+    }
+    for parts in keys {
+        // SQLite matches the referenced table's name without regard to case, and allows it to be missing.
+        let Some(parent) = catalog
+            .relations
+            .values()
+            .find(|r| r.kind == RelationKind::Table && r.sqlite_name.eq_ignore_ascii_case(&parts[0].1))
+        else {
+            continue;
+        };
+        let find = |r: &Relation, name: &str| {
+            r.live_columns().find(|c| c.name.eq_ignore_ascii_case(name)).map(|c| c.attnum)
+        };
+        let from: Option<Vec<i16>> = parts.iter().map(|p| find(&relation, &p.2)).collect();
+        let to: Option<Vec<i16>> = if parts.iter().all(|p| p.3.is_none()) {
+            parent.primary_key().map(|k| k.columns.clone())
+        } else {
+            parts.iter().map(|p| p.3.as_deref().and_then(|n| find(parent, n))).collect()
+        };
+        let (Some(from), Some(to)) = (from, to) else { continue };
+        let index = parent
+            .constraints
+            .iter()
+            .find(|c| c.index != 0 && c.columns == to)
+            .map_or(0, |c| c.index);
+        let names: Vec<&str> = parts.iter().map(|p| p.2.as_str()).collect();
+        let base = naming::object_name(&relation.name, &names.join("_"), "fkey");
+        let mut name = base.clone();
+        let mut n = 1;
+        while relation.constraints.iter().any(|c| c.name == name) {
+            name = format!("{base}{n}");
+            n += 1;
+        }
+        let references = parent.oid;
+        relation.constraints.push(Constraint {
+            oid: take(next_oid),
+            name,
+            kind: ConstraintKind::ForeignKey {
+                references,
+                columns: to,
+                on_update: action(&parts[0].4),
+                on_delete: action(&parts[0].5),
+                match_full: false,
+            },
+            columns: from,
+            index,
+            deferrable: false,
+            initially_deferred: false,
+            not_valid: false,
+        });
+    }
+    catalog.add_relation(relation);
+    Ok(())
+}
+
+fn action(sqlite: &str) -> ForeignKeyAction {
+    match sqlite {
+        "CASCADE" => ForeignKeyAction::Cascade,
+        "SET NULL" => ForeignKeyAction::SetNull,
+        "SET DEFAULT" => ForeignKeyAction::SetDefault,
+        "RESTRICT" => ForeignKeyAction::Restrict,
+        _ => ForeignKeyAction::NoAction,
+    }
+}
+
+/// A view of another program: its columns' types are those of the table columns they show; expressions are text.
+/// A view that SQLite itself cannot prepare (a table is missing) is left out.
+fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oid: &mut Oid) -> Result<()> {
+    let Ok(infos) = columns(conn, sqlite_name) else {
+        tracing::warn!(view = sqlite_name, "a view of the file cannot be read by SQLite and is not shown");
+        return Ok(());
+    };
+    let oid = take(next_oid);
+    let relation = Relation {
+        oid,
+        schema: PUBLIC,
+        name: free_name(catalog, sqlite_name),
+        kind: RelationKind::ForeignView,
+        sqlite_name: sqlite_name.to_string(),
+        owner: BOOTSTRAP_ROLE,
+        row_type: take(next_oid),
+        array_type: take(next_oid),
+        temporary: false,
+        unlogged: false,
+        columns: infos
+            .iter()
+            .zip(1i16..)
+            .map(|(info, attnum)| {
+                let mut column = column_of(info, attnum);
+                // What a view computes has no affinity: every value goes through the normalising functions.
+                column.storage = StorageForm::Foreign;
+                column
+            })
+            .collect(),
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid: false,
+        origin: Origin::Foreign,
+    };
+    catalog.add_relation(relation);
+    Ok(())
+}
