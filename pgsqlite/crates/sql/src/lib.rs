@@ -10,6 +10,7 @@
 pub mod analyze;
 pub mod builtins;
 pub mod catalog;
+pub mod deparse;
 pub mod lower;
 pub mod parse;
 pub mod plan;

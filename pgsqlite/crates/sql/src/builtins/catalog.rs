@@ -310,3 +310,98 @@ pub fn system_relations() -> &'static [SystemRelation] {
         out
     })
 }
+
+/// One row of `pg_collation`.
+#[derive(Debug, Clone)]
+pub struct Collation {
+    pub oid: Oid,
+    pub name: &'static str,
+    /// `d` default, `c` libc, `i` ICU
+    pub provider: u8,
+    pub encoding: i32,
+    pub collate: Option<&'static str>,
+    pub ctype: Option<&'static str>,
+}
+
+/// Every collation of a PostgreSQL without operating system locales.
+pub fn all_collations() -> &'static [Collation] {
+    static TABLE: OnceLock<Vec<Collation>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        include_str!("../../data/pg_collation.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f = fields(line);
+                Collation {
+                    oid: oid(f[0]),
+                    name: f[1],
+                    provider: f[2].as_bytes()[0],
+                    encoding: f[4].parse().expect("collencoding"),
+                    collate: optional(f[5]),
+                    ctype: optional(f[6]),
+                }
+            })
+            .collect()
+    })
+}
+pub fn collation_by_oid(oid: Oid) -> Option<&'static Collation> {
+    all_collations().iter().find(|c| c.oid == oid)
+}
+pub fn collation_named(name: &str) -> Option<&'static Collation> {
+    all_collations().iter().find(|c| c.name == name)
+}
+
+/// One row of `pg_opclass`.
+#[derive(Debug, Clone)]
+pub struct OperatorClass {
+    pub oid: Oid,
+    /// the access method's name
+    pub method: &'static str,
+    pub name: &'static str,
+    pub input: Oid,
+    pub default: bool,
+    pub key: Oid,
+    pub family: Oid,
+    pub method_oid: Oid,
+}
+
+pub fn all_operator_classes() -> &'static [OperatorClass] {
+    static TABLE: OnceLock<Vec<OperatorClass>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        include_str!("../../data/pg_opclass.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f = fields(line);
+                OperatorClass {
+                    oid: oid(f[0]),
+                    method: f[1],
+                    name: f[2],
+                    input: oid(f[3]),
+                    default: f[4] == "t",
+                    key: oid(f[5]),
+                    family: oid(f[6]),
+                    method_oid: oid(f[7]),
+                }
+            })
+            .collect()
+    })
+}
+pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
+    all_operator_classes().iter().find(|c| c.oid == oid)
+}
+
+/// One row of `pg_am`: (oid, name, handler function, `i` index or `t` table).
+pub fn access_methods() -> &'static [(Oid, &'static str, Oid, u8)] {
+    static TABLE: OnceLock<Vec<(Oid, &'static str, Oid, u8)>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        include_str!("../../data/pg_am.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f = fields(line);
+                (oid(f[0]), f[1], oid(f[2]), f[3].as_bytes()[0])
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,799 @@
+//! CREATE TABLE: columns, defaults, generated and identity columns, constraints; LIKE.
+
+use super::options::check_storage_parameters;
+use super::{naming, qualified, strings, Ddl};
+use crate::ddl::sequence::SequenceOptions;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// A PRIMARY KEY or UNIQUE constraint to make.
+pub(super) struct KeySpec {
+    pub name: String,
+    pub primary: bool,
+    pub columns: Vec<String>,
+    pub include: Vec<String>,
+    pub location: i32,
+}
+
+/// A CHECK constraint to make.
+pub(super) struct CheckSpec {
+    pub name: String,
+    pub condition: Box<ast::Node>,
+    pub no_inherit: bool,
+    pub not_valid: bool,
+    pub location: i32,
+}
+
+/// A FOREIGN KEY constraint to make, with the referencing columns.
+pub(super) struct ForeignKeySpec {
+    pub constraint: Box<ast::Constraint>,
+    pub columns: Vec<String>,
+    pub deferrable: bool,
+    pub initially_deferred: bool,
+}
+
+/// What the elements of a table definition say, before expressions are analyzed.
+#[derive(Default)]
+pub(super) struct Elements {
+    pub defaults: Vec<(i16, Box<ast::Node>)>,
+    pub generated: Vec<(i16, Box<ast::Node>)>,
+    /// (attnum, sequence options)
+    pub serials: Vec<i16>,
+    pub identities: Vec<(i16, Identity, Vec<ast::Node>)>,
+    pub checks: Vec<CheckSpec>,
+    pub keys: Vec<KeySpec>,
+    pub foreign_keys: Vec<ForeignKeySpec>,
+    /// texts of CHECKs taken over by LIKE: (name, text)
+    pub copied_checks: Vec<(String, String)>,
+    /// indexes taken over by LIKE … INCLUDING INDEXES
+    pub copied_indexes: Vec<(Index, bool)>,
+    /// (attnum, comment)
+    pub comments: Vec<(i16, String)>,
+}
+
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"];
+
+/// `serial`, `bigserial` … : the integer type behind it.
+fn serial_type(name: &ast::TypeName) -> Option<Oid> {
+    match strings(&name.names)[..] {
+        ["serial" | "serial4"] => Some(oid::INT4),
+        ["bigserial" | "serial8"] => Some(oid::INT8),
+        ["smallserial" | "serial2"] => Some(oid::INT2),
+        _ => None,
+    }
+}
+
+/// Refuses what SQLite cannot hold: two names that differ in case only.
+pub(super) fn check_column_name(columns: &[Column], name: &str, location: i32) -> Result<()> {
+    if SYSTEM_COLUMNS.contains(&name) {
+        return Err(PgError::new(
+            SqlState::DUPLICATE_COLUMN,
+            format!("column name \"{name}\" conflicts with a system column name"),
+        ));
+    }
+    for column in columns.iter().filter(|c| !c.dropped) {
+        if column.name != name && column.name.eq_ignore_ascii_case(name) {
+            return Err(PgError::not_supported(format!(
+                "a table with the columns \"{}\" and \"{name}\", which differ in case only,",
+                column.name
+            ))
+            .at(location));
+        }
+    }
+    Ok(())
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_table(&mut self, statement: &ast::CreateStmt) -> Result<String> {
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE without a name"))?;
+        if !statement.inh_relations.is_empty() {
+            return Err(PgError::not_supported("INHERITS").at(name.location));
+        }
+        if statement.partspec.is_some() || statement.partbound.is_some() {
+            return Err(PgError::not_supported("PARTITION BY").at(name.location));
+        }
+        if statement.of_typename.is_some() {
+            return Err(PgError::not_supported("CREATE TABLE OF").at(name.location));
+        }
+        check_storage_parameters(&statement.options)?;
+        self.check_table_place(&statement.tablespacename, &statement.access_method)?;
+        let temporary = name.relpersistence == "t";
+        if temporary && matches!(statement.oncommit(), ast::OnCommitAction::OncommitDrop | ast::OnCommitAction::OncommitDeleteRows) {
+            return Err(PgError::not_supported("ON COMMIT DROP and ON COMMIT DELETE ROWS").at(name.location));
+        }
+        let Some(mut relation) = self.new_table(name, statement.if_not_exists)? else {
+            return Ok("CREATE TABLE".into());
+        };
+        let mut elements = Elements::default();
+        for node in statement.table_elts.iter().chain(&statement.constraints) {
+            match &node.node {
+                Some(NodeEnum::ColumnDef(def)) => self.column_definition(&mut relation, def, &mut elements)?,
+                Some(NodeEnum::Constraint(c)) => self.table_constraint(&relation, c, &mut elements)?,
+                Some(NodeEnum::TableLikeClause(like)) => self.like(&mut relation, like, &mut elements)?,
+                _ => return Err(PgError::not_supported("this element of a table definition")),
+            }
+        }
+        self.make_table(relation, elements)?;
+        Ok("CREATE TABLE".into())
+    }
+
+    pub(super) fn check_table_place(&self, tablespace: &str, access_method: &str) -> Result<()> {
+        if !matches!(tablespace, "" | "pg_default") {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("tablespace \"{tablespace}\" does not exist"),
+            ));
+        }
+        if !matches!(access_method, "" | "heap") {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("access method \"{access_method}\" does not exist"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A relation without columns for the name; None if it exists and IF NOT EXISTS was written.
+    pub(super) fn new_table(&mut self, name: &ast::RangeVar, if_not_exists: bool) -> Result<Option<Relation>> {
+        self.find_opt(&ast::RangeVar { relname: String::new(), ..name.clone() })?;
+        let temporary = name.relpersistence == "t" || name.schemaname == "pg_temp";
+        let schema = if temporary {
+            if !matches!(name.schemaname.as_str(), "" | "pg_temp") {
+                return Err(PgError::new(
+                    SqlState::INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema",
+                )
+                .at(name.location));
+            }
+            PG_TEMP
+        } else {
+            self.creation_schema(&name.schemaname, name.location)?
+        };
+        self.check_creation(schema, &name.relname)?;
+        if self.catalog.relation_in(schema, &name.relname).is_some() {
+            if if_not_exists {
+                let message = format!("relation \"{}\" already exists, skipping", name.relname);
+                self.notice(SqlState::DUPLICATE_TABLE, message);
+                return Ok(None);
+            }
+            return Err(PgError::new(
+                SqlState::DUPLICATE_TABLE,
+                format!("relation \"{}\" already exists", name.relname),
+            ));
+        }
+        self.check_row_type_name(schema, &name.relname)?;
+        let sqlite_name = self.choose_sqlite_name(schema, &name.relname);
+        Ok(Some(Relation {
+            oid: self.new_oid(temporary)?,
+            schema,
+            name: name.relname.clone(),
+            kind: RelationKind::Table,
+            sqlite_name,
+            owner: self.environment.user,
+            row_type: self.new_oid(temporary)?,
+            array_type: self.new_oid(temporary)?,
+            temporary,
+            unlogged: name.relpersistence == "u",
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            rowid_column: None,
+            without_rowid: false,
+            origin: Origin::Pgsqlite,
+        }))
+    }
+
+    /// A relation's row type has its name, which no other type of the schema may have.
+    pub(super) fn check_row_type_name(&self, schema: Oid, name: &str) -> Result<()> {
+        if self.catalog.types.values().any(|t| t.schema == schema && t.name == name) {
+            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")).hint(
+                "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// One column with its constraints.
+    pub(super) fn column_definition(
+        &mut self,
+        relation: &mut Relation,
+        def: &ast::ColumnDef,
+        elements: &mut Elements,
+    ) -> Result<()> {
+        let name = def.colname.as_str();
+        if relation.column(name).is_some() {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_COLUMN,
+                format!("column \"{name}\" specified more than once"),
+            ));
+        }
+        check_column_name(&relation.columns, name, def.location)?;
+        if !matches!(def.compression.as_str(), "" | "default" | "pglz") {
+            return Err(PgError::not_supported("COMPRESSION").at(def.location));
+        }
+        if !def.storage_name.is_empty() {
+            return Err(PgError::not_supported("STORAGE").at(def.location));
+        }
+        let attnum = relation.columns.len() as i16 + 1;
+        let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("a column without a type"))?;
+        let serial = serial_type(type_name);
+        let (type_oid, typmod) = match serial {
+            Some(_) if !type_name.array_bounds.is_empty() => {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "array of serial is not implemented")
+                    .at(type_name.location))
+            }
+            Some(ty) => (ty, -1),
+            None => self.type_name(type_name)?,
+        };
+        self.check_column_type(name, type_oid, type_name.location)?;
+        let mut column = Column::new(attnum, name, type_oid, typmod);
+        column.collation = self.column_collation(def.coll_clause.as_deref(), type_oid)?;
+        if serial.is_some() {
+            column.not_null = true;
+            elements.serials.push(attnum);
+        }
+        let mut saw_null = None;
+        let mut saw_default = false;
+        let already = |what: &str| {
+            PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("{what} for column \"{name}\" of table \"{}\"", relation.name),
+            )
+        };
+        let constraints: Vec<&ast::Constraint> = def
+            .constraints
+            .iter()
+            .filter_map(|n| match &n.node {
+                Some(NodeEnum::Constraint(c)) => Some(&**c),
+                _ => None,
+            })
+            .collect();
+        for (i, c) in constraints.iter().enumerate() {
+            // DEFERRABLE and its kin follow as nodes of their own.
+            let attributes = Attributes::after(&constraints[i + 1..]);
+            match c.contype() {
+                ast::ConstrType::ConstrNull | ast::ConstrType::ConstrNotnull => {
+                    let not_null = c.contype() == ast::ConstrType::ConstrNotnull;
+                    if saw_null.is_some_and(|s| s != not_null) || (!not_null && serial.is_some()) {
+                        return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
+                    }
+                    saw_null = Some(not_null);
+                    column.not_null |= not_null;
+                }
+                ast::ConstrType::ConstrDefault => {
+                    if saw_default || serial.is_some() {
+                        return Err(already("multiple default values specified").at(c.location));
+                    }
+                    saw_default = true;
+                    elements.defaults.push((attnum, required(&c.raw_expr)?));
+                }
+                ast::ConstrType::ConstrIdentity => {
+                    if !matches!(type_oid, oid::INT2 | oid::INT4 | oid::INT8) {
+                        return Err(PgError::new(
+                            SqlState::INVALID_PARAMETER_VALUE,
+                            "identity column type must be smallint, integer, or bigint",
+                        ));
+                    }
+                    if column.identity.is_some() {
+                        return Err(already("multiple identity specifications").at(c.location));
+                    }
+                    if saw_null == Some(false) {
+                        return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
+                    }
+                    let identity = if c.generated_when == "a" { Identity::Always } else { Identity::ByDefault };
+                    column.identity = Some(identity);
+                    column.not_null = true;
+                    elements.identities.push((attnum, identity, c.options.clone()));
+                }
+                ast::ConstrType::ConstrGenerated => {
+                    if c.generated_kind == "v" {
+                        return Err(PgError::not_supported("a virtual generated column").at(c.location));
+                    }
+                    if elements.generated.iter().any(|g| g.0 == attnum) {
+                        return Err(already("multiple generation clauses specified").at(c.location));
+                    }
+                    elements.generated.push((attnum, required(&c.raw_expr)?));
+                }
+                ast::ConstrType::ConstrCheck => elements.checks.push(CheckSpec {
+                    name: c.conname.clone(),
+                    condition: required(&c.raw_expr)?,
+                    no_inherit: c.is_no_inherit,
+                    not_valid: false,
+                    location: c.location,
+                }),
+                ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique => {
+                    if c.contype() == ast::ConstrType::ConstrPrimary && saw_null == Some(false) {
+                        return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
+                    }
+                    attributes.refuse_deferrable_key(c)?;
+                    elements.keys.push(self.key_spec(c, vec![name.to_string()])?)
+                }
+                ast::ConstrType::ConstrForeign => elements.foreign_keys.push(ForeignKeySpec {
+                    constraint: Box::new((*c).clone()),
+                    columns: vec![name.to_string()],
+                    deferrable: attributes.deferrable,
+                    initially_deferred: attributes.initially_deferred,
+                }),
+                ast::ConstrType::ConstrAttrDeferrable
+                | ast::ConstrType::ConstrAttrNotDeferrable
+                | ast::ConstrType::ConstrAttrDeferred
+                | ast::ConstrType::ConstrAttrImmediate => {
+                    let follows = constraints[..i].iter().rev().find(|p| !is_attribute(p));
+                    if follows.is_none_or(|p| p.contype() != ast::ConstrType::ConstrForeign && !is_key(p)) {
+                        return Err(PgError::new(SqlState::SYNTAX_ERROR, "misplaced DEFERRABLE clause").at(c.location));
+                    }
+                }
+                _ => return Err(PgError::not_supported("this column constraint").at(c.location)),
+            }
+        }
+        let both = |what: &str| already(what).at(def.location);
+        let generated = elements.generated.iter().any(|g| g.0 == attnum);
+        if saw_default && column.identity.is_some() {
+            return Err(both("both default and identity specified"));
+        }
+        if saw_default && generated {
+            return Err(both("both default and generation expression specified"));
+        }
+        if column.identity.is_some() && generated {
+            return Err(both("both identity and generation expression specified"));
+        }
+        relation.columns.push(column);
+        Ok(())
+    }
+
+    /// 42P16 for pseudo-types, 0A000 for types that are not implemented.
+    pub(super) fn check_column_type(&self, column: &str, ty: Oid, location: i32) -> Result<()> {
+        if let Some(TypeEntry::Builtin(t)) = self.catalog.type_entry(ty) {
+            if t.kind == b'p' {
+                return Err(PgError::new(
+                    SqlState::INVALID_TABLE_DEFINITION,
+                    format!("column \"{column}\" has pseudo-type {}", self.display_type(ty)),
+                ));
+            }
+        }
+        if self.catalog.codec(ty).is_none() {
+            return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(location));
+        }
+        Ok(())
+    }
+
+    /// The OID of a COLLATE clause. All collations this server has order by code point.
+    pub(super) fn column_collation(&self, clause: Option<&ast::CollateClause>, ty: Oid) -> Result<Oid> {
+        let default = naming::default_collation(&self.catalog, ty);
+        let Some(clause) = clause else { return Ok(default) };
+        if default == 0 {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("collations are not supported by type {}", self.display_type(ty)),
+            )
+            .at(clause.location));
+        }
+        self.collation_oid(&strings(&clause.collname)).map_err(|e| e.at(clause.location))
+    }
+
+    pub(super) fn collation_oid(&self, parts: &[&str]) -> Result<Oid> {
+        let (_, name) = qualified(parts)?;
+        let found = pgsqlite_sql::builtins::catalog::collation_named(name).ok_or_else(|| {
+            PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+            )
+        })?;
+        match found.provider {
+            b'd' | b'c' => Ok(found.oid),
+            _ => Err(PgError::not_supported(format!("collation \"{name}\""))),
+        }
+    }
+
+    fn key_spec(&self, c: &ast::Constraint, columns: Vec<String>) -> Result<KeySpec> {
+        check_storage_parameters(&c.options)?;
+        if c.nulls_not_distinct {
+            return Err(PgError::not_supported("NULLS NOT DISTINCT").at(c.location));
+        }
+        if c.deferrable || c.initdeferred {
+            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
+        }
+        if !c.indexname.is_empty() {
+            return Err(PgError::not_supported("USING INDEX").at(c.location));
+        }
+        if c.without_overlaps {
+            return Err(PgError::not_supported("WITHOUT OVERLAPS").at(c.location));
+        }
+        self.check_table_place(&c.indexspace, "")?;
+        Ok(KeySpec {
+            name: c.conname.clone(),
+            primary: c.contype() == ast::ConstrType::ConstrPrimary,
+            columns,
+            include: strings(&c.including).into_iter().map(str::to_string).collect(),
+            location: c.location,
+        })
+    }
+
+    /// A table constraint of CREATE TABLE or ADD CONSTRAINT.
+    pub(super) fn table_constraint(
+        &self,
+        _relation: &Relation,
+        c: &ast::Constraint,
+        elements: &mut Elements,
+    ) -> Result<()> {
+        match c.contype() {
+            ast::ConstrType::ConstrCheck => elements.checks.push(CheckSpec {
+                name: c.conname.clone(),
+                condition: required(&c.raw_expr)?,
+                no_inherit: c.is_no_inherit,
+                not_valid: c.skip_validation,
+                location: c.location,
+            }),
+            ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique => {
+                let columns = strings(&c.keys).into_iter().map(str::to_string).collect();
+                elements.keys.push(self.key_spec(c, columns)?);
+            }
+            ast::ConstrType::ConstrForeign => elements.foreign_keys.push(ForeignKeySpec {
+                columns: strings(&c.fk_attrs).into_iter().map(str::to_string).collect(),
+                deferrable: c.deferrable,
+                initially_deferred: c.initdeferred,
+                constraint: Box::new(c.clone()),
+            }),
+            ast::ConstrType::ConstrExclusion => return Err(PgError::not_supported("EXCLUDE").at(c.location)),
+            _ => return Err(PgError::not_supported("this table constraint").at(c.location)),
+        }
+        Ok(())
+    }
+
+    /// LIKE source [INCLUDING …].
+    fn like(&mut self, relation: &mut Relation, like: &ast::TableLikeClause, elements: &mut Elements) -> Result<()> {
+        let name = like.relation.as_ref().ok_or_else(|| PgError::internal("LIKE without a table"))?;
+        let source = self.find(name).map_err(|e| e.at(name.location))?;
+        if matches!(source.kind, RelationKind::Index(_) | RelationKind::Sequence(_)) {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("relation \"{}\" is invalid in LIKE clause", source.name),
+            )
+            .at(name.location));
+        }
+        let including = |bit: u32| like.options & (1 << bit) != 0;
+        let first = relation.columns.len() as i16;
+        for from in source.live_columns() {
+            if relation.column(&from.name).is_some() {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", from.name),
+                ));
+            }
+            check_column_name(&relation.columns, &from.name, name.location)?;
+            let attnum = relation.columns.len() as i16 + 1;
+            let mut column = Column::new(attnum, from.name.clone(), from.type_oid, from.typmod);
+            column.not_null = from.not_null;
+            column.collation = from.collation;
+            if including(3) {
+                column.default.clone_from(&from.default);
+            }
+            if including(4) {
+                column.generated.clone_from(&from.generated);
+            }
+            if let (Some(identity), true) = (from.identity, including(5)) {
+                column.identity = Some(identity);
+                elements.identities.push((attnum, identity, Vec::new()));
+            }
+            if including(0) {
+                let key = (super::schema::CLASS_RELATION, source.oid, i32::from(from.attnum));
+                if let Some(comment) = self.catalog.comments.get(&key) {
+                    elements.comments.push((attnum, comment.clone()));
+                }
+            }
+            relation.columns.push(column);
+        }
+        if including(2) {
+            for c in &source.constraints {
+                if let ConstraintKind::Check { expression, .. } = &c.kind {
+                    elements.copied_checks.push((c.name.clone(), expression.clone()));
+                }
+            }
+        }
+        if including(6) {
+            let renumber = |attnum: i16| {
+                let position = source.live_columns().position(|c| c.attnum == attnum);
+                position.map(|p| first + p as i16 + 1)
+            };
+            let indexes: Vec<(Oid, Index)> =
+                self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
+            for (index_oid, mut index) in indexes {
+                let constraint = source.constraints.iter().any(|c| c.index == index_oid);
+                for key in &mut index.columns {
+                    if let IndexKey::Column(attnum) = &mut key.key {
+                        *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
+                    }
+                }
+                index.include = index.include.iter().filter_map(|&a| renumber(a)).collect();
+                index.table = relation.oid;
+                elements.copied_indexes.push((index, constraint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the table, its sequences, indexes and constraints, in the catalog and in SQLite.
+    pub(super) fn make_table(&mut self, mut relation: Relation, elements: Elements) -> Result<()> {
+        if relation.columns.len() > 1600 {
+            return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "tables can have at most 1600 columns"));
+        }
+        if relation.columns.is_empty() {
+            return Err(PgError::not_supported("a table without columns"));
+        }
+        // Sequences first: the defaults name them.
+        for &attnum in &elements.serials {
+            self.add_owned_sequence(&mut relation, attnum, false, &[])?;
+        }
+        for (attnum, _, options) in &elements.identities {
+            self.add_owned_sequence(&mut relation, *attnum, true, options)?;
+        }
+        for (attnum, node) in &elements.defaults {
+            let text = self.column_default(&relation, *attnum, node)?;
+            relation.columns[*attnum as usize - 1].default = Some(text);
+        }
+        for (attnum, node) in &elements.generated {
+            let text = self.generation_expression(&relation, *attnum, node)?;
+            relation.columns[*attnum as usize - 1].generated = Some(text);
+        }
+        // Foreign keys may reference the table itself, indexes are made for it: the catalog must know it.
+        self.catalog.add_relation(relation.clone());
+        for check in &elements.checks {
+            let constraint = self.check_constraint(&relation, check)?;
+            relation.constraints.push(constraint);
+        }
+        for (name, expression) in elements.copied_checks {
+            let constraint = Constraint {
+                oid: self.new_oid(relation.temporary)?,
+                name,
+                columns: self.expression_columns(&expression, &relation)?,
+                kind: ConstraintKind::Check { expression, no_inherit: false },
+                index: 0,
+                deferrable: false,
+                initially_deferred: false,
+                not_valid: false,
+            };
+            relation.constraints.push(constraint);
+        }
+        let mut indexes: Vec<Relation> = Vec::new();
+        // The primary key comes first, as in PostgreSQL.
+        let mut keys: Vec<&KeySpec> = elements.keys.iter().filter(|k| k.primary).collect();
+        if keys.len() > 1 {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("multiple primary keys for table \"{}\" are not allowed", relation.name),
+            )
+            .at(keys[1].location));
+        }
+        keys.extend(elements.keys.iter().filter(|k| !k.primary));
+        for key in keys {
+            self.add_key(&mut relation, key, &mut indexes, true)?;
+        }
+        for (index, constraint) in elements.copied_indexes {
+            self.copy_index(&mut relation, index, constraint, &mut indexes)?;
+        }
+        self.catalog.add_relation(relation.clone());
+        for index in &indexes {
+            self.catalog.add_relation(index.clone());
+        }
+        for spec in &elements.foreign_keys {
+            let constraint = self.foreign_key(&relation, spec)?;
+            relation.constraints.push(constraint);
+            self.catalog.add_relation(relation.clone());
+        }
+        let sql = self.table_sql(&relation, &relation.sqlite_name)?;
+        self.sqlite(&sql)?;
+        for index in &indexes {
+            self.make_sqlite_index(index, &relation)?;
+        }
+        let oid = relation.oid;
+        self.put_relation(relation)?;
+        for index in indexes {
+            self.put_relation(index)?;
+        }
+        for (attnum, comment) in elements.comments {
+            self.set_comment(super::schema::CLASS_RELATION, oid, i32::from(attnum), Some(&comment))?;
+        }
+        Ok(())
+    }
+
+    /// The sequence of a serial or identity column, `table_column_seq`.
+    pub(super) fn add_owned_sequence(
+        &mut self,
+        relation: &mut Relation,
+        attnum: i16,
+        identity: bool,
+        options: &[ast::Node],
+    ) -> Result<()> {
+        let column = relation.columns[attnum as usize - 1].clone();
+        let mut parsed = SequenceOptions::read(self, options)?;
+        let schema = match parsed.name.take() {
+            Some((schema, _)) if !schema.is_empty() => self.creation_schema(&schema, -1)?,
+            _ => relation.schema,
+        };
+        let name = match SequenceOptions::read(self, options)?.name {
+            Some((_, name)) => name,
+            None => self.choose_relation_name(schema, &relation.name, &column.name, "seq", false, &[]),
+        };
+        parsed.type_oid.get_or_insert(column.type_oid);
+        let sequence = self.make_sequence(
+            schema,
+            name,
+            relation.temporary,
+            parsed,
+            Some((relation.oid, attnum)),
+            identity,
+        )?;
+        let qualified = format!(
+            "{}.{}",
+            pgsqlite_sql::deparse::quote_identifier(self.catalog.schema_name(schema)),
+            pgsqlite_sql::deparse::quote_identifier(&sequence.1)
+        );
+        let column = &mut relation.columns[attnum as usize - 1];
+        column.sequence = sequence.0;
+        if !identity {
+            let literal = pgsqlite_sql::deparse::quote_literal(&qualified);
+            column.default = Some(format!("nextval({literal}::regclass)"));
+        }
+        Ok(())
+    }
+
+    /// DEFAULT, checked against the column's type; the text to store.
+    pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
+        let column = &relation.columns[attnum as usize - 1];
+        let (expr, text) = self.expression(node, None, Some((column.type_oid, column.typmod))).map_err(|e| {
+            if e.code() == SqlState::UNDEFINED_COLUMN {
+                PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use column reference in DEFAULT expression")
+            } else if e.code() == SqlState::DATATYPE_MISMATCH {
+                self.default_type_mismatch(column, node, e)
+            } else {
+                e
+            }
+        })?;
+        drop(expr);
+        Ok(text)
+    }
+
+    fn default_type_mismatch(&self, column: &Column, node: &ast::Node, error: PgError) -> PgError {
+        match self.expression(node, None, None) {
+            Ok((expr, _)) => PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "column \"{}\" is of type {} but default expression is of type {}",
+                    column.name,
+                    self.display_type(column.type_oid),
+                    self.display_type(expr.ty)
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression."),
+            Err(_) => error,
+        }
+    }
+
+    pub(super) fn generation_expression(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
+        let column = &relation.columns[attnum as usize - 1];
+        let (expr, text) = self.expression(node, Some(relation), Some((column.type_oid, column.typmod)))?;
+        if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
+            return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
+        }
+        for used in pgsqlite_sql::deparse::columns_used(&expr) {
+            let used = relation.live_columns().nth(used);
+            if let Some(used) = used.filter(|c| c.generated.is_some() || c.attnum == attnum) {
+                return Err(PgError::new(
+                    SqlState::INVALID_OBJECT_DEFINITION,
+                    format!("cannot use generated column \"{}\" in column generation expression", used.name),
+                )
+                .detail("A generated column cannot reference another generated column."));
+            }
+        }
+        Ok(text)
+    }
+
+    /// The attnums an expression over `relation` uses, in order.
+    pub(super) fn expression_columns(&self, text: &str, relation: &Relation) -> Result<Vec<i16>> {
+        let expr =
+            self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(relation), None))?;
+        let attnums: Vec<i16> = relation.live_columns().map(|c| c.attnum).collect();
+        Ok(pgsqlite_sql::deparse::columns_used(&expr).into_iter().filter_map(|i| attnums.get(i).copied()).collect())
+    }
+
+    /// A CHECK constraint, analyzed and named.
+    pub(super) fn check_constraint(&mut self, relation: &Relation, spec: &CheckSpec) -> Result<Constraint> {
+        let (mut expr, mut text) = self.expression(&spec.condition, Some(relation), None)?;
+        if expr.ty == oid::UNKNOWN {
+            (expr, text) = self.expression(&spec.condition, Some(relation), Some((oid::BOOL, -1)))?;
+        }
+        if self.catalog.base_type(expr.ty) != oid::BOOL {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("argument of CHECK must be type boolean, not type {}", self.display_type(expr.ty)),
+            )
+            .at(spec.location));
+        }
+        let attnums: Vec<i16> = relation.live_columns().map(|c| c.attnum).collect();
+        let columns: Vec<i16> =
+            pgsqlite_sql::deparse::columns_used(&expr).into_iter().filter_map(|i| attnums.get(i).copied()).collect();
+        let name = if spec.name.is_empty() {
+            let column = match columns[..] {
+                [one] => relation.column_by_attnum(one).map_or("", |c| &c.name),
+                _ => "",
+            };
+            let taken: Vec<String> = relation.constraints.iter().map(|c| c.name.clone()).collect();
+            self.choose_constraint_name(relation.schema, &relation.name, column, "check", &taken)
+        } else {
+            self.check_constraint_name(relation, &spec.name)?;
+            spec.name.clone()
+        };
+        Ok(Constraint {
+            oid: self.new_oid(relation.temporary)?,
+            name,
+            kind: ConstraintKind::Check { expression: text, no_inherit: spec.no_inherit },
+            columns,
+            index: 0,
+            deferrable: false,
+            initially_deferred: false,
+            not_valid: spec.not_valid,
+        })
+    }
+
+    /// 42710 if the table has a constraint of this name.
+    pub(super) fn check_constraint_name(&self, relation: &Relation, name: &str) -> Result<()> {
+        if relation.constraints.iter().any(|c| c.name == name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_OBJECT,
+                format!("constraint \"{name}\" for relation \"{}\" already exists", relation.name),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The expression that the grammar always gives with this kind of constraint.
+fn required(node: &Option<Box<ast::Node>>) -> Result<Box<ast::Node>> {
+    node.clone().ok_or_else(|| PgError::internal("a constraint without its expression"))
+}
+
+fn is_attribute(c: &ast::Constraint) -> bool {
+    matches!(
+        c.contype(),
+        ast::ConstrType::ConstrAttrDeferrable
+            | ast::ConstrType::ConstrAttrNotDeferrable
+            | ast::ConstrType::ConstrAttrDeferred
+            | ast::ConstrType::ConstrAttrImmediate
+            | ast::ConstrType::ConstrAttrEnforced
+            | ast::ConstrType::ConstrAttrNotEnforced
+    )
+}
+
+fn is_key(c: &ast::Constraint) -> bool {
+    matches!(c.contype(), ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique)
+}
+
+/// DEFERRABLE, INITIALLY DEFERRED … after a column constraint.
+struct Attributes {
+    deferrable: bool,
+    initially_deferred: bool,
+}
+
+impl Attributes {
+    fn after(rest: &[&ast::Constraint]) -> Attributes {
+        let mut found = Attributes { deferrable: false, initially_deferred: false };
+        for c in rest.iter().take_while(|c| is_attribute(c)) {
+            match c.contype() {
+                ast::ConstrType::ConstrAttrDeferrable => found.deferrable = true,
+                ast::ConstrType::ConstrAttrDeferred => {
+                    found.deferrable = true;
+                    found.initially_deferred = true;
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn refuse_deferrable_key(&self, c: &ast::Constraint) -> Result<()> {
+        if self.deferrable {
+            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,537 @@
+//! Indexes: CREATE INDEX, and those behind PRIMARY KEY and UNIQUE. All access methods are SQLite b-trees; the method's name is kept.
+
+use super::create_table::KeySpec;
+use super::options::check_storage_parameters;
+use super::{naming, sqlite_quote, strings, Ddl};
+use crate::store::sqlite_error;
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+impl Ddl<'_> {
+    /// PRIMARY KEY or UNIQUE of a table; the index goes to `indexes`. `inline`: the table is being made, so a primary key can
+    /// be part of its declaration.
+    pub(super) fn add_key(
+        &mut self,
+        relation: &mut Relation,
+        spec: &KeySpec,
+        indexes: &mut Vec<Relation>,
+        inline: bool,
+    ) -> Result<()> {
+        let kind = if spec.primary { "primary key" } else { "unique" };
+        let mut attnums: Vec<i16> = Vec::new();
+        for name in &spec.columns {
+            let column = relation.column(name).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
+                    .at(spec.location)
+            })?;
+            if attnums.contains(&column.attnum) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{name}\" appears twice in {kind} constraint"),
+                )
+                .at(spec.location));
+            }
+            attnums.push(column.attnum);
+        }
+        let mut include: Vec<i16> = Vec::new();
+        for name in &spec.include {
+            let column = relation.column(name).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
+                    .at(spec.location)
+            })?;
+            include.push(column.attnum);
+        }
+        if spec.primary {
+            for &attnum in &attnums {
+                relation.columns[attnum as usize - 1].not_null = true;
+            }
+        }
+        let taken: Vec<String> = indexes.iter().map(|i| i.name.clone()).collect();
+        let name = if spec.name.is_empty() {
+            if spec.primary {
+                self.choose_relation_name(relation.schema, &relation.name, "", "pkey", true, &taken)
+            } else {
+                let joined = naming::joined_columns(spec.columns.iter().chain(&spec.include).map(String::as_str));
+                self.choose_relation_name(relation.schema, &relation.name, &joined, "key", true, &taken)
+            }
+        } else {
+            self.check_constraint_name(relation, &spec.name)?;
+            if self.catalog.relation_in(relation.schema, &spec.name).is_some() || taken.contains(&spec.name) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_TABLE,
+                    format!("relation \"{}\" already exists", spec.name),
+                ));
+            }
+            spec.name.clone()
+        };
+        let mut columns = Vec::new();
+        for &attnum in &attnums {
+            let column = &relation.columns[attnum as usize - 1];
+            columns.push(self.plain_key(column, "btree")?);
+        }
+        let rowid = match attnums[..] {
+            [one] if spec.primary && inline && include.is_empty() => {
+                let base = self.catalog.base_type(relation.columns[one as usize - 1].type_oid);
+                matches!(base, oid::INT2 | oid::INT4 | oid::INT8) && relation.columns[one as usize - 1].generated.is_none()
+            }
+            _ => false,
+        };
+        let sqlite_name = if rowid {
+            relation.rowid_column = Some(attnums[0]);
+            String::new()
+        } else if spec.primary && inline {
+            format!("sqlite_autoindex_{}_1", relation.sqlite_name)
+        } else {
+            self.choose_sqlite_name(relation.schema, &name)
+        };
+        let index = Index {
+            table: relation.oid,
+            unique: true,
+            primary: spec.primary,
+            nulls_not_distinct: false,
+            method: "btree".into(),
+            columns,
+            include,
+            predicate: None,
+        };
+        let index_oid = self.push_index(relation, name.clone(), sqlite_name, index, indexes)?;
+        relation.constraints.push(Constraint {
+            oid: self.new_oid(relation.temporary)?,
+            name,
+            kind: if spec.primary {
+                ConstraintKind::PrimaryKey
+            } else {
+                ConstraintKind::Unique { nulls_not_distinct: false }
+            },
+            columns: attnums,
+            index: index_oid,
+            deferrable: false,
+            initially_deferred: false,
+            not_valid: false,
+        });
+        Ok(())
+    }
+
+    fn push_index(
+        &mut self,
+        relation: &Relation,
+        name: String,
+        sqlite_name: String,
+        index: Index,
+        indexes: &mut Vec<Relation>,
+    ) -> Result<Oid> {
+        let oid = self.new_oid(relation.temporary)?;
+        let mut made = naming::index_relation(oid, relation.schema, name, sqlite_name, relation.owner, index);
+        made.temporary = relation.temporary;
+        indexes.push(made);
+        Ok(oid)
+    }
+
+    /// A key that is just the column.
+    fn plain_key(&self, column: &Column, method: &str) -> Result<IndexColumn> {
+        let opclass = naming::default_opclass(&self.catalog, column.type_oid, method)
+            .ok_or_else(|| self.no_opclass(column.type_oid, method))?;
+        Ok(IndexColumn {
+            key: IndexKey::Column(column.attnum),
+            descending: false,
+            nulls_first: false,
+            collation: column.collation,
+            opclass,
+            opclass_explicit: false,
+        })
+    }
+
+    fn no_opclass(&self, ty: Oid, method: &str) -> PgError {
+        PgError::new(
+            SqlState::UNDEFINED_OBJECT,
+            format!("data type {} has no default operator class for access method \"{method}\"", self.display_type(ty)),
+        )
+        .hint("You must specify an operator class for the index or define a default operator class for the data type.")
+    }
+
+    /// LIKE … INCLUDING INDEXES: the same index on the new table.
+    pub(super) fn copy_index(
+        &mut self,
+        relation: &mut Relation,
+        index: Index,
+        constraint: bool,
+        indexes: &mut Vec<Relation>,
+    ) -> Result<()> {
+        let keys: Vec<i16> = index
+            .columns
+            .iter()
+            .filter_map(|k| match k.key {
+                IndexKey::Column(attnum) => Some(attnum),
+                IndexKey::Expression(_) => None,
+            })
+            .collect();
+        if constraint {
+            let names = |attnums: &[i16]| -> Vec<String> {
+                attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone()).collect()
+            };
+            let spec = KeySpec {
+                name: String::new(),
+                primary: index.primary,
+                columns: names(&keys),
+                include: names(&index.include),
+                location: -1,
+            };
+            return self.add_key(relation, &spec, indexes, true);
+        }
+        let taken: Vec<String> = indexes.iter().map(|i| i.name.clone()).collect();
+        let joined = self.index_name_columns(relation, &index);
+        let name = self.choose_relation_name(relation.schema, &relation.name, &joined, "idx", false, &taken);
+        let sqlite_name = self.choose_sqlite_name(relation.schema, &name);
+        self.push_index(relation, name, sqlite_name, index, indexes)?;
+        Ok(())
+    }
+
+    /// What an index's chosen name says of its keys: column names, `expr` for expressions (numbered from the second).
+    fn index_name_columns(&self, relation: &Relation, index: &Index) -> String {
+        let mut names: Vec<String> = Vec::new();
+        let keys = index.columns.iter().map(|k| match &k.key {
+            IndexKey::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
+            IndexKey::Expression(text) => expression_name(text),
+        });
+        let included =
+            index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
+        for wanted in keys.chain(included) {
+            let mut name = wanted.clone();
+            let mut n = 1;
+            while names.contains(&name) {
+                name = format!("{wanted}{n}");
+                n += 1;
+            }
+            names.push(name);
+        }
+        naming::joined_columns(names.iter().map(String::as_str))
+    }
+
+    pub(super) fn create_index(&mut self, statement: &ast::IndexStmt) -> Result<String> {
+        let tag = Ok("CREATE INDEX".to_string());
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE INDEX without a table"))?;
+        let relation = self.find(name)?;
+        match relation.kind {
+            RelationKind::Table => {}
+            RelationKind::System => {
+                self.check_not_system(&relation)?;
+            }
+            _ => {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("cannot create index on relation \"{}\"", relation.name),
+                )
+                .detail(kind_not_supported(&relation.kind)))
+            }
+        }
+        self.check_not_system(&relation)?;
+        check_storage_parameters(&statement.options)?;
+        self.check_table_place(&statement.table_space, "")?;
+        if statement.nulls_not_distinct {
+            return Err(PgError::not_supported("NULLS NOT DISTINCT").at(name.location));
+        }
+        let method = if statement.access_method.is_empty() { "btree" } else { statement.access_method.as_str() };
+        if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("access method \"{method}\" does not exist"),
+            ));
+        }
+        if statement.unique && method != "btree" {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("access method \"{method}\" does not support unique indexes"),
+            ));
+        }
+        if !matches!(method, "btree" | "gist" | "gin" | "brin") && statement.index_params.len() > 1 {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("access method \"{method}\" does not support multicolumn indexes"),
+            ));
+        }
+        if !statement.idxname.is_empty() && self.catalog.relation_in(relation.schema, &statement.idxname).is_some() {
+            if statement.if_not_exists {
+                let message = format!("relation \"{}\" already exists, skipping", statement.idxname);
+                self.notice(SqlState::DUPLICATE_TABLE, message);
+                return tag;
+            }
+            return Err(PgError::new(
+                SqlState::DUPLICATE_TABLE,
+                format!("relation \"{}\" already exists", statement.idxname),
+            ));
+        }
+        let mut columns = Vec::new();
+        for node in &statement.index_params {
+            let Some(NodeEnum::IndexElem(element)) = &node.node else {
+                return Err(PgError::internal("an index key that is no IndexElem"));
+            };
+            columns.push(self.index_key(&relation, element, method)?);
+        }
+        let mut include = Vec::new();
+        for node in &statement.index_including_params {
+            let Some(NodeEnum::IndexElem(element)) = &node.node else {
+                return Err(PgError::internal("an included column that is no IndexElem"));
+            };
+            if element.expr.is_some() {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "expressions are not supported in included columns",
+                ));
+            }
+            include.push(self.key_column(&relation, &element.name)?.attnum);
+        }
+        let predicate = match &statement.where_clause {
+            None => None,
+            Some(node) => {
+                let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)))?;
+                if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        "functions in index predicate must be marked IMMUTABLE",
+                    ));
+                }
+                Some(text)
+            }
+        };
+        let index = Index {
+            table: relation.oid,
+            unique: statement.unique,
+            primary: false,
+            nulls_not_distinct: false,
+            method: method.to_string(),
+            columns,
+            include,
+            predicate,
+        };
+        let index_name = if statement.idxname.is_empty() {
+            let joined = self.index_name_columns(&relation, &index);
+            self.choose_relation_name(relation.schema, &relation.name, &joined, "idx", false, &[])
+        } else {
+            statement.idxname.clone()
+        };
+        let sqlite_name = self.choose_sqlite_name(relation.schema, &index_name);
+        let mut made = Vec::new();
+        self.push_index(&relation, index_name, sqlite_name, index, &mut made)?;
+        for index in made {
+            self.make_sqlite_index(&index, &relation)?;
+            self.put_relation(index)?;
+        }
+        tag
+    }
+
+    fn key_column<'r>(&self, relation: &'r Relation, name: &str) -> Result<&'r Column> {
+        relation.column(name).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
+        })
+    }
+
+    fn index_key(&self, relation: &Relation, element: &ast::IndexElem, method: &str) -> Result<IndexColumn> {
+        let (key, ty, mut collation) = match &element.expr {
+            None => {
+                let column = self.key_column(relation, &element.name)?;
+                (IndexKey::Column(column.attnum), column.type_oid, column.collation)
+            }
+            Some(node) => {
+                let (expr, text) = self.expression(node, Some(relation), None)?;
+                if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        "functions in index expression must be marked IMMUTABLE",
+                    ));
+                }
+                (IndexKey::Expression(text), expr.ty, naming::default_collation(&self.catalog, expr.ty))
+            }
+        };
+        if !element.collation.is_empty() {
+            collation = self.collation_oid(&strings(&element.collation))?;
+        }
+        if !element.opclassopts.is_empty() {
+            return Err(PgError::not_supported("operator class parameters"));
+        }
+        let default = naming::default_opclass(&self.catalog, ty, method);
+        let opclass = match strings(&element.opclass)[..] {
+            [] => default.ok_or_else(|| self.no_opclass(ty, method))?,
+            [.., name] => {
+                builtin::all_operator_classes()
+                    .iter()
+                    .find(|c| c.method == method && c.name == name)
+                    .ok_or_else(|| {
+                        PgError::new(
+                            SqlState::UNDEFINED_OBJECT,
+                            format!("operator class \"{name}\" does not exist for access method \"{method}\""),
+                        )
+                    })?
+                    .oid
+            }
+        };
+        let descending = element.ordering() == ast::SortByDir::SortbyDesc;
+        let ordered = !matches!(element.ordering(), ast::SortByDir::SortbyDefault | ast::SortByDir::Undefined);
+        if method != "btree" && ordered {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("access method \"{method}\" does not support ASC/DESC options"),
+            ));
+        }
+        let nulls_first = match element.nulls_ordering() {
+            ast::SortByNulls::SortbyNullsFirst => true,
+            ast::SortByNulls::SortbyNullsLast => false,
+            _ => descending,
+        };
+        Ok(IndexColumn {
+            key,
+            descending,
+            nulls_first,
+            collation,
+            opclass,
+            opclass_explicit: Some(opclass) != default,
+        })
+    }
+
+    /// CREATE INDEX in SQLite, unless the index is part of the table's declaration. Errors: 23505 for existing duplicates.
+    pub(super) fn make_sqlite_index(&self, index_relation: &Relation, table: &Relation) -> Result<()> {
+        let RelationKind::Index(index) = &index_relation.kind else {
+            return Err(PgError::internal("an index that is no index"));
+        };
+        if index_relation.sqlite_name.is_empty() || index_relation.sqlite_name.starts_with("sqlite_autoindex_") {
+            return Ok(());
+        }
+        let mut keys = Vec::new();
+        for key in &index.columns {
+            let mut text = match &key.key {
+                IndexKey::Column(attnum) => {
+                    let column = table
+                        .column_by_attnum(*attnum)
+                        .ok_or_else(|| PgError::internal("an index on a column that is not there"))?;
+                    sqlite_quote(&column.name)
+                }
+                IndexKey::Expression(text) => {
+                    let lowered = self.lower_stored(text, Some(table), None)?;
+                    let ty = self
+                        .analyze_stored(|e| {
+                            pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None)
+                        })?
+                        .ty;
+                    match self.catalog.codec(ty).and_then(|c| c.collation()) {
+                        Some(collation) => format!("({lowered}) COLLATE {}", sqlite_quote(&collation)),
+                        None => format!("({lowered})"),
+                    }
+                }
+            };
+            if key.descending {
+                text.push_str(" DESC");
+            }
+            keys.push(text);
+        }
+        let schema = if table.temporary { "temp." } else { "" };
+        let mut sql = format!(
+            "CREATE {}INDEX {schema}{} ON {} ({})",
+            if index.unique { "UNIQUE " } else { "" },
+            sqlite_quote(&index_relation.sqlite_name),
+            sqlite_quote(&table.sqlite_name),
+            keys.join(", ")
+        );
+        if let Some(predicate) = &index.predicate {
+            sql.push_str(&format!(" WHERE {}", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
+        }
+        self.conn.execute_batch(&sql).map_err(|error| {
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) {
+                return self.duplicate_keys(index_relation, index, table);
+            }
+            let message = error.to_string();
+            if message.contains("non-deterministic") || message.contains("prohibited in index") || message.contains("prohibited in partial index") {
+                return PgError::not_supported("an index on this expression");
+            }
+            sqlite_error(error)
+        })
+    }
+
+    /// 23505 with the first duplicate.
+    fn duplicate_keys(&self, index_relation: &Relation, index: &Index, table: &Relation) -> PgError {
+        let error = PgError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("could not create unique index \"{}\"", index_relation.name),
+        )
+        .schema(self.catalog.schema_name(table.schema))
+        .table(&table.name)
+        .constraint(&index_relation.name);
+        let columns: Option<Vec<&Column>> = index
+            .columns
+            .iter()
+            .map(|k| match k.key {
+                IndexKey::Column(attnum) => table.column_by_attnum(attnum),
+                IndexKey::Expression(_) => None,
+            })
+            .collect();
+        let (Some(columns), None) = (columns, &index.predicate) else { return error };
+        let quoted: Vec<String> = columns.iter().map(|c| sqlite_quote(&c.name)).collect();
+        let list = quoted.join(", ");
+        let not_null: Vec<String> = quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect();
+        let sql = format!(
+            "SELECT {list} FROM {} WHERE {} GROUP BY {list} HAVING count(*) > 1 LIMIT 1",
+            sqlite_quote(&table.sqlite_name),
+            not_null.join(" AND ")
+        );
+        let values = self.conn.query_row(&sql, [], |row| {
+            (0..columns.len()).map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid)).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        match values {
+            Ok(values) => {
+                let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+                error.detail(format!("Key ({})=({}) is duplicated.", names.join(", "), values.join(", ")))
+            }
+            Err(_) => error,
+        }
+    }
+
+    /// A stored value as its type prints it, for messages.
+    pub(super) fn display_value(&self, value: rusqlite::types::ValueRef, ty: Oid) -> rusqlite::Result<String> {
+        use pgsqlite_types::DatumRef;
+        use rusqlite::types::ValueRef;
+        let datum = match value {
+            ValueRef::Null => return Ok("null".into()),
+            ValueRef::Integer(i) => DatumRef::Int(i),
+            ValueRef::Real(r) => DatumRef::Real(r),
+            ValueRef::Text(t) => DatumRef::Text(std::str::from_utf8(t)?),
+            ValueRef::Blob(b) => DatumRef::Blob(b),
+        };
+        let names = crate::store::names::CatalogNames {
+            catalog: &self.catalog,
+            search_path: self.environment.search_path,
+        };
+        let context =
+            pgsqlite_types::codec::Context { settings: self.environment.settings, names: &names };
+        let mut out = Vec::new();
+        let printed = self.catalog.codec(ty).map(|c| c.text_out(datum, &context, &mut out));
+        match printed {
+            Some(Ok(())) => Ok(String::from_utf8_lossy(&out).into_owned()),
+            _ => Err(rusqlite::Error::InvalidQuery),
+        }
+    }
+}
+
+/// What PostgreSQL calls an expression key in a chosen name: the function's name, else `expr`.
+fn expression_name(text: &str) -> String {
+    let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}")).unwrap_or_default();
+    if let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) {
+        if let Some(NodeEnum::ResTarget(target)) = select.target_list.first().and_then(|t| t.node.as_ref()) {
+            if let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) {
+                if let Some(name) = strings(&call.funcname).last() {
+                    return (*name).to_string();
+                }
+            }
+        }
+    }
+    "expr".into()
+}
+
+/// PostgreSQL's detail where a kind of relation does not take part.
+pub(super) fn kind_not_supported(kind: &RelationKind) -> &'static str {
+    match kind {
+        RelationKind::View { .. } | RelationKind::ForeignView => "This operation is not supported for views.",
+        RelationKind::Index(_) => "This operation is not supported for indexes.",
+        RelationKind::Sequence(_) => "This operation is not supported for sequences.",
+        RelationKind::Table | RelationKind::System => "This operation is not supported for tables.",
+    }
+}

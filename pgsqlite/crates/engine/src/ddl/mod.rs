@@ -1,0 +1,395 @@
+//! Data definition: CREATE, ALTER, DROP, COMMENT, TRUNCATE … on the catalog and on SQLite's schema.
+//!
+//! [`execute`] runs one statement inside the caller's write transaction: it works on a copy of the catalog, runs SQLite's DDL,
+//! stores the changed objects (`store::write`) and hands the new catalog back. On an error the caller rolls back, and the old
+//! catalog is still right.
+//!
+//! What SQLite's schema contains of a table: columns with harmless type names, NOT NULL, PRIMARY KEY, FOREIGN KEY, STORED
+//! generated columns, and UNIQUE as indexes. CHECKs and DEFAULTs are in the catalog only: they are PostgreSQL's expressions, and
+//! functions that only this program has would make the table useless to other SQLite tools. Analysis and lowering of INSERT and
+//! UPDATE apply them.
+
+mod create_table;
+mod foreign_key;
+mod index;
+pub mod naming;
+mod options;
+mod schema;
+mod sequence;
+mod sqlite;
+mod types;
+
+use crate::store::{self, names::CatalogNames, sqlite_error};
+use naming::sqlite_quote;
+use pgsqlite_sql::analyze::{self, Environment};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{self, Names, Style};
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::typed::Expr;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use rusqlite::Connection;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// What a statement of DDL did.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command tag.
+    pub tag: String,
+    pub notices: Vec<PgError>,
+    /// The new catalog; None: nothing changed.
+    pub catalog: Option<Arc<Catalog>>,
+    /// Sequences whose stored state (`__pgsqlite_sequence`) was set: forget what memory holds of them.
+    pub sequences: Vec<Oid>,
+}
+
+/// Makes and removes databases: the server's part of CREATE DATABASE and DROP DATABASE.
+pub trait DatabaseAdmin: Send + Sync {
+    /// Errors: 42P04 if it exists.
+    fn create(&self, name: &str) -> Result<()>;
+    /// Errors: 3D000 if it does not exist, 55006 if it is in use.
+    fn drop(&self, name: &str) -> Result<()>;
+    fn list(&self) -> Vec<String>;
+}
+
+/// What DDL needs of the session besides the analyzer's environment.
+#[derive(Default)]
+pub struct DdlSession<'a> {
+    /// None: one file is served, databases cannot be made.
+    pub databases: Option<&'a dyn DatabaseAdmin>,
+}
+
+/// Whether [`execute`] is the one to run this statement (also those that it refuses).
+pub fn handles(node: &NodeEnum) -> bool {
+    match node {
+        NodeEnum::CreateStmt(_)
+        | NodeEnum::CreateTableAsStmt(_)
+        | NodeEnum::AlterTableStmt(_)
+        | NodeEnum::IndexStmt(_)
+        | NodeEnum::CreateSeqStmt(_)
+        | NodeEnum::AlterSeqStmt(_)
+        | NodeEnum::ViewStmt(_)
+        | NodeEnum::DropStmt(_)
+        | NodeEnum::RenameStmt(_)
+        | NodeEnum::CommentStmt(_)
+        | NodeEnum::TruncateStmt(_)
+        | NodeEnum::CreateRoleStmt(_)
+        | NodeEnum::AlterRoleStmt(_)
+        | NodeEnum::AlterRoleSetStmt(_)
+        | NodeEnum::DropRoleStmt(_)
+        | NodeEnum::GrantStmt(_)
+        | NodeEnum::GrantRoleStmt(_)
+        | NodeEnum::CreateSchemaStmt(_)
+        | NodeEnum::CreateEnumStmt(_)
+        | NodeEnum::AlterEnumStmt(_)
+        | NodeEnum::CreateDomainStmt(_)
+        | NodeEnum::AlterDomainStmt(_)
+        | NodeEnum::CompositeTypeStmt(_)
+        | NodeEnum::AlterObjectSchemaStmt(_)
+        | NodeEnum::AlterOwnerStmt(_)
+        | NodeEnum::CreatedbStmt(_)
+        | NodeEnum::DropdbStmt(_)
+        | NodeEnum::CreateExtensionStmt(_) => true,
+        NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
+        _ => false,
+    }
+}
+
+/// Runs one statement. `conn` has an open write transaction; `environment` is the session's over `catalog`.
+pub fn execute(
+    conn: &Connection,
+    catalog: &Arc<Catalog>,
+    environment: &Environment,
+    statement: &RawStatement,
+    session: &DdlSession,
+) -> Result<Outcome> {
+    let mut ddl = Ddl {
+        conn,
+        catalog: (**catalog).clone(),
+        environment,
+        session,
+        notices: Vec::new(),
+        sequences: Vec::new(),
+        next_oid: None,
+        changed: false,
+    };
+    let tag = pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node))?;
+    if let Some(next) = ddl.next_oid {
+        store::write::set_next_oid(conn, next)?;
+    }
+    let catalog = ddl.changed.then(|| {
+        ddl.catalog.epoch = catalog.epoch + 1;
+        Arc::new(ddl.catalog)
+    });
+    Ok(Outcome { tag, notices: ddl.notices, catalog, sequences: ddl.sequences })
+}
+
+/// OIDs of temporary objects: unique in the process, never stored.
+static NEXT_TEMPORARY_OID: AtomicU32 = AtomicU32::new(FIRST_TEMPORARY_OID);
+
+/// The working state of one statement.
+pub(super) struct Ddl<'a> {
+    conn: &'a Connection,
+    catalog: Catalog,
+    environment: &'a Environment<'a>,
+    session: &'a DdlSession<'a>,
+    notices: Vec<PgError>,
+    sequences: Vec<Oid>,
+    /// the OID counter, once read from the file (our tables exist then)
+    next_oid: Option<Oid>,
+    changed: bool,
+}
+
+impl Ddl<'_> {
+    fn run(&mut self, node: &NodeEnum) -> Result<String> {
+        match node {
+            NodeEnum::CreateStmt(s) => self.create_table(s),
+            NodeEnum::IndexStmt(s) => self.create_index(s),
+            NodeEnum::CreateSeqStmt(s) => self.create_sequence(s),
+            NodeEnum::AlterSeqStmt(s) => self.alter_sequence(s),
+            NodeEnum::CreateSchemaStmt(s) => self.create_schema(s),
+            NodeEnum::CreateEnumStmt(s) => self.create_enum(s),
+            NodeEnum::AlterEnumStmt(s) => self.alter_enum(s),
+            NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
+            NodeEnum::CompositeTypeStmt(s) => self.create_composite(s),
+            other => Err(PgError::not_supported(statement_name(other))),
+        }
+    }
+
+    // --- the file ------------------------------------------------------------------------------------------------------
+
+    /// Makes our tables if the file has none yet, and reads the OID counter.
+    fn ensure_store(&mut self) -> Result<()> {
+        if self.next_oid.is_none() {
+            store::init(self.conn, &self.catalog)?;
+            self.next_oid = Some(store::read_next_oid(self.conn)?);
+        }
+        Ok(())
+    }
+
+    fn new_oid(&mut self, temporary: bool) -> Result<Oid> {
+        if temporary {
+            return Ok(NEXT_TEMPORARY_OID.fetch_add(1, Ordering::Relaxed));
+        }
+        self.ensure_store()?;
+        let next = self.next_oid.get_or_insert(oid::FIRST_USER_OID);
+        *next += 1;
+        Ok(*next - 1)
+    }
+
+    /// Adds or replaces a relation in the catalog and in the file.
+    fn put_relation(&mut self, relation: Relation) -> Result<()> {
+        if !relation.temporary {
+            self.ensure_store()?;
+            store::write::put_relation(self.conn, &relation)?;
+        }
+        self.catalog.add_relation(relation);
+        self.changed = true;
+        Ok(())
+    }
+
+    fn put_type(&mut self, user_type: UserType) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_type(self.conn, &user_type)?;
+        self.catalog.add_type(user_type);
+        self.changed = true;
+        Ok(())
+    }
+
+    fn put_sequence_state(&mut self, oid: Oid, last_value: i64, is_called: bool) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_sequence_state(self.conn, oid, last_value, is_called)?;
+        self.sequences.push(oid);
+        Ok(())
+    }
+
+    /// Runs SQLite statements of ours.
+    fn sqlite(&self, sql: &str) -> Result<()> {
+        tracing::debug!(sql, "SQLite DDL");
+        self.conn.execute_batch(sql).map_err(sqlite_error)
+    }
+
+    fn sqlite_object_exists(&self, name: &str) -> bool {
+        self.conn
+            .query_row("SELECT 1 FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE", [name], |_| Ok(()))
+            .is_ok()
+    }
+
+    // --- analysis ------------------------------------------------------------------------------------------------------
+
+    /// Runs `f` with the session's environment over the working catalog.
+    fn analyze<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        let names = CatalogNames { catalog: &self.catalog, search_path: self.environment.search_path };
+        f(&Environment { catalog: &self.catalog, names: &names, ..*self.environment })
+    }
+
+    /// Runs `f` over the working catalog with the search path of stored texts.
+    fn analyze_stored<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        let search_path = deparse::names::STORED_PATH;
+        let names = CatalogNames { catalog: &self.catalog, search_path };
+        f(&Environment { catalog: &self.catalog, search_path, names: &names, ..*self.environment })
+    }
+
+    /// Analyzes an expression of the statement; gives its tree and the text to store.
+    fn expression(
+        &self,
+        node: &ast::Node,
+        relation: Option<&Relation>,
+        target: Option<(Oid, i32)>,
+    ) -> Result<(Expr, String)> {
+        let text = deparse::raw_expression(node)?;
+        let expr = self.analyze(|e| analyze::analyze_expression(e, &text, relation, target)).map_err(|mut error| {
+            // Positions count in the expression's own text, not in the client's statement.
+            error.fields_mut().location = None;
+            error
+        })?;
+        let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, relation)?;
+        Ok((expr, stored))
+    }
+
+    /// A stored expression as SQLite's SQL.
+    fn lower_stored(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
+        self.analyze_stored(|e| {
+            let expr = analyze::analyze_expression(e, text, relation, target)?;
+            pgsqlite_sql::lower::lower_expression(e, &expr, relation)
+        })
+    }
+
+    fn type_name(&self, name: &ast::TypeName) -> Result<(Oid, i32)> {
+        self.analyze(|e| analyze::resolve_type_name(e, name))
+    }
+
+    /// A type as messages name it.
+    fn display_type(&self, ty: Oid) -> String {
+        Names::new(&self.catalog, self.environment.search_path).type_name(ty, -1)
+    }
+
+    // --- names ---------------------------------------------------------------------------------------------------------
+
+    fn notice(&mut self, code: SqlState, message: impl Into<String>) {
+        self.notices.push(PgError::new(code, message).severity(Severity::Notice));
+    }
+
+    /// The schema a new object goes to: the one written, or the first of the search path.
+    fn creation_schema(&self, written: &str, location: i32) -> Result<Oid> {
+        if written.is_empty() {
+            return self
+                .environment
+                .search_path
+                .iter()
+                .copied()
+                .find(|&s| s != PG_CATALOG && s != PG_TEMP && self.catalog.schemas.contains_key(&s))
+                .ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, "no schema has been selected to create in").at(location)
+                });
+        }
+        self.catalog.schema_oid(written).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{written}\" does not exist")).at(location)
+        })
+    }
+
+    /// System schemas take no objects of users.
+    fn check_creation(&self, schema: Oid, name: &str) -> Result<()> {
+        if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA | PG_TOAST) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to create \"{}.{name}\"", self.catalog.schema_name(schema)),
+            )
+            .detail("System catalog modifications are currently disallowed."));
+        }
+        Ok(())
+    }
+
+    /// The relation a RangeVar names. Errors: 3D000-like cross-database reference (0A000), 42P01.
+    fn find(&self, name: &ast::RangeVar) -> Result<Arc<Relation>> {
+        self.find_opt(name)?.ok_or_else(|| self.no_relation(name))
+    }
+
+    fn no_relation(&self, name: &ast::RangeVar) -> PgError {
+        let shown = if name.schemaname.is_empty() {
+            name.relname.clone()
+        } else {
+            format!("{}.{}", name.schemaname, name.relname)
+        };
+        PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
+    }
+
+    fn find_opt(&self, name: &ast::RangeVar) -> Result<Option<Arc<Relation>>> {
+        if !name.catalogname.is_empty() && name.catalogname != self.catalog.database {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!(
+                    "cross-database references are not implemented: \"{}.{}.{}\"",
+                    name.catalogname, name.schemaname, name.relname
+                ),
+            ));
+        }
+        Ok(self.find_relation(&name.schemaname, &name.relname))
+    }
+
+    fn find_relation(&self, schema: &str, name: &str) -> Option<Arc<Relation>> {
+        if !schema.is_empty() {
+            return self.catalog.relation_in(self.catalog.schema_oid(schema)?, name).cloned();
+        }
+        let path = self.environment.search_path;
+        let temporary = (!path.contains(&PG_TEMP)).then_some(PG_TEMP);
+        let system = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+        temporary
+            .into_iter()
+            .chain(system)
+            .chain(path.iter().copied())
+            .find_map(|s| self.catalog.relation_in(s, name).cloned())
+    }
+
+    /// Only the objects of users may be changed.
+    fn check_not_system(&self, relation: &Relation) -> Result<()> {
+        if relation.oid < oid::FIRST_USER_OID {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied: \"{}\" is a system catalog", relation.name),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a statement is called in "… is not supported by pgsqlite".
+fn statement_name(node: &NodeEnum) -> String {
+    let debug = format!("{node:?}");
+    let name = debug.split(['(', ' ', '{']).next().unwrap_or("").trim_end_matches("Stmt");
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_uppercase());
+    }
+    out
+}
+
+/// The strings of a list of String nodes.
+fn strings(nodes: &[ast::Node]) -> Vec<&str> {
+    nodes
+        .iter()
+        .filter_map(|n| match &n.node {
+            Some(NodeEnum::String(s)) => Some(s.sval.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// (schema or "", name) of a qualified name.
+fn qualified<'n>(parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
+    match parts {
+        [name] => Ok(("", name)),
+        [schema, name] => Ok((schema, name)),
+        _ => Err(PgError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

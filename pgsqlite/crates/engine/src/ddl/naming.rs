@@ -1,0 +1,185 @@
+//! The names PostgreSQL would choose, and the ones SQLite gets.
+
+use super::Ddl;
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_types::{oid, Oid};
+
+/// Longest identifier in bytes (NAMEDATALEN - 1).
+pub const MAX_NAME: usize = 63;
+
+/// `name1_name2_label`, the longer of the first two cut until it fits (empty parts are left out).
+pub fn object_name(name1: &str, name2: &str, label: &str) -> String {
+    let overhead = usize::from(!name2.is_empty()) + if label.is_empty() { 0 } else { label.len() + 1 };
+    let available = MAX_NAME.saturating_sub(overhead);
+    let (mut len1, mut len2) = (name1.len(), name2.len());
+    while len1 + len2 > available {
+        if len1 > len2 {
+            len1 -= 1;
+        } else {
+            len2 -= 1;
+        }
+    }
+    let cut = |text: &str, mut len: usize| {
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        text[..len].to_string()
+    };
+    let mut out = cut(name1, len1);
+    for part in [cut(name2, len2), label.to_string()] {
+        if !part.is_empty() {
+            out.push('_');
+            out.push_str(&part);
+        }
+    }
+    out
+}
+
+/// The column names of a constraint or index, joined, cut at the length of a name.
+pub fn joined_columns<'a>(columns: impl Iterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for column in columns {
+        if !out.is_empty() {
+            out.push('_');
+        }
+        out.push_str(column);
+        if out.len() >= MAX_NAME {
+            break;
+        }
+    }
+    out
+}
+
+/// The collation that a key of this type has by default (0: the type has none).
+pub fn default_collation(catalog: &Catalog, ty: Oid) -> Oid {
+    match catalog.type_entry(catalog.base_type(ty)) {
+        Some(TypeEntry::Builtin(t)) => t.collation,
+        Some(TypeEntry::ArrayOf(element)) => default_collation(catalog, element),
+        _ => 0,
+    }
+}
+
+/// The default operator class of a type for an access method.
+pub fn default_opclass(catalog: &Catalog, ty: Oid, method: &str) -> Option<Oid> {
+    let base = catalog.base_type(ty);
+    let find = |input: Oid| {
+        builtin::all_operator_classes().iter().find(|c| c.default && c.method == method && c.input == input).map(|c| c.oid)
+    };
+    find(base).or_else(|| match base {
+        oid::VARCHAR => find(oid::TEXT),
+        oid::CIDR => find(oid::INET),
+        _ => match catalog.type_entry(base)? {
+            TypeEntry::User(t) if matches!(t.kind, UserTypeKind::Enum { .. }) => find(oid::ANYENUM),
+            TypeEntry::User(_) | TypeEntry::Row(_) => find(oid::RECORD),
+            TypeEntry::ArrayOf(_) => find(oid::ANYARRAY),
+            TypeEntry::Builtin(t) if t.is_array() => find(oid::ANYARRAY),
+            TypeEntry::Builtin(t) if t.kind == b'r' => find(oid::ANYRANGE),
+            TypeEntry::Builtin(t) if t.kind == b'm' => find(oid::ANYMULTIRANGE),
+            TypeEntry::Builtin(t) if t.kind == b'c' => find(oid::RECORD),
+            _ => None,
+        },
+    })
+}
+
+/// The pg_class entry of an index.
+pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, owner: Oid, index: Index) -> Relation {
+    Relation {
+        oid,
+        schema,
+        name,
+        kind: RelationKind::Index(index),
+        sqlite_name,
+        owner,
+        row_type: 0,
+        array_type: 0,
+        temporary: false,
+        unlogged: false,
+        columns: Vec::new(),
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid: false,
+        origin: Origin::Pgsqlite,
+    }
+}
+
+/// An identifier in SQLite's quotes.
+pub fn sqlite_quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Ddl<'_> {
+    /// A constraint of this name exists in the schema.
+    pub(super) fn constraint_name_used(&self, schema: Oid, name: &str) -> bool {
+        self.catalog.relations.values().any(|r| r.schema == schema && r.constraints.iter().any(|c| c.name == name))
+    }
+
+    /// `name1_name2_label[n]`: the first that no relation (and, for the index of a constraint, no constraint) has.
+    pub(super) fn choose_relation_name(
+        &self,
+        schema: Oid,
+        name1: &str,
+        name2: &str,
+        label: &str,
+        constraint: bool,
+        taken: &[String],
+    ) -> String {
+        let mut n = 0;
+        loop {
+            let numbered = if n == 0 { label.to_string() } else { format!("{label}{n}") };
+            let name = object_name(name1, name2, &numbered);
+            if self.catalog.relation_in(schema, &name).is_none()
+                && !(constraint && self.constraint_name_used(schema, &name))
+                && !taken.contains(&name)
+            {
+                return name;
+            }
+            n += 1;
+        }
+    }
+
+    /// The name of a CHECK or FOREIGN KEY constraint that got none.
+    pub(super) fn choose_constraint_name(
+        &self,
+        schema: Oid,
+        name1: &str,
+        name2: &str,
+        label: &str,
+        taken: &[String],
+    ) -> String {
+        let mut n = 0;
+        loop {
+            let numbered = if n == 0 { label.to_string() } else { format!("{label}{n}") };
+            let name = object_name(name1, name2, &numbered);
+            if !self.constraint_name_used(schema, &name) && !taken.contains(&name) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+
+    /// The name a table or index gets in SQLite: bare in schema public, else `schema.name`. SQLite compares names without regard
+    /// to case and keeps `sqlite_…` for itself, so a name that cannot be had is qualified or numbered.
+    pub(super) fn choose_sqlite_name(&self, schema: Oid, name: &str) -> String {
+        let reserved = |n: &str| {
+            let lower = n.to_ascii_lowercase();
+            lower.starts_with("sqlite_") || lower.starts_with("__pgsqlite_") || lower.starts_with("pragma_")
+        };
+        let qualified = format!("{}.{}", self.catalog.schema_name(schema), name);
+        let wanted = if schema == PUBLIC && !reserved(name) { name.to_string() } else { qualified };
+        let taken = |n: &str| {
+            self.catalog
+                .relations
+                .values()
+                .any(|r| r.kind != RelationKind::System && r.sqlite_name.eq_ignore_ascii_case(n))
+                || self.sqlite_object_exists(n)
+        };
+        let mut out = wanted.clone();
+        let mut n = 1;
+        while taken(&out) {
+            out = format!("{wanted}#{n}");
+            n += 1;
+        }
+        out
+    }
+}

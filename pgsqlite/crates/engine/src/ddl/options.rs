@@ -1,0 +1,95 @@
+//! Reading the option lists of the grammar (DefElem).
+
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{PgError, Result, SqlState};
+
+pub(super) fn def_elems(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
+    nodes.iter().filter_map(|n| match &n.node {
+        Some(NodeEnum::DefElem(d)) => Some(&**d),
+        _ => None,
+    })
+}
+
+fn arg(option: &ast::DefElem) -> Option<&NodeEnum> {
+    option.arg.as_ref().and_then(|a| a.node.as_ref())
+}
+
+/// An integer argument (also one that only fits 64 bits, which the grammar keeps as a float's text).
+pub(super) fn integer(option: &ast::DefElem) -> Result<i64> {
+    let text = match arg(option) {
+        Some(NodeEnum::Integer(i)) => return Ok(i.ival as i64),
+        Some(NodeEnum::Float(f)) => &f.fval,
+        _ => {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("{} requires a numeric value", option.defname),
+            )
+            .at(option.location))
+        }
+    };
+    text.parse().map_err(|_| {
+        PgError::new(
+            SqlState::INVALID_TEXT_REPRESENTATION,
+            format!("value \"{text}\" is out of range for type bigint"),
+        )
+    })
+}
+
+/// A truth value: absent means true.
+pub(super) fn boolean(option: &ast::DefElem) -> Result<bool> {
+    match arg(option) {
+        None => Ok(true),
+        Some(NodeEnum::Boolean(b)) => Ok(b.boolval),
+        Some(NodeEnum::Integer(i)) if i.ival == 0 || i.ival == 1 => Ok(i.ival == 1),
+        Some(NodeEnum::String(s)) => match s.sval.to_ascii_lowercase().as_str() {
+            "true" | "on" => Ok(true),
+            "false" | "off" => Ok(false),
+            _ => Err(requires_boolean(option)),
+        },
+        _ => Err(requires_boolean(option)),
+    }
+}
+
+fn requires_boolean(option: &ast::DefElem) -> PgError {
+    PgError::new(SqlState::SYNTAX_ERROR, format!("{} requires a Boolean value", option.defname))
+}
+
+pub(super) fn string(option: &ast::DefElem) -> Option<&str> {
+    match arg(option) {
+        Some(NodeEnum::String(s)) => Some(&s.sval),
+        _ => None,
+    }
+}
+
+/// The dotted name in a list argument.
+pub(super) fn names(option: &ast::DefElem) -> Vec<&str> {
+    match arg(option) {
+        Some(NodeEnum::List(list)) => super::strings(&list.items),
+        Some(NodeEnum::TypeName(name)) => super::strings(&name.names),
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn type_name(option: &ast::DefElem) -> Option<&ast::TypeName> {
+    match arg(option) {
+        Some(NodeEnum::TypeName(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// Storage parameters of tables and indexes: those that only tune PostgreSQL's own storage mean nothing for a SQLite file and
+/// change no result. Everything else is refused.
+pub(super) fn check_storage_parameters(nodes: &[ast::Node]) -> Result<()> {
+    for option in def_elems(nodes) {
+        let name = option.defname.as_str();
+        let tuning = name.starts_with("autovacuum_")
+            || matches!(name, "fillfactor" | "toast_tuple_target" | "parallel_workers" | "vacuum_truncate" | "vacuum_index_cleanup"
+                | "log_autovacuum_min_duration" | "deduplicate_items" | "fastupdate" | "gin_pending_list_limit" | "buffering"
+                | "pages_per_range" | "autosummarize");
+        if option.defnamespace == "toast" || tuning || name == "oids" && !boolean(option)? {
+            continue;
+        }
+        return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{name}\"")));
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! CREATE TYPE (enum, composite), CREATE DOMAIN, ALTER TYPE … VALUE.
+
+use super::{qualified, strings, Ddl};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Ddl<'_> {
+    /// The schema and name of a new type. Errors: 42710 if a type (or relation) has the name.
+    fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
+        let (schema, name) = qualified(parts)?;
+        let schema = self.creation_schema(schema, -1)?;
+        self.check_creation(schema, name)?;
+        if self.catalog.type_in(schema, name).is_some() {
+            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
+        }
+        Ok((schema, name.to_string()))
+    }
+
+    fn new_type(&mut self, schema: Oid, name: String, kind: UserTypeKind) -> Result<()> {
+        let user_type = UserType {
+            oid: self.new_oid(false)?,
+            array_oid: self.new_oid(false)?,
+            schema,
+            name,
+            owner: self.environment.user,
+            kind,
+        };
+        self.put_type(user_type)
+    }
+
+    pub(super) fn create_enum(&mut self, statement: &ast::CreateEnumStmt) -> Result<String> {
+        let (schema, name) = self.new_type_name(&strings(&statement.type_name))?;
+        let mut labels: Vec<(String, Oid)> = Vec::new();
+        for label in strings(&statement.vals) {
+            check_label(label)?;
+            if labels.iter().any(|l| l.0 == label) {
+                return Err(PgError::new(
+                    SqlState::UNIQUE_VIOLATION,
+                    "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"",
+                )
+                .detail(format!("Key (enumtypid, enumlabel)=({}, {label}) already exists.", self.catalog.highest_oid() + 1)));
+            }
+            let oid = self.new_oid(false)?;
+            labels.push((label.to_string(), oid));
+        }
+        self.new_type(schema, name, UserTypeKind::Enum { labels })?;
+        Ok("CREATE TYPE".into())
+    }
+
+    /// The user's type of a name. Errors: 42704.
+    pub(super) fn find_type(&self, parts: &[&str]) -> Result<Arc<UserType>> {
+        let (schema, name) = qualified(parts)?;
+        let oid = if schema.is_empty() {
+            self.environment.search_path.iter().find_map(|&s| self.catalog.type_in(s, name))
+        } else {
+            let schema_oid = self.catalog.schema_oid(schema).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+            })?;
+            self.catalog.type_in(schema_oid, name)
+        };
+        oid.and_then(|o| self.catalog.types.get(&o)).cloned().ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", parts.join(".")))
+        })
+    }
+
+    pub(super) fn alter_enum(&mut self, statement: &ast::AlterEnumStmt) -> Result<String> {
+        let tag = "ALTER TYPE".to_string();
+        let parts = strings(&statement.type_name);
+        let user_type = self.find_type(&parts)?;
+        let UserTypeKind::Enum { labels } = &user_type.kind else {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{} is not an enum", self.display_type(user_type.oid)),
+            ));
+        };
+        let mut labels = labels.clone();
+        let position = |labels: &[(String, Oid)], wanted: &str| {
+            labels.iter().position(|l| l.0 == wanted).ok_or_else(|| {
+                PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("\"{wanted}\" is not an existing enum label"),
+                )
+            })
+        };
+        check_label(&statement.new_val)?;
+        let exists = labels.iter().any(|l| l.0 == statement.new_val);
+        if statement.old_val.is_empty() {
+            if exists {
+                let message = format!("enum label \"{}\" already exists", statement.new_val);
+                if statement.skip_if_new_val_exists {
+                    self.notice(SqlState::DUPLICATE_OBJECT, format!("{message}, skipping"));
+                    return Ok(tag);
+                }
+                return Err(PgError::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+            let at = if statement.new_val_neighbor.is_empty() {
+                labels.len()
+            } else {
+                position(&labels, &statement.new_val_neighbor)? + usize::from(statement.new_val_is_after)
+            };
+            labels.insert(at, (statement.new_val.clone(), self.new_oid(false)?));
+        } else {
+            let at = position(&labels, &statement.old_val)?;
+            if exists {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_OBJECT,
+                    format!("enum label \"{}\" already exists", statement.new_val),
+                ));
+            }
+            self.rename_stored_label(&user_type, &statement.old_val, &statement.new_val)?;
+            labels[at].0.clone_from(&statement.new_val);
+        }
+        self.put_type(UserType { kind: UserTypeKind::Enum { labels }, ..(*user_type).clone() })?;
+        Ok(tag)
+    }
+
+    /// Values are stored as labels: a renamed label is renamed in every table. Arrays, composites and texts of expressions
+    /// that hold it cannot be found so simply and are refused.
+    fn rename_stored_label(&mut self, user_type: &UserType, old: &str, new: &str) -> Result<()> {
+        let literal = pgsqlite_sql::deparse::quote_literal(old);
+        for relation in self.catalog.relations.values() {
+            for column in relation.live_columns() {
+                let holds = |text: &Option<String>| text.as_ref().is_some_and(|t| t.contains(&literal));
+                if holds(&column.default) || holds(&column.generated) {
+                    return Err(PgError::not_supported("renaming an enum label that an expression uses"));
+                }
+                if column.type_oid == user_type.array_oid && relation.kind == RelationKind::Table {
+                    return Err(PgError::not_supported("renaming a label of an enum that arrays are stored of"));
+                }
+            }
+            let texts = relation.constraints.iter().filter_map(|c| match &c.kind {
+                ConstraintKind::Check { expression, .. } => Some(expression),
+                _ => None,
+            });
+            let definition = match &relation.kind {
+                RelationKind::View { definition, .. } if relation.oid >= oid::FIRST_USER_OID => Some(definition),
+                _ => None,
+            };
+            if texts.chain(definition).any(|t| t.contains(&literal)) {
+                return Err(PgError::not_supported("renaming an enum label that an expression uses"));
+            }
+        }
+        let updates: Vec<String> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| r.kind == RelationKind::Table)
+            .flat_map(|r| {
+                r.live_columns()
+                    .filter(|c| self.catalog.base_type(c.type_oid) == user_type.oid)
+                    .map(|c| {
+                        let name = super::sqlite_quote(&c.name);
+                        format!("UPDATE {} SET {name} = ?2 WHERE {name} = ?1", super::sqlite_quote(&r.sqlite_name))
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        for sql in updates {
+            self.conn.execute(&sql, [old, new]).map_err(crate::store::sqlite_error)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_composite(&mut self, statement: &ast::CompositeTypeStmt) -> Result<String> {
+        let name = statement.typevar.as_ref().ok_or_else(|| PgError::internal("CREATE TYPE without a name"))?;
+        let parts: Vec<&str> =
+            [name.schemaname.as_str(), name.relname.as_str()].into_iter().filter(|p| !p.is_empty()).collect();
+        let (schema, name) = self.new_type_name(&parts)?;
+        let mut fields: Vec<(String, Oid, i32)> = Vec::new();
+        for node in &statement.coldeflist {
+            let Some(NodeEnum::ColumnDef(def)) = &node.node else {
+                return Err(PgError::internal("a field that is no ColumnDef"));
+            };
+            if fields.iter().any(|f| f.0 == def.colname) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", def.colname),
+                ));
+            }
+            let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("a field without a type"))?;
+            let (ty, typmod) = self.type_name(type_name)?;
+            self.check_column_type(&def.colname, ty, type_name.location)?;
+            fields.push((def.colname.clone(), ty, typmod));
+        }
+        self.new_type(schema, name, UserTypeKind::Composite { fields })?;
+        Ok("CREATE TYPE".into())
+    }
+
+    pub(super) fn create_domain(&mut self, statement: &ast::CreateDomainStmt) -> Result<String> {
+        let (schema, name) = self.new_type_name(&strings(&statement.domainname))?;
+        let type_name = statement.type_name.as_ref().ok_or_else(|| PgError::internal("a domain without a type"))?;
+        let (base, typmod) = self.type_name(type_name)?;
+        if let Some(TypeEntry::Builtin(t)) = self.catalog.type_entry(base) {
+            if t.kind == b'p' {
+                return Err(PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!("\"{}\" is not a valid base type for a domain", self.display_type(base)),
+                ));
+            }
+        }
+        if self.catalog.codec(base).is_none() {
+            return Err(PgError::not_supported(format!("type {}", self.display_type(base))).at(type_name.location));
+        }
+        if statement.coll_clause.is_some() {
+            self.column_collation(statement.coll_clause.as_deref(), base)?;
+        }
+        let (mut not_null, mut nullable, mut default) = (false, false, None);
+        let mut checks: Vec<DomainConstraint> = Vec::new();
+        for node in &statement.constraints {
+            let Some(NodeEnum::Constraint(c)) = &node.node else {
+                return Err(PgError::internal("a domain constraint that is no Constraint"));
+            };
+            match c.contype() {
+                ast::ConstrType::ConstrNotnull => not_null = true,
+                ast::ConstrType::ConstrNull => nullable = true,
+                ast::ConstrType::ConstrDefault => {
+                    if default.is_some() {
+                        return Err(PgError::new(SqlState::SYNTAX_ERROR, "multiple default expressions"));
+                    }
+                    let node = c.raw_expr.as_ref().ok_or_else(|| PgError::internal("DEFAULT without expression"))?;
+                    default = Some(self.expression(node, None, Some((base, typmod)))?.1);
+                }
+                ast::ConstrType::ConstrCheck => {
+                    let check = self.domain_check(&name, schema, base, typmod, c, &checks)?;
+                    checks.push(check);
+                }
+                _ => return Err(PgError::not_supported("this domain constraint").at(c.location)),
+            }
+        }
+        if not_null && nullable {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints"));
+        }
+        self.new_type(schema, name, UserTypeKind::Domain { base, typmod, not_null, default, checks })?;
+        Ok("CREATE DOMAIN".into())
+    }
+
+    /// CHECK (… VALUE …) of a domain: analyzed over a row whose only column is called value.
+    pub(super) fn domain_check(
+        &mut self,
+        domain: &str,
+        schema: Oid,
+        base: Oid,
+        typmod: i32,
+        c: &ast::Constraint,
+        checks: &[DomainConstraint],
+    ) -> Result<DomainConstraint> {
+        let node = c.raw_expr.as_ref().ok_or_else(|| PgError::internal("CHECK without expression"))?;
+        let row = value_row(domain, schema, base, typmod);
+        let (expr, text) = self.expression(node, Some(&row), None)?;
+        if self.catalog.base_type(expr.ty) != oid::BOOL {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("argument of CHECK must be type boolean, not type {}", self.display_type(expr.ty)),
+            )
+            .at(c.location));
+        }
+        let taken: Vec<String> = checks.iter().map(|c| c.name.clone()).collect();
+        let name = if c.conname.is_empty() {
+            self.choose_constraint_name(schema, domain, "", "check", &taken)
+        } else if taken.contains(&c.conname) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_OBJECT,
+                format!("constraint \"{}\" for domain \"{domain}\" already exists", c.conname),
+            ));
+        } else {
+            c.conname.clone()
+        };
+        Ok(DomainConstraint { oid: self.new_oid(false)?, name, expression: text })
+    }
+}
+
+/// A relation with the one column `value`: what a domain's CHECK is analyzed over. The stored text says `value`, which reads
+/// back both as that column and as the keyword VALUE.
+pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation {
+    Relation {
+        oid: 0,
+        schema,
+        name: domain.to_string(),
+        kind: RelationKind::Table,
+        sqlite_name: String::new(),
+        owner: 0,
+        row_type: 0,
+        array_type: 0,
+        temporary: false,
+        unlogged: false,
+        columns: vec![Column::new(1, "value", base, typmod)],
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid: false,
+        origin: Origin::Pgsqlite,
+    }
+}
+
+fn check_label(label: &str) -> Result<()> {
+    if label.len() > super::naming::MAX_NAME {
+        return Err(PgError::new(SqlState::INVALID_NAME, format!("invalid enum label \"{label}\""))
+            .detail("Labels must be 63 bytes or less."));
+    }
+    Ok(())
+}

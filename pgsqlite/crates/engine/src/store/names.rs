@@ -1,0 +1,229 @@
+//! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
+
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::deparse::{quote_identifier, Names};
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// Names seen in a catalog along a search path.
+pub struct CatalogNames<'a> {
+    pub catalog: &'a Catalog,
+    pub search_path: &'a [Oid],
+}
+
+impl CatalogNames<'_> {
+    fn path(&self) -> Vec<Oid> {
+        let mut path = self.search_path.to_vec();
+        if !path.contains(&pgsqlite_sql::catalog::PG_CATALOG) {
+            path.insert(0, pgsqlite_sql::catalog::PG_CATALOG);
+        }
+        path
+    }
+
+    fn schema(&self, name: &str) -> Result<Oid> {
+        self.catalog.schema_oid(name).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))
+        })
+    }
+}
+
+/// Splits `a."B c".d` into its parts, folded to lower case where they are not quoted.
+fn split_identifier(text: &str) -> Result<Vec<String>> {
+    let invalid = || PgError::new(SqlState::INVALID_NAME, "invalid name syntax");
+    let mut parts = Vec::new();
+    let mut chars = text.trim().chars().peekable();
+    loop {
+        let mut part = String::new();
+        if chars.peek() == Some(&'"') {
+            chars.next();
+            loop {
+                match chars.next() {
+                    Some('"') if chars.peek() == Some(&'"') => {
+                        chars.next();
+                        part.push('"');
+                    }
+                    Some('"') => break,
+                    Some(c) => part.push(c),
+                    None => return Err(invalid()),
+                }
+            }
+        } else {
+            while let Some(&c) = chars.peek() {
+                if c == '.' || c == '"' || c.is_whitespace() {
+                    break;
+                }
+                part.push(c.to_ascii_lowercase());
+                chars.next();
+            }
+        }
+        if part.is_empty() {
+            return Err(invalid());
+        }
+        parts.push(part);
+        match chars.next() {
+            None => return Ok(parts),
+            Some('.') => {}
+            Some(_) => return Err(invalid()),
+        }
+    }
+}
+
+impl RegNames for CatalogNames<'_> {
+    fn reg_name(&self, reg_type: Oid, value: Oid) -> Option<String> {
+        let names = Names::new(self.catalog, self.search_path);
+        match reg_type {
+            oid::REGCLASS => self.catalog.relation(value).map(|_| names.relation(value)),
+            oid::REGTYPE => self.catalog.type_entry(value).map(|_| names.type_name(value, -1)),
+            oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
+                let qualified = builtin::procs_named(p.name).count() > 1;
+                let name = quote_identifier(p.name);
+                // An overloaded name would not read back: PostgreSQL qualifies it then.
+                if qualified { format!("pg_catalog.{name}") } else { name }
+            }),
+            oid::REGPROCEDURE => names.signature(value),
+            oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
+            oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
+            oid::REGCOLLATION => names.collation(value),
+            oid::REGOPER | oid::REGOPERATOR => builtin::operator_by_oid(value).map(|o| match reg_type {
+                oid::REGOPER => o.name.to_string(),
+                _ => {
+                    let side = |t: Oid| if t == 0 { "NONE".to_string() } else { names.type_name(t, -1) };
+                    format!("{}({},{})", o.name, side(o.left), side(o.right))
+                }
+            }),
+            _ => None,
+        }
+    }
+
+    fn reg_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
+        if text == "-" {
+            return Ok(0);
+        }
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+            return text.parse().map_err(|_| {
+                PgError::new(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("value \"{text}\" is out of range for type oid"),
+                )
+            });
+        }
+        if reg_type == oid::REGTYPE {
+            return self.type_oid(text);
+        }
+        if reg_type == oid::REGPROCEDURE || reg_type == oid::REGOPERATOR || reg_type == oid::REGOPER {
+            return self.routine_oid(reg_type, text);
+        }
+        let parts = split_identifier(text)?;
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match reg_type {
+            oid::REGCLASS => {
+                let found = match parts[..] {
+                    [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
+                    [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
+                    _ => return Err(PgError::new(SqlState::INVALID_NAME, "improper relation name (too many dotted names)")),
+                };
+                found.map(|r| r.oid).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
+                })
+            }
+            oid::REGNAMESPACE => self.schema(parts[0]),
+            oid::REGROLE => self.catalog.role_named(parts[0]).map(|r| r.oid).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
+            }),
+            oid::REGCOLLATION => {
+                let name = parts[parts.len() - 1];
+                builtin::collation_named(name).map(|c| c.oid).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+                    )
+                })
+            }
+            oid::REGPROC => {
+                let name = parts[parts.len() - 1];
+                let mut found = builtin::procs_named(name);
+                match (found.next(), found.next()) {
+                    (None, _) => Err(PgError::new(
+                        SqlState::UNDEFINED_FUNCTION,
+                        format!("function \"{}\" does not exist", parts.join(".")),
+                    )),
+                    (Some(p), None) => Ok(p.oid),
+                    _ => Err(PgError::new(
+                        SqlState::AMBIGUOUS_FUNCTION,
+                        format!("more than one function named \"{}\"", parts.join(".")),
+                    )),
+                }
+            }
+            _ => Err(PgError::not_supported("input of this reg type")),
+        }
+    }
+
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+impl CatalogNames<'_> {
+    /// `text` as the type name grammar reads it.
+    fn type_oid(&self, text: &str) -> Result<Oid> {
+        use pgsqlite_sql::parse::{ast, NodeEnum};
+        let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}"))
+            .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{text}\"")))?;
+        let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
+        let [statement] = &statements[..] else { return Err(invalid()) };
+        let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
+        let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else { return Err(invalid()) };
+        let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else { return Err(invalid()) };
+        let name = cast.type_name.as_ref().ok_or_else(invalid)?;
+        let settings = pgsqlite_types::Settings::default();
+        let environment = pgsqlite_sql::analyze::Environment {
+            catalog: self.catalog,
+            search_path: self.search_path,
+            settings: &settings,
+            names: self,
+            user: 0,
+        };
+        let mut found = pgsqlite_sql::analyze::resolve_type_name(&environment, name);
+        if let Err(error) = &mut found {
+            error.fields_mut().location = None;
+        }
+        Ok(found?.0)
+    }
+
+    /// `name(types)` of functions and operators.
+    fn routine_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
+        if reg_type == oid::REGOPER {
+            let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
+            let mut found = builtin::operators_named(name);
+            return match (found.next(), found.next()) {
+                (None, _) => {
+                    Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}")))
+                }
+                (Some(o), None) => Ok(o.oid),
+                _ => Err(PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one operator named {text}"))),
+            };
+        }
+        let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else {
+            return Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
+        };
+        let args: Vec<Oid> = args
+            .split(',')
+            .map(str::trim)
+            .filter(|a| !a.is_empty())
+            .map(|a| if a.eq_ignore_ascii_case("none") { Ok(0) } else { self.type_oid(a) })
+            .collect::<Result<_>>()?;
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+        let found = if reg_type == oid::REGPROCEDURE {
+            let parts = split_identifier(name)?;
+            builtin::procs_named(&parts[parts.len() - 1]).find(|p| p.args == args).map(|p| p.oid)
+        } else {
+            builtin::operators_named(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
+        };
+        found.ok_or_else(|| {
+            let kind = if reg_type == oid::REGPROCEDURE { "function \"" } else { "operator does not exist: " };
+            let tail = if reg_type == oid::REGPROCEDURE { "\" does not exist" } else { "" };
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("{kind}{text}{tail}"))
+        })
+    }
+}

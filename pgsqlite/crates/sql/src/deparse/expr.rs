@@ -1,0 +1,579 @@
+//! Expressions, with ruleutils' rules for parentheses, labels of constants and implicit casts.
+
+use super::{quote_identifier, quote_literal, Printer, Style};
+use crate::builtins::catalog as builtin;
+use crate::typed::*;
+use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
+
+/// Names of reg types inside constants of other types (arrays, records) are printed as numbers.
+struct NoNames;
+impl RegNames for NoNames {
+    fn reg_name(&self, _reg_type: Oid, _oid: Oid) -> Option<String> {
+        None
+    }
+    fn reg_oid(&self, _reg_type: Oid, name: &str) -> Result<Oid> {
+        Err(PgError::internal(format!("input of {name} while printing")))
+    }
+    fn codec(&self, _type_oid: Oid) -> Option<TypeCodec> {
+        None
+    }
+}
+
+impl<'a> Printer<'a> {
+    fn pretty(&self) -> bool {
+        self.style == Style::Pretty
+    }
+
+    /// An opening or closing parenthesis that the pretty style leaves out.
+    fn full(&mut self, parenthesis: char) {
+        if !self.pretty() {
+            self.out.push(parenthesis);
+        }
+    }
+
+    /// An operand: in the pretty style in parentheses unless it binds tighter than `parent`.
+    fn operand(&mut self, expr: &Expr, show_implicit: bool, parent: &Expr) -> Result<()> {
+        let parentheses = self.pretty() && !is_simple(expr, parent, show_implicit);
+        if parentheses {
+            self.out.push('(');
+        }
+        self.expr(expr, show_implicit)?;
+        if parentheses {
+            self.out.push(')');
+        }
+        Ok(())
+    }
+
+    pub(super) fn list(&mut self, exprs: &[Expr]) -> Result<()> {
+        for (i, expr) in exprs.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            self.expr(expr, true)?;
+        }
+        Ok(())
+    }
+
+    fn operator_name(&self, op: OperatorRef) -> &'static str {
+        builtin::operator_by_oid(op.oid).map_or("?", |o| o.name)
+    }
+
+    /// `show_implicit`: casts that analysis put in are printed, too (arguments, where they decide the overload).
+    pub(super) fn expr(&mut self, expr: &Expr, show_implicit: bool) -> Result<()> {
+        match &expr.kind {
+            ExprKind::Const(value) => self.constant(value, expr, Label::IfNeeded)?,
+            ExprKind::Param(n) => self.out.push_str(&format!("${n}")),
+            ExprKind::Var(var) => self.var(*var)?,
+            ExprKind::WholeRow { levels_up, rte } => {
+                let level = self.levels.len().checked_sub(1 + levels_up);
+                let name = level.map(|l| self.levels[l].aliases[*rte].clone()).unwrap_or_default();
+                self.out.push_str(&quote_identifier(&name));
+                self.out.push_str(".*");
+            }
+            ExprKind::Func { proc, args, variadic } | ExprKind::SetFunc { proc, args, variadic } => {
+                self.function(*proc, args, *variadic, expr)?
+            }
+            ExprKind::Op { op, args } => {
+                self.full('(');
+                let name = self.operator_name(*op);
+                match &args[..] {
+                    [left, right] => {
+                        self.operand(left, true, expr)?;
+                        self.out.push_str(&format!(" {name} "));
+                        self.operand(right, true, expr)?;
+                    }
+                    [only] => {
+                        self.out.push_str(&format!("{name} "));
+                        self.operand(only, true, expr)?;
+                    }
+                    _ => return Err(PgError::internal("an operator with other than one or two operands")),
+                }
+                self.full(')');
+            }
+            ExprKind::Cast { arg, form, .. } => {
+                if *form != CastForm::Explicit && !show_implicit {
+                    self.operand_of_hidden_cast(arg)?;
+                } else {
+                    self.cast(arg, expr.ty, expr.typmod, expr)?;
+                }
+            }
+            ExprKind::And(args) => self.bool_list(args, " AND ", expr)?,
+            ExprKind::Or(args) => self.bool_list(args, " OR ", expr)?,
+            ExprKind::Not(arg) => {
+                self.full('(');
+                self.out.push_str("NOT ");
+                self.operand(arg, false, expr)?;
+                self.full(')');
+            }
+            ExprKind::IsNull { arg, negated } => {
+                self.full('(');
+                self.operand(arg, true, expr)?;
+                self.out.push_str(if *negated { " IS NOT NULL" } else { " IS NULL" });
+                self.full(')');
+            }
+            ExprKind::BoolTest { arg, test } => {
+                self.full('(');
+                self.operand(arg, false, expr)?;
+                self.out.push_str(match test {
+                    BoolTest::True => " IS TRUE",
+                    BoolTest::NotTrue => " IS NOT TRUE",
+                    BoolTest::False => " IS FALSE",
+                    BoolTest::NotFalse => " IS NOT FALSE",
+                    BoolTest::Unknown => " IS UNKNOWN",
+                    BoolTest::NotUnknown => " IS NOT UNKNOWN",
+                });
+                self.full(')');
+            }
+            ExprKind::Distinct { left, right, negated, .. } => {
+                // PostgreSQL keeps IS NOT DISTINCT FROM as NOT (… IS DISTINCT FROM …).
+                if *negated {
+                    self.full('(');
+                    self.out.push_str("NOT ");
+                    if self.pretty() {
+                        self.out.push('(');
+                    }
+                }
+                self.full('(');
+                self.operand(left, true, expr)?;
+                self.out.push_str(" IS DISTINCT FROM ");
+                self.operand(right, true, expr)?;
+                self.full(')');
+                if *negated {
+                    self.out.push(')');
+                }
+            }
+            ExprKind::InList { op, left, list, negated } => self.in_list(*op, left, list, *negated, expr)?,
+            ExprKind::ArrayCompare { op, quantifier, left, array } => {
+                self.full('(');
+                self.operand(left, true, expr)?;
+                let word = if *quantifier == Quantifier::Any { "ANY" } else { "ALL" };
+                self.out.push_str(&format!(" {} {word} (", self.operator_name(*op)));
+                self.operand(array, true, expr)?;
+                self.out.push(')');
+                self.full(')');
+            }
+            ExprKind::Case { whens, otherwise } => {
+                self.keyword("CASE", 0, INDENT_VAR, 0);
+                for (condition, result) in whens {
+                    if !self.out.ends_with(' ') {
+                        self.out.push(' ');
+                    }
+                    self.keyword("WHEN ", 0, 0, 0);
+                    self.expr(condition, false)?;
+                    self.out.push_str(" THEN ");
+                    self.expr(result, true)?;
+                }
+                self.out.push(' ');
+                self.keyword("ELSE ", 0, 0, 0);
+                match otherwise {
+                    Some(e) => self.expr(e, true)?,
+                    None => {
+                        let name = self.names.type_name(expr.ty, -1);
+                        self.out.push_str(&format!("NULL::{name}"));
+                    }
+                }
+                self.out.push(' ');
+                self.keyword("END", -INDENT_VAR, 0, 0);
+            }
+            ExprKind::Coalesce(args) => self.call("COALESCE", args)?,
+            ExprKind::Greatest(args) => self.call("GREATEST", args)?,
+            ExprKind::Least(args) => self.call("LEAST", args)?,
+            ExprKind::NullIf { left, right, .. } => {
+                self.out.push_str("NULLIF(");
+                self.expr(left, true)?;
+                self.out.push_str(", ");
+                self.expr(right, true)?;
+                self.out.push(')');
+            }
+            ExprKind::Aggregate(call) => self.aggregate(call)?,
+            ExprKind::Window { call, window } => self.window_call(call, *window)?,
+            ExprKind::Grouping(_) => return Err(PgError::not_supported("printing GROUPING()")),
+            ExprKind::SubLink { kind, query } => self.sublink(kind, query, expr)?,
+            ExprKind::Array(items) => {
+                self.out.push_str("ARRAY[");
+                self.list(items)?;
+                self.out.push(']');
+                if items.is_empty() {
+                    let name = self.names.type_name(expr.ty, -1);
+                    self.out.push_str(&format!("::{name}"));
+                }
+            }
+            ExprKind::Subscript { arg, slice, subscripts } => {
+                let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Field { .. });
+                self.parenthesised(arg, !bare)?;
+                for (lower, upper) in subscripts {
+                    self.out.push('[');
+                    if *slice {
+                        if let Some(lower) = lower {
+                            self.expr(lower, false)?;
+                        }
+                        self.out.push(':');
+                    }
+                    if let Some(upper) = upper {
+                        self.expr(upper, false)?;
+                    }
+                    self.out.push(']');
+                }
+            }
+            ExprKind::JsonSubscript { arg, subscripts } => {
+                let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Param(_));
+                self.parenthesised(arg, !bare)?;
+                for subscript in subscripts {
+                    self.out.push('[');
+                    self.expr(subscript, false)?;
+                    self.out.push(']');
+                }
+            }
+            ExprKind::Row(items) => {
+                self.out.push_str("ROW(");
+                self.list(items)?;
+                self.out.push(')');
+            }
+            ExprKind::RowCompare { name, left, right, .. } => {
+                self.full('(');
+                self.out.push_str("ROW(");
+                self.list(left)?;
+                self.out.push_str(&format!(") {name} ROW("));
+                self.list(right)?;
+                self.out.push(')');
+                self.full(')');
+            }
+            ExprKind::Field { arg, name, .. } => {
+                self.parenthesised(arg, true)?;
+                self.out.push('.');
+                self.out.push_str(&quote_identifier(name));
+            }
+            ExprKind::Default => self.out.push_str("DEFAULT"),
+            ExprKind::DomainValue => self.out.push_str("VALUE"),
+            #[allow(unreachable_patterns)]
+            other => return Err(PgError::not_supported(format!("printing {other:?}"))),
+        }
+        if expr.collation != 0 && !matches!(expr.kind, ExprKind::Const(_)) && self.explicit_collation(expr) {
+            if let Some(name) = self.names.collation(expr.collation) {
+                self.out.push_str(&format!(" COLLATE {name}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The node itself carries COLLATE (and does not just inherit a column's).
+    fn explicit_collation(&self, expr: &Expr) -> bool {
+        !matches!(expr.kind, ExprKind::Var(_))
+    }
+
+    fn parenthesised(&mut self, expr: &Expr, needed: bool) -> Result<()> {
+        if needed {
+            self.out.push('(');
+        }
+        self.expr(expr, true)?;
+        if needed {
+            self.out.push(')');
+        }
+        Ok(())
+    }
+
+    /// An implicit cast at the top is not printed; neither is the one inside it.
+    fn operand_of_hidden_cast(&mut self, arg: &Expr) -> Result<()> {
+        self.expr(arg, false)
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) -> Result<()> {
+        self.out.push_str(name);
+        self.out.push('(');
+        self.list(args)?;
+        self.out.push(')');
+        Ok(())
+    }
+
+    fn bool_list(&mut self, args: &[Expr], word: &str, expr: &Expr) -> Result<()> {
+        self.full('(');
+        for (i, arg) in args.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(word);
+            }
+            self.operand(arg, false, expr)?;
+        }
+        self.full(')');
+        Ok(())
+    }
+
+    /// `arg::type`
+    fn cast(&mut self, arg: &Expr, ty: Oid, typmod: i32, expr: &Expr) -> Result<()> {
+        match &arg.kind {
+            // 'x'::text, not ('x'::text)::text
+            ExprKind::Const(value) if arg.ty == ty && arg.typmod == -1 => self.constant(value, arg, Label::Never)?,
+            _ => {
+                self.full('(');
+                self.operand(arg, false, expr)?;
+                self.full(')');
+            }
+        }
+        let name = self.names.type_name(ty, typmod);
+        self.out.push_str(&format!("::{name}"));
+        Ok(())
+    }
+
+    fn function(&mut self, proc: Oid, args: &[Expr], variadic: bool, expr: &Expr) -> Result<()> {
+        let name = builtin::proc_by_oid(proc).map_or("", |p| p.name);
+        match (name, args) {
+            // PostgreSQL remembers the SQL syntax of these and prints it.
+            ("extract", [Expr { kind: ExprKind::Const(Datum::Text(field)), .. }, source]) => {
+                self.out.push_str(&format!("EXTRACT({field} FROM "));
+                self.expr(source, false)?;
+                self.out.push(')');
+            }
+            ("timezone", [zone, source]) => {
+                self.out.push('(');
+                self.operand(source, false, expr)?;
+                self.out.push_str(" AT TIME ZONE ");
+                self.operand(zone, false, expr)?;
+                self.out.push(')');
+            }
+            _ => {
+                let name = self.names.function(proc);
+                self.out.push_str(&name);
+                self.out.push('(');
+                for (i, arg) in args.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    if variadic && i + 1 == args.len() {
+                        self.out.push_str("VARIADIC ");
+                    }
+                    self.expr(arg, true)?;
+                }
+                self.out.push(')');
+            }
+        }
+        Ok(())
+    }
+
+    /// `x IN (…)`: PostgreSQL keeps `x = ANY (ARRAY[…])`.
+    fn in_list(&mut self, op: OperatorRef, left: &Expr, list: &[Expr], negated: bool, expr: &Expr) -> Result<()> {
+        self.full('(');
+        self.operand(left, true, expr)?;
+        let word = if negated { "ALL" } else { "ANY" };
+        self.out.push_str(&format!(" {} {word} (", self.operator_name(op)));
+        // A varchar column's list has varchar constants, the array is cast to the operator's type.
+        let varchar_list = match &left.kind {
+            ExprKind::Cast { arg, method: CastMethod::Relabel, form: CastForm::Implicit } => {
+                arg.ty == oid::VARCHAR
+                    && left.ty == oid::TEXT
+                    && list.iter().all(|e| matches!(e.kind, ExprKind::Const(_)) && e.ty == oid::TEXT)
+            }
+            _ => false,
+        };
+        if varchar_list {
+            self.full('(');
+            self.out.push_str("ARRAY[");
+            for (i, item) in list.iter().enumerate() {
+                if i > 0 {
+                    self.out.push_str(", ");
+                }
+                self.expr(&Expr { ty: oid::VARCHAR, ..item.clone() }, true)?;
+            }
+            self.out.push(']');
+            self.full(')');
+            self.out.push_str("::text[]");
+        } else {
+            self.out.push_str("ARRAY[");
+            self.list(list)?;
+            self.out.push(']');
+        }
+        self.out.push(')');
+        self.full(')');
+        Ok(())
+    }
+
+    fn var(&mut self, var: Var) -> Result<()> {
+        if self.levels.is_empty() {
+            let relation =
+                self.relation.ok_or_else(|| PgError::internal("a column in an expression without a relation"))?;
+            let column = relation
+                .live_columns()
+                .nth(var.column)
+                .ok_or_else(|| PgError::internal("a column that its relation does not have"))?;
+            // The catalog's version of the relation may have other names by now.
+            let name = self
+                .names
+                .catalog
+                .relation(relation.oid)
+                .and_then(|r| r.column_by_attnum(column.attnum))
+                .map_or(&column.name, |c| &c.name);
+            self.out.push_str(&quote_identifier(name));
+            return Ok(());
+        }
+        let at = self
+            .levels
+            .len()
+            .checked_sub(1 + var.levels_up)
+            .ok_or_else(|| PgError::internal("a column of a level that is not there"))?;
+        let entry = self.levels[at].entries.get(var.rte).ok_or_else(|| PgError::internal("no such range table entry"))?;
+        if let RteKind::Join { columns } = &entry.kind {
+            if !entry.has_alias {
+                let name = entry.columns.get(var.column).map(|c| c.name.clone()).unwrap_or_default();
+                // A merged column is named bare; where that is not a plain merge it is its expression.
+                if let Some(Expr { kind: ExprKind::Var(inner), .. }) = columns.get(var.column) {
+                    let inner = Var { levels_up: var.levels_up + inner.levels_up, ..*inner };
+                    return self.var(inner);
+                }
+                self.out.push_str(&quote_identifier(&name));
+                return Ok(());
+            }
+        }
+        let name = self.entry_column_name(entry, var.column);
+        if self.levels[at].qualify || var.levels_up > 0 || self.levels.len() > 1 {
+            let alias = quote_identifier(&self.levels[at].aliases[var.rte]);
+            self.out.push_str(&alias);
+            self.out.push('.');
+        }
+        self.out.push_str(&quote_identifier(&name));
+        Ok(())
+    }
+
+    /// The name of an entry's column: of a table's the one the catalog has now.
+    pub(super) fn entry_column_name(&self, entry: &RangeTableEntry, column: usize) -> String {
+        let Some(rte_column) = entry.columns.get(column) else { return String::new() };
+        if let RteKind::Relation(relation) = &entry.kind {
+            // An alias list AS t(x, y) renames; then the entry's name differs from the relation's own.
+            let own = relation.column_by_attnum(rte_column.attnum).map(|c| c.name.as_str());
+            if own == Some(&rte_column.name) {
+                if let Some(now) =
+                    self.names.catalog.relation(relation.oid).and_then(|r| r.column_by_attnum(rte_column.attnum))
+                {
+                    return now.name.clone();
+                }
+            }
+        }
+        rte_column.name.clone()
+    }
+
+    pub(super) fn constant(&mut self, value: &Datum, expr: &Expr, label: Label) -> Result<()> {
+        let ty = expr.ty;
+        if value.is_null() {
+            self.out.push_str("NULL");
+            if label != Label::Never {
+                let name = self.names.type_name(ty, expr.typmod);
+                self.out.push_str(&format!("::{name}"));
+            }
+            return Ok(());
+        }
+        let text = self.constant_text(value, ty)?;
+        let starts_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
+        let mut needs_label = !matches!(ty, oid::BOOL | oid::UNKNOWN | oid::INT4 | oid::NUMERIC);
+        match ty {
+            oid::INT4 if !text.starts_with('-') => self.out.push_str(&text),
+            oid::NUMERIC if starts_with_digit && text.contains(['e', 'E', '.']) => {
+                self.out.push_str(&text);
+                needs_label = expr.typmod >= 0;
+            }
+            oid::BOOL => self.out.push_str(if text == "t" || text == "true" { "true" } else { "false" }),
+            _ => {
+                self.out.push_str(&quote_literal(&text));
+                needs_label |= matches!(ty, oid::INT4 | oid::NUMERIC);
+            }
+        }
+        if needs_label && label != Label::Never {
+            let name = self.names.type_name(ty, expr.typmod);
+            self.out.push_str(&format!("::{name}"));
+        }
+        Ok(())
+    }
+
+    /// The text form of a constant of the type.
+    fn constant_text(&self, value: &Datum, ty: Oid) -> Result<String> {
+        if let Datum::Text(text) = value {
+            if matches!(ty, oid::UNKNOWN | oid::TEXT | oid::VARCHAR | oid::NAME | oid::CSTRING) {
+                return Ok(text.clone());
+            }
+        }
+        if let (Datum::Int(n), true) = (value, ty == oid::REGCLASS) {
+            return Ok(self.names.relation(*n as Oid));
+        }
+        if let (Datum::Int(n), true) = (value, ty == oid::REGTYPE) {
+            return Ok(self.names.type_name(*n as Oid, -1));
+        }
+        let codec = self
+            .names
+            .catalog
+            .codec(ty)
+            .ok_or_else(|| PgError::not_supported(format!("type {}", self.names.type_name(ty, -1))))?;
+        let settings = Settings::default();
+        let mut out = Vec::new();
+        codec.text_out(value.as_ref(), &Context { settings: &settings, names: &NoNames }, &mut out)?;
+        String::from_utf8(out).map_err(|_| PgError::internal("a constant that is not UTF-8"))
+    }
+}
+
+/// Spaces that nested lines of CASE, select lists … are indented by.
+pub(super) const INDENT_VAR: i32 = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Label {
+    IfNeeded,
+    Never,
+}
+
+/// Function-like nodes around an operand: their own brackets are enough.
+fn brackets(parent: &Expr) -> bool {
+    matches!(
+        parent.kind,
+        ExprKind::Func { .. }
+            | ExprKind::SetFunc { .. }
+            | ExprKind::Subscript { .. }
+            | ExprKind::Array(_)
+            | ExprKind::Row(_)
+            | ExprKind::Coalesce(_)
+            | ExprKind::Greatest(_)
+            | ExprKind::Least(_)
+            | ExprKind::NullIf { .. }
+            | ExprKind::Aggregate(_)
+            | ExprKind::Window { .. }
+            | ExprKind::Grouping(_)
+            | ExprKind::Case { .. }
+    )
+}
+
+/// Whether `node` needs no parentheses as an operand of `parent` in the pretty style (ruleutils' isSimpleNode).
+fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
+    match &node.kind {
+        ExprKind::Op { op, args } => {
+            if let ExprKind::Op { op: parent_op, args: parent_args } = &parent.kind {
+                let priority = |op: &OperatorRef| match builtin::operator_by_oid(op.oid).map(|o| o.name) {
+                    Some("+" | "-") => 1,
+                    Some("*" | "/" | "%") => 2,
+                    _ => 0,
+                };
+                let (own, outer) = (priority(op), priority(parent_op));
+                if own == 0 || outer == 0 || args.len() < 2 {
+                    return false;
+                }
+                return own > outer || own == outer && std::ptr::eq(node, &parent_args[0]);
+            }
+            matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_)) || brackets(parent)
+        }
+        ExprKind::SubLink { .. }
+        | ExprKind::IsNull { .. }
+        | ExprKind::BoolTest { .. }
+        | ExprKind::Distinct { negated: false, .. } => {
+            matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_)) || brackets(parent)
+        }
+        // ScalarArrayOpExpr is never simple for ruleutils' default case except in AND/OR, where it is printed with parentheses.
+        ExprKind::InList { .. } | ExprKind::ArrayCompare { .. } | ExprKind::RowCompare { .. } => brackets(parent),
+        ExprKind::Not(_) | ExprKind::And(_) | ExprKind::Distinct { negated: true, .. } => {
+            matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_)) || brackets(parent)
+        }
+        ExprKind::Or(_) => matches!(parent.kind, ExprKind::Or(_)) || brackets(parent),
+        ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
+        ExprKind::Cast { arg, form, .. } => {
+            let hidden = *form != CastForm::Explicit && !show_implicit;
+            if hidden {
+                is_simple(arg, parent, show_implicit)
+            } else {
+                is_simple(arg, node, show_implicit)
+            }
+        }
+        _ => true,
+    }
+}

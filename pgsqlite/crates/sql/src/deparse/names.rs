@@ -1,0 +1,143 @@
+//! Identifiers, literals and the names of objects, quoted and qualified as PostgreSQL prints them.
+
+use crate::builtins::catalog as builtin;
+use crate::catalog::{Catalog, TypeEntry, PG_CATALOG};
+use pgsqlite_types::{typmod, Oid};
+
+/// An identifier, in double quotes where it would not read back as itself (`quote_ident`).
+pub fn quote_identifier(name: &str) -> String {
+    let mut chars = name.chars();
+    let safe = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
+        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if safe && !is_keyword(name) {
+        name.to_string()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+/// Whether the grammar reserves the word in some place (every keyword but the unreserved ones).
+fn is_keyword(word: &str) -> bool {
+    use pg_query::protobuf::KeywordKind;
+    match pg_query::scan(word) {
+        Ok(scanned) => scanned
+            .tokens
+            .first()
+            .is_some_and(|t| !matches!(t.keyword_kind(), KeywordKind::NoKeyword | KeywordKind::UnreservedKeyword)),
+        Err(_) => true,
+    }
+}
+
+/// A string literal as ruleutils prints it: doubled quotes, `E'…'` where a backslash is in it.
+pub fn quote_literal(text: &str) -> String {
+    let doubled = text.replace('\'', "''");
+    if text.contains('\\') {
+        format!("E'{}'", doubled.replace('\\', "\\\\"))
+    } else {
+        format!("'{doubled}'")
+    }
+}
+
+/// Names of objects, seen along a search path: an object that its bare name would not find is qualified.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    pub catalog: &'a Catalog,
+    /// With pg_catalog where PostgreSQL implies it.
+    pub search_path: &'a [Oid],
+}
+
+/// The search path of texts that are stored: everything but pg_catalog is qualified.
+pub const STORED_PATH: &[Oid] = &[PG_CATALOG];
+
+impl<'a> Names<'a> {
+    pub fn new(catalog: &'a Catalog, search_path: &'a [Oid]) -> Names<'a> {
+        Names { catalog, search_path }
+    }
+
+    /// For texts that are stored.
+    pub fn stored(catalog: &'a Catalog) -> Names<'a> {
+        Names { catalog, search_path: STORED_PATH }
+    }
+
+    fn path(&self) -> impl Iterator<Item = Oid> + '_ {
+        let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+        implied.into_iter().chain(self.search_path.iter().copied())
+    }
+
+    fn qualified(&self, schema: Oid, name: &str, visible: bool) -> String {
+        if visible {
+            quote_identifier(name)
+        } else {
+            format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), quote_identifier(name))
+        }
+    }
+
+    pub fn relation_is_visible(&self, oid: Oid) -> bool {
+        let Some(relation) = self.catalog.relation(oid) else { return false };
+        self.path().find_map(|s| self.catalog.relation_in(s, &relation.name)).is_some_and(|r| r.oid == oid)
+    }
+
+    pub fn type_is_visible(&self, oid: Oid) -> bool {
+        let Some((schema, name)) = self.type_identity(oid) else { return false };
+        if schema == PG_CATALOG && self.search_path.first() == Some(&PG_CATALOG) {
+            return true;
+        }
+        self.path().find_map(|s| self.catalog.type_in(s, &name)) == Some(oid)
+    }
+
+    /// A relation's name; the number for an OID that is none.
+    pub fn relation(&self, oid: Oid) -> String {
+        match self.catalog.relation(oid) {
+            Some(r) => self.qualified(r.schema, &r.name, self.relation_is_visible(oid)),
+            None => oid.to_string(),
+        }
+    }
+
+    /// Schema and catalog name of a type.
+    pub fn type_identity(&self, oid: Oid) -> Option<(Oid, String)> {
+        Some(match self.catalog.type_entry(oid)? {
+            TypeEntry::Builtin(t) => (PG_CATALOG, t.name.to_string()),
+            TypeEntry::User(t) => (t.schema, t.name.clone()),
+            TypeEntry::Row(r) => (r.schema, r.name.clone()),
+            TypeEntry::ArrayOf(element) => {
+                let (schema, name) = self.type_identity(element)?;
+                (schema, format!("_{name}"))
+            }
+        })
+    }
+
+    /// `format_type(oid, typmod)`, qualified where needed. A typmod of -1 is none.
+    pub fn type_name(&self, oid: Oid, typmod: i32) -> String {
+        if let Some(name) = typmod::format_type(oid, typmod) {
+            return name;
+        }
+        match self.catalog.type_entry(oid) {
+            Some(TypeEntry::ArrayOf(element)) => format!("{}[]", self.type_name(element, typmod)),
+            Some(_) => {
+                let (schema, name) = self.type_identity(oid).unwrap_or_default();
+                self.qualified(schema, &name, self.type_is_visible(oid))
+            }
+            None => "???".into(),
+        }
+    }
+
+    /// A function's name: all are in pg_catalog, so bare unless the grammar gives the word a meaning of its own.
+    pub fn function(&self, proc: Oid) -> String {
+        match builtin::proc_by_oid(proc) {
+            Some(p) => quote_identifier(p.name),
+            None => proc.to_string(),
+        }
+    }
+
+    /// `name(argument types)` as `regprocedure` prints it.
+    pub fn signature(&self, proc: Oid) -> Option<String> {
+        let p = builtin::proc_by_oid(proc)?;
+        let args: Vec<String> = p.args.iter().map(|&a| self.type_name(a, -1)).collect();
+        Some(format!("{}({})", quote_identifier(p.name), args.join(",")))
+    }
+
+    /// `"collation"` for COLLATE clauses.
+    pub fn collation(&self, oid: Oid) -> Option<String> {
+        builtin::collation_by_oid(oid).map(|c| quote_identifier(c.name))
+    }
+}
