@@ -8,4 +8,7 @@
 //! `connection` (leased from `pool`, or the writer's) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
+pub mod ddl;
+pub mod pg_catalog;
 pub mod session;
+pub mod store;

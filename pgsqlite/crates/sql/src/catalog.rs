@@ -463,7 +463,9 @@ impl Catalog {
         self.relations.values().flat_map(move |r| {
             r.constraints
                 .iter()
-                .filter(move |c| matches!(&c.kind, ConstraintKind::ForeignKey { references, .. } if *references == table))
+                .filter(
+                    move |c| matches!(&c.kind, ConstraintKind::ForeignKey { references, .. } if *references == table),
+                )
                 .map(move |c| (r, c))
         })
     }

@@ -99,7 +99,12 @@ impl Ddl<'_> {
         check_storage_parameters(&statement.options)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         let temporary = name.relpersistence == "t";
-        if temporary && matches!(statement.oncommit(), ast::OnCommitAction::OncommitDrop | ast::OnCommitAction::OncommitDeleteRows) {
+        if temporary
+            && matches!(
+                statement.oncommit(),
+                ast::OnCommitAction::OncommitDrop | ast::OnCommitAction::OncommitDeleteRows
+            )
+        {
             return Err(PgError::not_supported("ON COMMIT DROP and ON COMMIT DELETE ROWS").at(name.location));
         }
         let Some(mut relation) = self.new_table(name, statement.if_not_exists)? else {
@@ -235,10 +240,7 @@ impl Ddl<'_> {
         let mut saw_null = None;
         let mut saw_default = false;
         let already = |what: &str| {
-            PgError::new(
-                SqlState::SYNTAX_ERROR,
-                format!("{what} for column \"{name}\" of table \"{}\"", relation.name),
-            )
+            PgError::new(SqlState::SYNTAX_ERROR, format!("{what} for column \"{name}\" of table \"{}\"", relation.name))
         };
         let constraints: Vec<&ast::Constraint> = def
             .constraints
@@ -615,14 +617,8 @@ impl Ddl<'_> {
             None => self.choose_relation_name(schema, &relation.name, &column.name, "seq", false, &[]),
         };
         parsed.type_oid.get_or_insert(column.type_oid);
-        let sequence = self.make_sequence(
-            schema,
-            name,
-            relation.temporary,
-            parsed,
-            Some((relation.oid, attnum)),
-            identity,
-        )?;
+        let sequence =
+            self.make_sequence(schema, name, relation.temporary, parsed, Some((relation.oid, attnum)), identity)?;
         let qualified = format!(
             "{}.{}",
             pgsqlite_sql::deparse::quote_identifier(self.catalog.schema_name(schema)),
@@ -690,8 +686,7 @@ impl Ddl<'_> {
 
     /// The attnums an expression over `relation` uses, in order.
     pub(super) fn expression_columns(&self, text: &str, relation: &Relation) -> Result<Vec<i16>> {
-        let expr =
-            self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(relation), None))?;
+        let expr = self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(relation), None))?;
         let attnums: Vec<i16> = relation.live_columns().map(|c| c.attnum).collect();
         Ok(pgsqlite_sql::deparse::columns_used(&expr).into_iter().filter_map(|i| attnums.get(i).copied()).collect())
     }

@@ -60,7 +60,10 @@ impl Ddl<'_> {
             let index = index.ok_or_else(|| {
                 PgError::new(
                     SqlState::INVALID_FOREIGN_KEY,
-                    format!("there is no unique constraint matching given keys for referenced table \"{}\"", parent.name),
+                    format!(
+                        "there is no unique constraint matching given keys for referenced table \"{}\"",
+                        parent.name
+                    ),
                 )
             })?;
             (attnums, index)
@@ -87,7 +90,9 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("MATCH FULL with several columns").at(c.location));
         }
         if c.fk_matchtype == "p" {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "MATCH PARTIAL not yet implemented").at(c.location));
+            return Err(
+                PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "MATCH PARTIAL not yet implemented").at(c.location)
+            );
         }
         if !c.fk_del_set_cols.is_empty() {
             return Err(PgError::not_supported("ON DELETE SET … with a column list").at(c.location));
@@ -160,7 +165,9 @@ impl Ddl<'_> {
                 other => other,
             }
         };
-        if self.catalog.base_type(own.type_oid) == self.catalog.base_type(other.type_oid) || family(own) == family(other) {
+        if self.catalog.base_type(own.type_oid) == self.catalog.base_type(other.type_oid)
+            || family(own) == family(other)
+        {
             // A date and a timestamp are equal in PostgreSQL and differ as text.
             if family(own) != 4 || own.type_oid == other.type_oid {
                 return Ok(());
@@ -169,9 +176,7 @@ impl Ddl<'_> {
         let comparable = {
             let both = [family(own), family(other)];
             let numeric = |f: u32| f <= 2 || f == pgsqlite_types::oid::NUMERIC;
-            let text = |f: u32| {
-                f == 3 || f == pgsqlite_types::oid::BPCHAR || f == pgsqlite_types::oid::NAME
-            };
+            let text = |f: u32| f == 3 || f == pgsqlite_types::oid::BPCHAR || f == pgsqlite_types::oid::NAME;
             both.iter().all(|&f| numeric(f)) || both.iter().all(|&f| text(f)) || both == [4, 4]
         };
         if comparable {

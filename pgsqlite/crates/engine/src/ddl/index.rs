@@ -74,7 +74,8 @@ impl Ddl<'_> {
         let rowid = match attnums[..] {
             [one] if spec.primary && inline && include.is_empty() => {
                 let base = self.catalog.base_type(relation.columns[one as usize - 1].type_oid);
-                matches!(base, oid::INT2 | oid::INT4 | oid::INT8) && relation.columns[one as usize - 1].generated.is_none()
+                matches!(base, oid::INT2 | oid::INT4 | oid::INT8)
+                    && relation.columns[one as usize - 1].generated.is_none()
             }
             _ => false,
         };
@@ -195,8 +196,7 @@ impl Ddl<'_> {
             IndexKey::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
             IndexKey::Expression(text) => expression_name(text),
         });
-        let included =
-            index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
+        let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
         for wanted in keys.chain(included) {
             let mut name = wanted.clone();
             let mut n = 1;
@@ -234,10 +234,7 @@ impl Ddl<'_> {
         }
         let method = if statement.access_method.is_empty() { "btree" } else { statement.access_method.as_str() };
         if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
-            return Err(PgError::new(
-                SqlState::UNDEFINED_OBJECT,
-                format!("access method \"{method}\" does not exist"),
-            ));
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist")));
         }
         if statement.unique && method != "btree" {
             return Err(PgError::new(
@@ -322,9 +319,9 @@ impl Ddl<'_> {
     }
 
     fn key_column<'r>(&self, relation: &'r Relation, name: &str) -> Result<&'r Column> {
-        relation.column(name).ok_or_else(|| {
-            PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
-        })
+        relation
+            .column(name)
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
     }
 
     fn index_key(&self, relation: &Relation, element: &ast::IndexElem, method: &str) -> Result<IndexColumn> {
@@ -379,14 +376,7 @@ impl Ddl<'_> {
             ast::SortByNulls::SortbyNullsLast => false,
             _ => descending,
         };
-        Ok(IndexColumn {
-            key,
-            descending,
-            nulls_first,
-            collation,
-            opclass,
-            opclass_explicit: Some(opclass) != default,
-        })
+        Ok(IndexColumn { key, descending, nulls_first, collation, opclass, opclass_explicit: Some(opclass) != default })
     }
 
     /// CREATE INDEX in SQLite, unless the index is part of the table's declaration. Errors: 23505 for existing duplicates.
@@ -409,9 +399,7 @@ impl Ddl<'_> {
                 IndexKey::Expression(text) => {
                     let lowered = self.lower_stored(text, Some(table), None)?;
                     let ty = self
-                        .analyze_stored(|e| {
-                            pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None)
-                        })?
+                        .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
                         .ty;
                     match self.catalog.codec(ty).and_then(|c| c.collation()) {
                         Some(collation) => format!("({lowered}) COLLATE {}", sqlite_quote(&collation)),
@@ -440,7 +428,10 @@ impl Ddl<'_> {
                 return self.duplicate_keys(index_relation, index, table);
             }
             let message = error.to_string();
-            if message.contains("non-deterministic") || message.contains("prohibited in index") || message.contains("prohibited in partial index") {
+            if message.contains("non-deterministic")
+                || message.contains("prohibited in index")
+                || message.contains("prohibited in partial index")
+            {
                 return PgError::not_supported("an index on this expression");
             }
             sqlite_error(error)
@@ -474,7 +465,9 @@ impl Ddl<'_> {
             not_null.join(" AND ")
         );
         let values = self.conn.query_row(&sql, [], |row| {
-            (0..columns.len()).map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid)).collect::<rusqlite::Result<Vec<_>>>()
+            (0..columns.len())
+                .map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid))
+                .collect::<rusqlite::Result<Vec<_>>>()
         });
         match values {
             Ok(values) => {
@@ -496,12 +489,9 @@ impl Ddl<'_> {
             ValueRef::Text(t) => DatumRef::Text(std::str::from_utf8(t)?),
             ValueRef::Blob(b) => DatumRef::Blob(b),
         };
-        let names = crate::store::names::CatalogNames {
-            catalog: &self.catalog,
-            search_path: self.environment.search_path,
-        };
-        let context =
-            pgsqlite_types::codec::Context { settings: self.environment.settings, names: &names };
+        let names =
+            crate::store::names::CatalogNames { catalog: &self.catalog, search_path: self.environment.search_path };
+        let context = pgsqlite_types::codec::Context { settings: self.environment.settings, names: &names };
         let mut out = Vec::new();
         let printed = self.catalog.codec(ty).map(|c| c.text_out(datum, &context, &mut out));
         match printed {

@@ -4,8 +4,8 @@
 //! stores the changed objects (`store::write`) and hands the new catalog back. On an error the caller rolls back, and the old
 //! catalog is still right.
 //!
-//! What SQLite's schema contains of a table: columns with harmless type names, NOT NULL, PRIMARY KEY, FOREIGN KEY, STORED
-//! generated columns, and UNIQUE as indexes. CHECKs and DEFAULTs are in the catalog only: they are PostgreSQL's expressions, and
+//! What SQLite's schema contains of a table: columns with harmless type names, NOT NULL, PRIMARY KEY, FOREIGN KEY, and
+//! UNIQUE as indexes. CHECKs, DEFAULTs and generation expressions are in the catalog only: they are PostgreSQL's expressions, and
 //! functions that only this program has would make the table useless to other SQLite tools. Analysis and lowering of INSERT and
 //! UPDATE apply them.
 
@@ -238,12 +238,7 @@ impl Ddl<'_> {
         relation: Option<&Relation>,
         target: Option<(Oid, i32)>,
     ) -> Result<(Expr, String)> {
-        let text = deparse::raw_expression(node)?;
-        let expr = self.analyze(|e| analyze::analyze_expression(e, &text, relation, target)).map_err(|mut error| {
-            // Positions count in the expression's own text, not in the client's statement.
-            error.fields_mut().location = None;
-            error
-        })?;
+        let expr = self.analyze(|e| analyze::analyze_expression_node(e, node, relation, target))?;
         let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, relation)?;
         Ok((expr, stored))
     }

@@ -64,7 +64,10 @@ pub fn default_collation(catalog: &Catalog, ty: Oid) -> Oid {
 pub fn default_opclass(catalog: &Catalog, ty: Oid, method: &str) -> Option<Oid> {
     let base = catalog.base_type(ty);
     let find = |input: Oid| {
-        builtin::all_operator_classes().iter().find(|c| c.default && c.method == method && c.input == input).map(|c| c.oid)
+        builtin::all_operator_classes()
+            .iter()
+            .find(|c| c.default && c.method == method && c.input == input)
+            .map(|c| c.oid)
     };
     find(base).or_else(|| match base {
         oid::VARCHAR => find(oid::TEXT),

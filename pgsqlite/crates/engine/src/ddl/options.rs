@@ -20,18 +20,12 @@ pub(super) fn integer(option: &ast::DefElem) -> Result<i64> {
         Some(NodeEnum::Integer(i)) => return Ok(i.ival as i64),
         Some(NodeEnum::Float(f)) => &f.fval,
         _ => {
-            return Err(PgError::new(
-                SqlState::SYNTAX_ERROR,
-                format!("{} requires a numeric value", option.defname),
-            )
-            .at(option.location))
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("{} requires a numeric value", option.defname))
+                .at(option.location))
         }
     };
     text.parse().map_err(|_| {
-        PgError::new(
-            SqlState::INVALID_TEXT_REPRESENTATION,
-            format!("value \"{text}\" is out of range for type bigint"),
-        )
+        PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("value \"{text}\" is out of range for type bigint"))
     })
 }
 
@@ -83,9 +77,21 @@ pub(super) fn check_storage_parameters(nodes: &[ast::Node]) -> Result<()> {
     for option in def_elems(nodes) {
         let name = option.defname.as_str();
         let tuning = name.starts_with("autovacuum_")
-            || matches!(name, "fillfactor" | "toast_tuple_target" | "parallel_workers" | "vacuum_truncate" | "vacuum_index_cleanup"
-                | "log_autovacuum_min_duration" | "deduplicate_items" | "fastupdate" | "gin_pending_list_limit" | "buffering"
-                | "pages_per_range" | "autosummarize");
+            || matches!(
+                name,
+                "fillfactor"
+                    | "toast_tuple_target"
+                    | "parallel_workers"
+                    | "vacuum_truncate"
+                    | "vacuum_index_cleanup"
+                    | "log_autovacuum_min_duration"
+                    | "deduplicate_items"
+                    | "fastupdate"
+                    | "gin_pending_list_limit"
+                    | "buffering"
+                    | "pages_per_range"
+                    | "autosummarize"
+            );
         if option.defnamespace == "toast" || tuning || name == "oids" && !boolean(option)? {
             continue;
         }

@@ -55,7 +55,9 @@ impl SequenceOptions {
                     let name = type_name(option).ok_or_else(|| PgError::internal("AS without a type"))?;
                     let ty = ddl.type_name(name)?.0;
                     if !matches!(ty, oid::INT2 | oid::INT4 | oid::INT8) {
-                        return Err(invalid("sequence type must be smallint, integer, or bigint".into()).at(option.location));
+                        return Err(
+                            invalid("sequence type must be smallint, integer, or bigint".into()).at(option.location)
+                        );
                     }
                     once!(type_oid, ty)
                 }

@@ -10,8 +10,17 @@ use pgsqlite_types::{oid, Oid, PgError, Result};
 pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
     match catalog.base_type(ty) {
         oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::XID | oid::CID => "INTEGER",
-        oid::REGCLASS | oid::REGTYPE | oid::REGPROC | oid::REGPROCEDURE | oid::REGOPER | oid::REGOPERATOR
-        | oid::REGNAMESPACE | oid::REGROLE | oid::REGCOLLATION | oid::REGCONFIG | oid::REGDICTIONARY => "INTEGER",
+        oid::REGCLASS
+        | oid::REGTYPE
+        | oid::REGPROC
+        | oid::REGPROCEDURE
+        | oid::REGOPER
+        | oid::REGOPERATOR
+        | oid::REGNAMESPACE
+        | oid::REGROLE
+        | oid::REGCOLLATION
+        | oid::REGCONFIG
+        | oid::REGDICTIONARY => "INTEGER",
         oid::FLOAT4 | oid::FLOAT8 => "REAL",
         oid::BYTEA => "BLOB",
         _ => "TEXT",
@@ -22,7 +31,8 @@ pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
 /// turns text into numbers, so types whose text can look like a number (numeric, json, bit …) are plain TEXT.
 fn declared_type(catalog: &Catalog, column: &Column) -> String {
     let base = catalog.base_type(column.type_oid);
-    let length = |name: &str| if column.typmod > 4 { format!("{name}({})", column.typmod - 4) } else { name.to_string() };
+    let length =
+        |name: &str| if column.typmod > 4 { format!("{name}({})", column.typmod - 4) } else { name.to_string() };
     let mut declared = match base {
         oid::BOOL => "BOOLEAN".to_string(),
         oid::INT2 => "SMALLINT".into(),
@@ -115,22 +125,21 @@ impl Ddl<'_> {
 
     /// The primary key is in the table's own declaration (not an index made by ALTER TABLE).
     pub(super) fn key_is_inline(&self, key: &Constraint) -> bool {
-        self.catalog.relation(key.index).is_some_and(|i| i.sqlite_name.is_empty() || i.sqlite_name.starts_with("sqlite_autoindex_"))
+        self.catalog
+            .relation(key.index)
+            .is_some_and(|i| i.sqlite_name.is_empty() || i.sqlite_name.starts_with("sqlite_autoindex_"))
     }
 
     fn column_sql(&self, relation: &Relation, column: &Column) -> Result<String> {
         let name = sqlite_quote(&column.name);
         if relation.rowid_column == Some(column.attnum) {
-            let key = relation.primary_key().map(|k| format!(" CONSTRAINT {}", sqlite_quote(&k.name))).unwrap_or_default();
+            let key =
+                relation.primary_key().map(|k| format!(" CONSTRAINT {}", sqlite_quote(&k.name))).unwrap_or_default();
             return Ok(format!("{name} INTEGER{key} PRIMARY KEY"));
         }
         let mut sql = format!("{name} {}", declared_type(&self.catalog, column));
         if column.not_null {
             sql.push_str(" NOT NULL");
-        }
-        if let Some(text) = &column.generated {
-            let lowered = self.lower_stored(text, Some(relation), Some((column.type_oid, column.typmod)))?;
-            sql.push_str(&format!(" GENERATED ALWAYS AS ({lowered}) STORED"));
         }
         Ok(sql)
     }

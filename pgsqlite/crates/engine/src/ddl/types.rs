@@ -40,7 +40,10 @@ impl Ddl<'_> {
                     SqlState::UNIQUE_VIOLATION,
                     "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"",
                 )
-                .detail(format!("Key (enumtypid, enumlabel)=({}, {label}) already exists.", self.catalog.highest_oid() + 1)));
+                .detail(format!(
+                    "Key (enumtypid, enumlabel)=({}, {label}) already exists.",
+                    self.catalog.highest_oid() + 1
+                )));
             }
             let oid = self.new_oid(false)?;
             labels.push((label.to_string(), oid));
@@ -78,10 +81,7 @@ impl Ddl<'_> {
         let mut labels = labels.clone();
         let position = |labels: &[(String, Oid)], wanted: &str| {
             labels.iter().position(|l| l.0 == wanted).ok_or_else(|| {
-                PgError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("\"{wanted}\" is not an existing enum label"),
-                )
+                PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{wanted}\" is not an existing enum label"))
             })
         };
         check_label(&statement.new_val)?;

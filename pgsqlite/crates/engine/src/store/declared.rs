@@ -33,13 +33,17 @@ pub fn parse(declared: &str) -> Declared {
         "SMALLINT" | "TINYINT" | "INT2" => canonical(oid::INT2),
         "BOOLEAN" | "BOOL" => foreign(oid::BOOL),
         "DATE" => foreign(oid::DATE),
-        "DATETIME" | "TIMESTAMP" | "TIMESTAMP WITHOUT TIME ZONE" | "DATETIME2" | "SMALLDATETIME" => foreign(oid::TIMESTAMP),
+        "DATETIME" | "TIMESTAMP" | "TIMESTAMP WITHOUT TIME ZONE" | "DATETIME2" | "SMALLDATETIME" => {
+            foreign(oid::TIMESTAMP)
+        }
         "TIMESTAMPTZ" | "TIMESTAMP WITH TIME ZONE" | "DATETIMEOFFSET" => foreign(oid::TIMESTAMPTZ),
         "TIME" | "TIME WITHOUT TIME ZONE" => foreign(oid::TIME),
         "JSON" => foreign(oid::JSON),
         "JSONB" => foreign(oid::JSONB),
         "UUID" | "GUID" | "UNIQUEIDENTIFIER" => foreign(oid::UUID),
-        "BLOB" | "BYTEA" | "BINARY" | "VARBINARY" | "IMAGE" | "LONGBLOB" | "MEDIUMBLOB" | "TINYBLOB" => canonical(oid::BYTEA),
+        "BLOB" | "BYTEA" | "BINARY" | "VARBINARY" | "IMAGE" | "LONGBLOB" | "MEDIUMBLOB" | "TINYBLOB" => {
+            canonical(oid::BYTEA)
+        }
         "REAL" | "DOUBLE" | "DOUBLE PRECISION" | "FLOAT" | "FLOAT8" | "FLOAT4" => canonical(oid::FLOAT8),
         "DECIMAL" | "NUMERIC" | "NUMBER" | "MONEY" | "DEC" => Declared {
             type_oid: oid::NUMERIC,
@@ -50,7 +54,12 @@ pub fn parse(declared: &str) -> Declared {
             },
             storage: StorageForm::Foreign,
         },
-        "VARCHAR" | "NVARCHAR" | "CHARACTER VARYING" | "VARCHAR2" | "NVARCHAR2" | "VARYING CHARACTER"
+        "VARCHAR"
+        | "NVARCHAR"
+        | "CHARACTER VARYING"
+        | "VARCHAR2"
+        | "NVARCHAR2"
+        | "VARYING CHARACTER"
         | "NATIONAL CHARACTER VARYING" => length(oid::VARCHAR, StorageForm::Canonical),
         "CHAR" | "NCHAR" | "CHARACTER" | "NATIVE CHARACTER" => {
             // char without a length would mean char(1), which such files do not mean.

@@ -22,7 +22,9 @@ struct Info {
 
 fn columns(conn: &Connection, table: &str) -> Result<Vec<Info>> {
     let mut statement = conn
-        .prepare_cached("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
+        .prepare_cached(
+            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid",
+        )
         .map_err(sqlite_error)?;
     let rows = statement
         .query_map([table], |r| {
@@ -87,8 +89,12 @@ pub fn reconcile(
     stored.retain(|_, r| match &r.kind {
         RelationKind::Table => table_names.contains(r.sqlite_name.as_str()),
         RelationKind::ForeignView => view_names.contains(r.sqlite_name.as_str()),
-        // An index without a name in SQLite is the rowid's.
-        RelationKind::Index(_) => r.sqlite_name.is_empty() || index_names.contains(&r.sqlite_name),
+        // An index without a name in SQLite is the rowid's; that of a WITHOUT ROWID table's key is the table itself.
+        RelationKind::Index(_) => {
+            r.sqlite_name.is_empty()
+                || r.sqlite_name.starts_with("sqlite_autoindex_")
+                || index_names.contains(&r.sqlite_name)
+        }
         _ => true,
     });
     let gone: Vec<Oid> = stored
@@ -424,9 +430,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         .map_err(sqlite_error)?;
     type Parts = (i64, String, String, Option<String>, String, String);
     let rows: Vec<Parts> = statement
-        .query_map([&relation.sqlite_name], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?))
-        })
+        .query_map([&relation.sqlite_name], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?)))
         .map_err(sqlite_error)?
         .collect::<rusqlite::Result<_>>()
         .map_err(sqlite_error)?;
@@ -448,9 +452,8 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         else {
             continue;
         };
-        let find = |r: &Relation, name: &str| {
-            r.live_columns().find(|c| c.name.eq_ignore_ascii_case(name)).map(|c| c.attnum)
-        };
+        let find =
+            |r: &Relation, name: &str| r.live_columns().find(|c| c.name.eq_ignore_ascii_case(name)).map(|c| c.attnum);
         let from: Option<Vec<i16>> = parts.iter().map(|p| find(&relation, &p.2)).collect();
         let to: Option<Vec<i16>> = if parts.iter().all(|p| p.3.is_none()) {
             parent.primary_key().map(|k| k.columns.clone())
@@ -458,11 +461,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
             parts.iter().map(|p| p.3.as_deref().and_then(|n| find(parent, n))).collect()
         };
         let (Some(from), Some(to)) = (from, to) else { continue };
-        let index = parent
-            .constraints
-            .iter()
-            .find(|c| c.index != 0 && c.columns == to)
-            .map_or(0, |c| c.index);
+        let index = parent.constraints.iter().find(|c| c.index != 0 && c.columns == to).map_or(0, |c| c.index);
         let names: Vec<&str> = parts.iter().map(|p| p.2.as_str()).collect();
         let base = naming::object_name(&relation.name, &names.join("_"), "fkey");
         let mut name = base.clone();

@@ -66,7 +66,9 @@ pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
 /// Whether the file has our tables, and in which version. Errors: 0A000 when a newer program wrote them.
 pub fn version(conn: &Connection) -> Result<Option<i64>> {
     let there: Option<i64> = conn
-        .query_row("SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '__pgsqlite_meta'", [], |r| r.get(0))
+        .query_row("SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = '__pgsqlite_meta'", [], |r| {
+            r.get(0)
+        })
         .optional()
         .map_err(sqlite_error)?;
     if there.is_none() {
@@ -120,7 +122,8 @@ fn read_epoch(conn: &Connection) -> Result<u64> {
 }
 
 pub(crate) fn read_next_oid(conn: &Connection) -> Result<Oid> {
-    conn.query_row("SELECT value FROM main.__pgsqlite_meta WHERE key = 'next_oid'", [], |r| r.get(0)).map_err(sqlite_error)
+    conn.query_row("SELECT value FROM main.__pgsqlite_meta WHERE key = 'next_oid'", [], |r| r.get(0))
+        .map_err(sqlite_error)
 }
 
 fn read_objects(conn: &Connection, catalog: &mut Catalog, stored: &mut BTreeMap<Oid, Relation>) -> Result<()> {
@@ -171,11 +174,8 @@ fn read_comments(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
         conn.prepare("SELECT class, object, sub, comment FROM main.__pgsqlite_comment").map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     while let Some(row) = rows.next().map_err(sqlite_error)? {
-        let key = (
-            row.get(0).map_err(sqlite_error)?,
-            row.get(1).map_err(sqlite_error)?,
-            row.get(2).map_err(sqlite_error)?,
-        );
+        let key =
+            (row.get(0).map_err(sqlite_error)?, row.get(1).map_err(sqlite_error)?, row.get(2).map_err(sqlite_error)?);
         catalog.comments.insert(key, row.get(3).map_err(sqlite_error)?);
     }
     Ok(())
@@ -189,16 +189,21 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
         conn.execute_batch(step).map_err(sqlite_error)?;
     }
     if from < VERSION {
-        conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_meta VALUES ('version', ?1)", [VERSION]).map_err(sqlite_error)?;
+        conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_meta VALUES ('version', ?1)", [VERSION])
+            .map_err(sqlite_error)?;
     }
     let mut known: std::collections::HashSet<Oid> = {
-        let mut statement =
-            conn.prepare_cached("SELECT oid FROM main.__pgsqlite_object WHERE class = 'relation'").map_err(sqlite_error)?;
+        let mut statement = conn
+            .prepare_cached("SELECT oid FROM main.__pgsqlite_object WHERE class = 'relation'")
+            .map_err(sqlite_error)?;
         let rows = statement.query_map([], |r| r.get(0)).map_err(sqlite_error)?;
         rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)?
     };
     for relation in catalog.relations.values() {
-        if relation.oid < pgsqlite_types::oid::FIRST_USER_OID || relation.temporary || relation.kind == RelationKind::System {
+        if relation.oid < pgsqlite_types::oid::FIRST_USER_OID
+            || relation.temporary
+            || relation.kind == RelationKind::System
+        {
             continue;
         }
         if !known.remove(&relation.oid) {

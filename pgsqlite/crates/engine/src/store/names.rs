@@ -22,9 +22,9 @@ impl CatalogNames<'_> {
     }
 
     fn schema(&self, name: &str) -> Result<Oid> {
-        self.catalog.schema_oid(name).ok_or_else(|| {
-            PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))
-        })
+        self.catalog
+            .schema_oid(name)
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
     }
 }
 
@@ -79,7 +79,11 @@ impl RegNames for CatalogNames<'_> {
                 let qualified = builtin::procs_named(p.name).count() > 1;
                 let name = quote_identifier(p.name);
                 // An overloaded name would not read back: PostgreSQL qualifies it then.
-                if qualified { format!("pg_catalog.{name}") } else { name }
+                if qualified {
+                    format!("pg_catalog.{name}")
+                } else {
+                    name
+                }
             }),
             oid::REGPROCEDURE => names.signature(value),
             oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
@@ -121,7 +125,12 @@ impl RegNames for CatalogNames<'_> {
                 let found = match parts[..] {
                     [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
                     [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
-                    _ => return Err(PgError::new(SqlState::INVALID_NAME, "improper relation name (too many dotted names)")),
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::INVALID_NAME,
+                            "improper relation name (too many dotted names)",
+                        ))
+                    }
                 };
                 found.map(|r| r.oid).ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
@@ -173,8 +182,12 @@ impl CatalogNames<'_> {
         let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
         let [statement] = &statements[..] else { return Err(invalid()) };
         let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
-        let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else { return Err(invalid()) };
-        let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else { return Err(invalid()) };
+        let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
+            return Err(invalid());
+        };
+        let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
+            return Err(invalid());
+        };
         let name = cast.type_name.as_ref().ok_or_else(invalid)?;
         let settings = pgsqlite_types::Settings::default();
         let environment = pgsqlite_sql::analyze::Environment {

@@ -92,9 +92,8 @@ pub fn set_next_oid(conn: &Connection, next: Oid) -> Result<()> {
 /// A setting of a role (0: of the database); None removes it.
 pub fn put_setting(conn: &Connection, role: Oid, name: &str, value: Option<&str>) -> Result<()> {
     match value {
-        Some(value) => {
-            conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_setting VALUES (?1, ?2, ?3)", params![role, name, value])
-        }
+        Some(value) => conn
+            .execute("INSERT OR REPLACE INTO main.__pgsqlite_setting VALUES (?1, ?2, ?3)", params![role, name, value]),
         None => conn.execute("DELETE FROM main.__pgsqlite_setting WHERE role = ?1 AND name = ?2", params![role, name]),
     }
     .map_err(sqlite_error)?;

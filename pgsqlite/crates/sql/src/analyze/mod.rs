@@ -305,9 +305,10 @@ pub fn resolve_type_name(environment: &Environment, name: &ast::TypeName) -> Res
 pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
     let catalog = environment.catalog;
     let in_schema = |schema: Oid| match schema {
-        PG_CATALOG => system_relation("pg_catalog", name).or_else(|| catalog.relation_in(schema, name).cloned()),
+        // The engine's catalog has the system relations it provides; the others are found, too, and refused by their name.
+        PG_CATALOG => catalog.relation_in(schema, name).cloned().or_else(|| system_relation("pg_catalog", name)),
         INFORMATION_SCHEMA => {
-            system_relation("information_schema", name).or_else(|| catalog.relation_in(schema, name).cloned())
+            catalog.relation_in(schema, name).cloned().or_else(|| system_relation("information_schema", name))
         }
         other => catalog.relation_in(other, name).cloned(),
     };
@@ -362,6 +363,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             dropped: false,
                             storage: Default::default(),
                             sequence: 0,
+                            sqlite_default: false,
                         })
                         .collect(),
                     constraints: vec![],

@@ -248,7 +248,7 @@ impl Analyzer<'_> {
     /// What a column gets without a value. None: nothing is inserted (generated columns: SQLite or lowering computes them).
     pub(crate) fn default_of(&mut self, column: &Column, target: &Relation) -> Result<Option<Expr>> {
         let _ = target;
-        if column.generated.is_some() {
+        if column.generated.is_some() || column.sqlite_default {
             return Ok(None);
         }
         if column.identity.is_some() {

@@ -409,7 +409,8 @@ impl<'a> Printer<'a> {
             .len()
             .checked_sub(1 + var.levels_up)
             .ok_or_else(|| PgError::internal("a column of a level that is not there"))?;
-        let entry = self.levels[at].entries.get(var.rte).ok_or_else(|| PgError::internal("no such range table entry"))?;
+        let entry =
+            self.levels[at].entries.get(var.rte).ok_or_else(|| PgError::internal("no such range table entry"))?;
         if let RteKind::Join { columns } = &entry.kind {
             if !entry.has_alias {
                 let name = entry.columns.get(var.column).map(|c| c.name.clone()).unwrap_or_default();

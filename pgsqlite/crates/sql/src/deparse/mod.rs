@@ -10,10 +10,11 @@ mod query;
 
 pub use names::{quote_identifier, quote_literal, Names};
 
+use crate::analyze::walk;
 use crate::catalog::Relation;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, Query, RangeTableEntry};
-use pgsqlite_types::{PgError, Result};
+use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
+use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 /// How texts are printed: ruleutils' pretty flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,158 @@ pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     let mut printer = Printer::new(names, style, None);
     printer.query(query)?;
     Ok(printer.out)
+}
+
+/// The volatility of an expression: that of its most volatile function (`i`, `s` or `v`).
+pub fn volatility(expr: &Expr) -> u8 {
+    use crate::builtins::catalog as builtin;
+    let mut worst = b'i';
+    let mut see = |proc: Oid| {
+        if let Some(p) = builtin::proc_by_oid(proc) {
+            // 'i' < 's' < 'v'
+            worst = worst.max(p.volatility);
+        }
+    };
+    walk::deep(expr, 0, &mut |_, e| match &e.kind {
+        ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => see(*proc),
+        ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => see(op.proc),
+        ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => see(op.proc),
+        ExprKind::Cast { method: CastMethod::Function(proc), .. } => see(*proc),
+        _ => {}
+    });
+    worst
+}
+
+/// Which columns of its one relation an expression uses: indexes among the live columns, sorted.
+pub fn columns_used(expr: &Expr) -> Vec<usize> {
+    let mut used = std::collections::BTreeSet::new();
+    walk::deep(expr, 0, &mut |depth, e| match &e.kind {
+        ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 => {
+            used.insert(v.column);
+        }
+        _ => {}
+    });
+    used.into_iter().collect()
+}
+
+/// An object (class is the OID of its catalog) or, with `sub` > 0, a column that an expression or query names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reference {
+    pub class: Oid,
+    pub object: Oid,
+    pub sub: i32,
+}
+
+const CLASS_RELATION: Oid = 1259;
+const CLASS_TYPE: Oid = 1247;
+
+fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>) {
+    if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
+        out.insert(Reference { class: CLASS_TYPE, object: expr.ty, sub: 0 });
+    }
+    if let (ExprKind::Const(Datum::Int(value)), pgsqlite_types::oid::REGCLASS) = (&expr.kind, expr.ty) {
+        out.insert(Reference { class: CLASS_RELATION, object: *value as Oid, sub: 0 });
+    }
+}
+
+/// The user's objects that an expression names: types, and relations in regclass constants.
+pub fn expression_references(expr: &Expr) -> Vec<Reference> {
+    let mut out = std::collections::BTreeSet::new();
+    walk::deep(expr, 0, &mut |_, e| expr_references(e, &mut out));
+    out.into_iter().collect()
+}
+
+/// The objects that a query names: its relations, the columns of them it uses, types, and regclass constants.
+pub fn query_references(query: &Query) -> Vec<Reference> {
+    let mut out = std::collections::BTreeSet::new();
+    walk::query_exprs(query, 0, &mut |_, e| expr_references(e, &mut out));
+    levels(query, &mut Vec::new(), &mut out);
+    out.into_iter().collect()
+}
+
+/// The sub-queries in this level's expressions (not those inside them).
+fn sub_queries(query: &Query) -> Vec<&Query> {
+    fn of_expr<'q>(expr: &'q Expr, out: &mut Vec<&'q Query>) {
+        let mut inner: Vec<&'q Expr> = Vec::new();
+        walk::children(expr, &mut |e| inner.push(e), &mut |q| out.push(q));
+        inner.into_iter().for_each(|e| of_expr(e, out));
+    }
+    fn of_from<'q>(item: &'q FromItem, out: &mut Vec<&'q Query>) {
+        if let FromItem::Join { left, right, on, .. } = item {
+            of_from(left, out);
+            of_from(right, out);
+            on.iter().for_each(|e| of_expr(e, out));
+        }
+    }
+    let mut out = Vec::new();
+    for entry in &query.range_table {
+        match &entry.kind {
+            RteKind::Function { functions, .. } => functions.iter().for_each(|f| of_expr(&f.call, &mut out)),
+            RteKind::Values { rows, .. } => rows.iter().flatten().for_each(|e| of_expr(e, &mut out)),
+            _ => {}
+        }
+    }
+    match &query.body {
+        QueryBody::Select(select) => {
+            select.from.iter().for_each(|item| of_from(item, &mut out));
+            let targets = select.targets.iter().map(|t| &t.expr);
+            targets
+                .chain(&select.filter)
+                .chain(&select.having)
+                .chain(&select.group_by)
+                .for_each(|e| of_expr(e, &mut out));
+        }
+        QueryBody::Values(rows) => rows.iter().flatten().for_each(|e| of_expr(e, &mut out)),
+        QueryBody::SetOperation { .. } => {}
+    }
+    query.order_by.iter().for_each(|k| of_expr(&k.expr, &mut out));
+    query.limit.iter().chain(&query.offset).for_each(|e| of_expr(e, &mut out));
+    out
+}
+
+/// Relations and their columns, level by level (a column reference counts levels outwards).
+fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::collections::BTreeSet<Reference>) {
+    outer.push(query);
+    for entry in &query.range_table {
+        match &entry.kind {
+            RteKind::Relation(relation) => {
+                out.insert(Reference { class: CLASS_RELATION, object: relation.oid, sub: 0 });
+            }
+            RteKind::Subquery { query, .. } => levels(query, outer, out),
+            _ => {}
+        }
+    }
+    for cte in &query.ctes {
+        if let crate::typed::CteBody::Query(q) = &cte.body {
+            levels(q, outer, out);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &query.body {
+        levels(left, outer, out);
+        levels(right, outer, out);
+    }
+    let depth = outer.len();
+    let stack: Vec<&Query> = outer.clone();
+    walk::query_exprs(query, 0, &mut |deep, e| {
+        if let ExprKind::Var(v) = &e.kind {
+            // Levels below this query are not on the stack; what they name of this level or outside of it is.
+            let Some(up) = v.levels_up.checked_sub(deep) else { return };
+            let Some(level) = depth.checked_sub(1 + up).and_then(|i| stack.get(i)) else { return };
+            if let Some(entry) = level.range_table.get(v.rte) {
+                if let (RteKind::Relation(relation), Some(column)) = (&entry.kind, entry.columns.get(v.column)) {
+                    out.insert(Reference {
+                        class: CLASS_RELATION,
+                        object: relation.oid,
+                        sub: i32::from(column.attnum),
+                    });
+                }
+            }
+        }
+    });
+    for sub in sub_queries(query) {
+        levels(sub, outer, out);
+    }
+    outer.pop();
 }
 
 /// An expression of the parse tree as SQL text.

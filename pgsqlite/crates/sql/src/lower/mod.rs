@@ -227,6 +227,7 @@ fn materialized_query(table: &str, cte: &Cte) -> Query {
                 dropped: false,
                 storage: Default::default(),
                 sequence: 0,
+                sqlite_default: false,
             })
             .collect(),
         constraints: vec![],
