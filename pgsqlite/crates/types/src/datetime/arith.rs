@@ -83,7 +83,7 @@ impl Date {
         if !(1..=12).contains(&month) || day < 1 || day > calendar::days_in_month(astronomical, month) {
             return Err(error());
         }
-        let range = || out_of_range(format!("date out of range: {year}-{month:02}-{day:02}"));
+        let range = || out_of_range(format!("date out of range: {astronomical}-{month:02}-{day:02}"));
         if !calendar::is_valid_year_month(astronomical, month) {
             return Err(range());
         }

@@ -104,25 +104,22 @@ fn day_field(field: Field, days: i32) -> Option<Numeric> {
 }
 
 /// What an infinity has of a field: itself where the field grows with time, else NULL.
-fn infinite(
-    field: Field,
-    positive: bool,
-    type_name: &str,
-    name: &str,
-    zoned: bool,
-    date: bool,
-) -> Result<Option<Numeric>> {
+fn infinite(field: Field, positive: bool, type_name: &str, name: &str, date: bool) -> Result<Option<Numeric>> {
     match field {
         Field::Span(Span::Year | Span::Decade | Span::Century | Span::Millennium)
         | Field::IsoYear
         | Field::Epoch
         | Field::Julian => Ok(Some(if positive { Numeric::Infinity } else { Numeric::NegInfinity })),
-        Field::Span(Span::Timezone | Span::TimezoneHour | Span::TimezoneMinute) if !zoned => {
-            Err(not_supported(name, type_name))
-        }
-        Field::Span(Span::Microsecond | Span::Millisecond | Span::Second | Span::Minute | Span::Hour) if date => {
-            Err(not_supported(name, type_name))
-        }
+        Field::Span(
+            Span::Microsecond
+            | Span::Millisecond
+            | Span::Second
+            | Span::Minute
+            | Span::Hour
+            | Span::Timezone
+            | Span::TimezoneHour
+            | Span::TimezoneMinute,
+        ) if date => Err(not_supported(name, type_name)),
         _ => Ok(None),
     }
 }
@@ -158,7 +155,7 @@ pub fn timestamptz(name: &str, t: Timestamp, zone: &TimeZone) -> Result<Option<N
 fn local(name: &str, t: Timestamp, epoch: i128, offset: Option<i32>, type_name: &str) -> Result<Option<Numeric>> {
     let field = field(name, type_name)?;
     if t.is_infinite() {
-        return infinite(field, t == Timestamp::INFINITY, type_name, name, offset.is_some(), false);
+        return infinite(field, t == Timestamp::INFINITY, type_name, name, false);
     }
     let (days, micros) = t.split();
     let value = match field {
@@ -177,7 +174,7 @@ pub fn date(name: &str, d: Date) -> Result<Option<Numeric>> {
     const TYPE: &str = "date";
     let field = field(name, TYPE)?;
     if d.is_infinite() {
-        return infinite(field, d == Date::INFINITY, TYPE, name, false, true);
+        return infinite(field, d == Date::INFINITY, TYPE, name, true);
     }
     let value = match field {
         Field::Epoch => whole((d.0 as i64 + UNIX_EPOCH_DAYS as i64) * 86_400),

@@ -395,6 +395,9 @@ impl Interval {
     }
 }
 
+/// How the smallest number of microseconds is printed.
+const LEAST_MICROS: &str = "-2562047788:00:54.775808";
+
 /// Reads exactly what [`write_postgres`] prints, without allocating.
 fn from_canonical(text: &str) -> Option<Interval> {
     let mut i = Interval::default();
@@ -406,8 +409,13 @@ fn from_canonical(text: &str) -> Option<Interval> {
                 b'+' => (false, &word[1..]),
                 _ => (false, word),
             };
-            let micros = clock_micros(clock, range::FULL).ok()?;
-            i.micros = if negative { -micros } else { micros };
+            i.micros = match clock_micros(clock, range::FULL) {
+                Ok(micros) if negative => -micros,
+                Ok(micros) => micros,
+                // The least value has no positive counterpart.
+                Err(_) if word == LEAST_MICROS => i64::MIN,
+                Err(_) => return None,
+            };
             return words.next().is_none().then_some(i);
         }
         let value: i32 = word.parse().ok()?;

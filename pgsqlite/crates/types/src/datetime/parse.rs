@@ -3,7 +3,7 @@
 //! ones, are those of the manual's appendix B.1.
 
 use super::tokens::{self, Unit, Word};
-use super::zone::{self, Abbreviation};
+use super::zone::{self, Abbreviation, Zone};
 use super::{calendar, Civil, Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::settings::DateOrder;
 use crate::{PgError, Result, Settings, SqlState};
@@ -227,7 +227,7 @@ enum Outcome {
 #[derive(Debug, Clone)]
 enum NamedZone {
     Full(TimeZone),
-    Abbreviation(TimeZone),
+    Abbreviation(TimeZone, String),
 }
 
 struct Decoder<'a> {
@@ -473,7 +473,7 @@ impl<'a> Decoder<'a> {
                 }
                 Abbreviation::Dynamic(name) => {
                     let zone = zone::by_name(name).ok_or(Failure::Format)?;
-                    self.named = Some(NamedZone::Abbreviation(zone));
+                    self.named = Some(NamedZone::Abbreviation(zone, field.to_string()));
                     Ok(Some(mask::ZONE))
                 }
             };
@@ -787,7 +787,11 @@ impl<'a> Decoder<'a> {
         let dst = self.seen & mask::DST != 0;
         match &self.named {
             Some(_) if dst => return Err(Failure::Format),
-            Some(NamedZone::Full(zone) | NamedZone::Abbreviation(zone)) => self.offset = offset_of(zone, &self.civil),
+            Some(NamedZone::Full(zone)) => self.offset = offset_of(zone, &self.civil),
+            Some(NamedZone::Abbreviation(zone, name)) => {
+                let zone = Zone::Abbreviation(zone.clone(), name.clone());
+                self.offset = self.civil.timestamp().map_or(0, |local| zone.offset_of_local(local));
+            }
             None if self.seen & mask::ZONE == 0 => {
                 if dst {
                     return Err(Failure::Format);
@@ -810,7 +814,7 @@ impl<'a> Decoder<'a> {
                 None if dated => self.offset = offset_of(&zone, &self.civil),
                 None => return Err(Failure::Format),
             },
-            Some(NamedZone::Abbreviation(zone)) => self.offset = self.offset_today(&zone)?,
+            Some(NamedZone::Abbreviation(zone, _)) => self.offset = self.offset_today(&zone)?,
             None if self.seen & mask::ZONE == 0 => {
                 if dst {
                     return Err(Failure::Format);

@@ -47,9 +47,40 @@ pub fn by_name(name: &str) -> Option<TimeZone> {
     if !name.bytes().any(|b| b.is_ascii_digit()) {
         return None;
     }
+    // A bare POSIX offset counts west of UTC.
+    if name.starts_with(['+', '-']) {
+        return posix_offset(name).and_then(|o| jiff::tz::Offset::from_seconds(o).ok()).map(TimeZone::fixed);
+    }
     // In POSIX rules abbreviations are upper case by custom; PostgreSQL reads any.
     let upper = name.to_ascii_uppercase();
     TimeZone::posix(&upper).or_else(|_| TimeZone::posix(&format!("{upper},M3.2.0,M11.1.0"))).ok()
+}
+
+/// Seconds east of `±hh[:mm[:ss]]`, which counts west.
+fn posix_offset(text: &str) -> Option<i32> {
+    let mut seconds = 0;
+    let mut parts = text[1..].split(':');
+    for unit in [3600, 60, 1] {
+        let Some(part) = parts.next() else { break };
+        let value: i32 = part.parse().ok().filter(|_| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))?;
+        seconds += value * unit;
+    }
+    parts.next().is_none().then_some(if text.starts_with('-') { seconds } else { -seconds })
+}
+
+/// Seconds east of UTC that an abbreviation meant in a zone: as last used before the moment, else as first used after
+/// it; the zone's offset where the zone has never used it.
+pub fn offset_of_abbreviation(zone: &TimeZone, name: &str, utc: Timestamp) -> i32 {
+    let at = moment(utc);
+    let info = zone.to_offset_info(at);
+    if info.abbreviation().eq_ignore_ascii_case(name) {
+        return info.offset().seconds();
+    }
+    // Rules go on for ever: a zone's history is shorter than this.
+    const LOOK: usize = 1000;
+    let before = zone.preceding(at).take(LOOK).find(|t| t.abbreviation().eq_ignore_ascii_case(name));
+    let found = before.or_else(|| zone.following(at).take(LOOK).find(|t| t.abbreviation().eq_ignore_ascii_case(name)));
+    found.map_or(info.offset().seconds(), |t| t.offset().seconds())
 }
 
 /// 22023 `time zone "…" not recognized`.
@@ -63,6 +94,8 @@ pub enum Zone {
     /// Seconds east of UTC.
     Offset(i32),
     Rules(TimeZone),
+    /// An abbreviation whose meaning depends on the time, and its zone.
+    Abbreviation(TimeZone, String),
 }
 
 impl Zone {
@@ -71,7 +104,8 @@ impl Zone {
         match abbreviation(name) {
             Some(Abbreviation::Fixed(offset, _)) => return Ok(Zone::Offset(offset)),
             Some(Abbreviation::Dynamic(zone)) => {
-                return by_name(zone).map(Zone::Rules).ok_or_else(|| not_recognized(name))
+                let zone = by_name(zone).ok_or_else(|| not_recognized(name))?;
+                return Ok(Zone::Abbreviation(zone, name.to_string()));
             }
             None => {}
         }
@@ -82,6 +116,7 @@ impl Zone {
         match self {
             Zone::Offset(o) => *o,
             Zone::Rules(z) => offset_at(z, utc),
+            Zone::Abbreviation(z, name) => offset_of_abbreviation(z, name, utc),
         }
     }
     /// Seconds east of UTC at a local time.
@@ -89,6 +124,10 @@ impl Zone {
         match self {
             Zone::Offset(o) => *o,
             Zone::Rules(z) => offset_of_local(z, local),
+            Zone::Abbreviation(z, name) => {
+                let offset = offset_of_local(z, local) as i64 * MICROS_PER_SECOND;
+                offset_of_abbreviation(z, name, Timestamp(local.0.saturating_sub(offset)))
+            }
         }
     }
 }

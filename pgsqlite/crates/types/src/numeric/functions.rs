@@ -203,6 +203,9 @@ impl Numeric {
         if self.is_nan() || base.is_nan() {
             return Ok(NaN);
         }
+        if !(self.is_finite() && base.is_finite()) && (self.is_negative() || base.is_negative()) {
+            return Err(log_error("cannot take logarithm of a negative number"));
+        }
         let b = base.log_argument()?;
         let x = self.log_argument()?;
         let (x, b) = match (x, b) {
@@ -250,11 +253,13 @@ impl Numeric {
         // A huge integer exponent keeps the sign by its parity.
         let odd = integer && Finite(power.clone()).rem(&Numeric::from(2))?.is_zero().eq(&false);
         let size = power.coefficient.digits() - power.scale as i64;
-        let rough_bits = bits_for((size.max(0) + 24) as f64);
-        let rough = times(&ln_fixed(&magnitude_base, rough_bits), power);
-        let value = rough.to_f64().unwrap_or(f64::MAX) / 2f64.powi(rough_bits.min(1000) as i32);
-        if rough_bits < 1000 && value.abs() > MAX_RESULT_SCALE * 3.01 || rough_bits >= 1000 {
-            if rough.is_positive() {
+        // The first estimate is as coarse as PostgreSQL's, because the digits of the result depend on it.
+        let rough_scale = (8 - magnitude_base.ln_exponent()).clamp(0, MAX_DISPLAY_SCALE);
+        let rough_bits = bits_for(rough_scale as f64);
+        let rough_ln = to_decimal(&ln_fixed(&magnitude_base, rough_bits), rough_bits, 0, rough_scale)?;
+        let value = rough_ln.mul(&Finite(power.clone()))?.round(rough_scale as i32).to_f64();
+        if value.abs() > MAX_RESULT_SCALE * 3.01 {
+            if value > 0.0 {
                 return Err(overflow());
             }
             return Ok(Numeric::small(0, MAX_DISPLAY_SCALE as u16));
