@@ -12,3 +12,4 @@ pub mod ddl;
 pub mod pg_catalog;
 pub mod session;
 pub mod store;
+pub mod udf;

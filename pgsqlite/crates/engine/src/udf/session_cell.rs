@@ -1,0 +1,193 @@
+//! What the native functions of a connection may ask of the session that uses it.
+//!
+//! A connection has one [`SessionCell`], given to [`super::register_all`]. The engine fills its [`SessionState`] when it
+//! leases the connection to a session and before each statement; functions read it while the statement is stepped; an
+//! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
+
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
+use pgsqlite_types::{Oid, PgError, Result, Settings};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// The sequences of the database, as `nextval` and its friends use them. Errors: 42P01, 55000 and 2200H as PostgreSQL's.
+pub trait SequenceSource {
+    fn nextval(&self, sequence: Oid) -> Result<i64>;
+    fn currval(&self, sequence: Oid) -> Result<i64>;
+    fn lastval(&self) -> Result<i64>;
+    /// Sets the value; `called` false: the next `nextval` gives the value itself.
+    fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
+}
+
+/// The settings (GUCs) of the session as `current_setting` and `set_config` use them.
+pub trait Variables {
+    /// The value as SHOW prints it; None: there is no such setting.
+    fn get(&self, name: &str) -> Option<String>;
+    /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
+    fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String>;
+}
+
+/// What the server as a whole knows.
+pub trait ServerFunctions {
+    /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
+    fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
+    /// `pg_notify`
+    fn notify(&self, channel: &str, payload: &str) -> Result<()>;
+    /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
+    fn advisory_lock(&self, key: AdvisoryKey, shared: bool, transaction: bool, wait: bool) -> Result<bool>;
+    /// `pg_advisory_unlock…`: whether the session held it.
+    fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
+    fn advisory_unlock_all(&self);
+    /// The transaction's number (`txid_current`), assigned at the first call.
+    fn transaction_id(&self) -> Result<u64>;
+    /// Bytes of a relation in the file (`pg_relation_size`); None: unknown relation.
+    fn relation_size(&self, relation: Oid) -> Result<Option<i64>>;
+    /// Bytes of the database file.
+    fn database_size(&self) -> Result<i64>;
+    /// Microseconds since 2000-01-01 UTC.
+    fn start_time(&self) -> i64;
+}
+
+/// The key of an advisory lock: one bigint or two integers, which never meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AdvisoryKey {
+    One(i64),
+    Two(i32, i32),
+}
+
+/// Everything the functions read. Replace fields as they change; all are cheap to clone.
+pub struct SessionState {
+    /// `transaction_timestamp` in it is `now()`.
+    pub settings: Settings,
+    pub catalog: Arc<Catalog>,
+    /// Schemas in which unqualified names are looked up, pg_catalog included where the session has it.
+    pub search_path: Vec<Oid>,
+    /// As `search_path`, without the implicit entries: what `current_schemas(false)` shows.
+    pub explicit_path: Vec<Oid>,
+    pub names: Arc<dyn RegNames>,
+    pub sequences: Option<Arc<dyn SequenceSource>>,
+    pub variables: Option<Arc<dyn Variables>>,
+    pub server: Option<Arc<dyn ServerFunctions>>,
+    pub user: String,
+    pub session_user: String,
+    pub database: String,
+    pub backend_pid: i32,
+    /// None on a Unix socket.
+    pub client_addr: Option<std::net::SocketAddr>,
+    pub server_addr: Option<std::net::SocketAddr>,
+    /// Microseconds since 2000-01-01 UTC.
+    pub statement_timestamp: i64,
+}
+
+impl Default for SessionState {
+    fn default() -> Self {
+        SessionState {
+            settings: Settings::default(),
+            catalog: Arc::new(Catalog::default()),
+            search_path: vec![PG_CATALOG, PUBLIC],
+            explicit_path: vec![PUBLIC],
+            names: Arc::new(BuiltinNames),
+            sequences: None,
+            variables: None,
+            server: None,
+            user: String::new(),
+            session_user: String::new(),
+            database: String::new(),
+            backend_pid: 0,
+            client_addr: None,
+            server_addr: None,
+            statement_timestamp: 0,
+        }
+    }
+}
+
+/// Names of built-in types only: for a connection that no session has leased.
+pub struct BuiltinNames;
+
+impl RegNames for BuiltinNames {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        (reg_type == pgsqlite_types::oid::REGTYPE).then(|| pgsqlite_types::typmod::format_type(oid, -1))?
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        Err(PgError::not_supported(format!("the name \"{name}\" as type {reg_type} outside a session")))
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        TypeCodec::builtin(type_oid)
+    }
+}
+
+/// The session side of a connection.
+pub struct SessionCell {
+    state: RefCell<SessionState>,
+    error: RefCell<Option<PgError>>,
+    notices: RefCell<Vec<PgError>>,
+    /// State of `random()`; 0: to be seeded.
+    pub(crate) random: Cell<u64>,
+    pub(crate) patterns: super::pattern::Cache,
+}
+
+// SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
+// The engine fills the cell only while it holds the connection, and functions run only inside its calls of SQLite.
+unsafe impl Send for SessionCell {}
+unsafe impl Sync for SessionCell {}
+
+impl Default for SessionCell {
+    fn default() -> Self {
+        SessionCell::new(SessionState::default())
+    }
+}
+
+impl SessionCell {
+    pub fn new(state: SessionState) -> Self {
+        SessionCell {
+            state: RefCell::new(state),
+            error: RefCell::new(None),
+            notices: RefCell::new(Vec::new()),
+            random: Cell::new(0),
+            patterns: Default::default(),
+        }
+    }
+
+    /// Reads the state. Must not be held while `update` runs.
+    pub fn state(&self) -> std::cell::Ref<'_, SessionState> {
+        self.state.borrow()
+    }
+
+    /// Changes the state; only between statements (or from outside any function call).
+    pub fn update<R>(&self, change: impl FnOnce(&mut SessionState) -> R) -> R {
+        change(&mut self.state.borrow_mut())
+    }
+
+    /// Runs with the codecs' context of the session.
+    pub fn with_context<R>(&self, run: impl FnOnce(&Context) -> R) -> R {
+        let state = self.state.borrow();
+        run(&Context { settings: &state.settings, names: &*state.names })
+    }
+
+    /// The codec of a type, built-in or of the user; 0A000 where there is none.
+    pub fn codec(&self, type_oid: Oid) -> Result<TypeCodec> {
+        TypeCodec::builtin(type_oid).or_else(|| self.state.borrow().catalog.codec(type_oid)).ok_or_else(|| {
+            let name = pgsqlite_types::typmod::format_type(type_oid, -1).unwrap_or_else(|| type_oid.to_string());
+            PgError::not_supported(format!("type {name}"))
+        })
+    }
+
+    /// The error behind a SQLite error whose text is [`MARKER`]. The engine takes it when a step or prepare fails.
+    pub fn take_error(&self) -> Option<PgError> {
+        self.error.borrow_mut().take()
+    }
+    pub fn set_error(&self, error: PgError) {
+        *self.error.borrow_mut() = Some(error);
+    }
+
+    /// Notices and warnings that functions raised since the last call.
+    pub fn take_notices(&self) -> Vec<PgError> {
+        self.notices.take()
+    }
+    pub fn notice(&self, notice: PgError) {
+        self.notices.borrow_mut().push(notice);
+    }
+}
+
+/// The text of a SQLite error that stands for the error in the cell.
+pub const MARKER: &str = "pgsqlite error";

@@ -1,0 +1,416 @@
+//! The thin layer between SQLite's C interface and the native functions: values are read in place, strictness and
+//! panics are handled here, errors go to the session's cell.
+
+use super::session_cell::{SessionCell, MARKER};
+use libsqlite3_sys as ffi;
+use pgsqlite_types::datetime::{Date, Interval, Time, TimeTz, Timestamp};
+use pgsqlite_types::json::{self, Flavor, Json};
+use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::{float, Datum, DatumRef, Oid, PgError, Result, SqlState};
+use std::ffi::{c_int, c_void, CString};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+
+/// A native scalar function: reads its arguments from the call, gives the result in storage form.
+pub type Scalar = fn(&Call) -> Result<Datum>;
+
+/// One call of a native function.
+pub struct Call<'a> {
+    values: &'a [*mut ffi::sqlite3_value],
+    pub session: &'a SessionCell,
+}
+
+/// The value of `value`, borrowed from SQLite.
+///
+/// # Safety
+/// `value` must be a protected `sqlite3_value` that outlives `'a`, and not be converted meanwhile.
+unsafe fn read<'a>(value: *mut ffi::sqlite3_value) -> DatumRef<'a> {
+    unsafe {
+        match ffi::sqlite3_value_type(value) {
+            ffi::SQLITE_INTEGER => DatumRef::Int(ffi::sqlite3_value_int64(value)),
+            ffi::SQLITE_FLOAT => DatumRef::Real(ffi::sqlite3_value_double(value)),
+            ffi::SQLITE_TEXT => {
+                let text = ffi::sqlite3_value_text(value);
+                let length = ffi::sqlite3_value_bytes(value) as usize;
+                if text.is_null() {
+                    return DatumRef::Text("");
+                }
+                let bytes = std::slice::from_raw_parts(text, length);
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => DatumRef::Text(text),
+                    // Text of another program may be no UTF-8: shown as bytes, so that every reader of text refuses it.
+                    Err(_) => DatumRef::Blob(bytes),
+                }
+            }
+            ffi::SQLITE_BLOB => {
+                let bytes = ffi::sqlite3_value_blob(value);
+                let length = ffi::sqlite3_value_bytes(value) as usize;
+                if bytes.is_null() {
+                    return DatumRef::Blob(&[]);
+                }
+                DatumRef::Blob(std::slice::from_raw_parts(bytes.cast(), length))
+            }
+            _ => DatumRef::Null,
+        }
+    }
+}
+
+/// A value that is not of the storage form its type has.
+fn misfit(expected: &str, value: DatumRef) -> PgError {
+    let shown = match value {
+        DatumRef::Null => "NULL".to_string(),
+        DatumRef::Int(i) => i.to_string(),
+        DatumRef::Real(r) => r.to_string(),
+        DatumRef::Text(t) => t.to_string(),
+        DatumRef::Blob(_) => "a blob".to_string(),
+    };
+    PgError::new(
+        SqlState::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input syntax for type {expected}: \"{shown}\""),
+    )
+}
+
+impl<'a> Call<'a> {
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    pub fn datum(&self, i: usize) -> DatumRef<'a> {
+        match self.values.get(i) {
+            // SAFETY: SQLite's argument values live as long as the call.
+            Some(&value) => unsafe { read(value) },
+            None => DatumRef::Null,
+        }
+    }
+    pub fn is_null(&self, i: usize) -> bool {
+        self.datum(i).is_null()
+    }
+    pub fn int(&self, i: usize) -> Result<i64> {
+        match self.datum(i) {
+            DatumRef::Int(v) => Ok(v),
+            // An expression of SQLite's own that left the integers' range.
+            DatumRef::Real(_) => Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range")),
+            other => Err(misfit("bigint", other)),
+        }
+    }
+    pub fn bool(&self, i: usize) -> Result<bool> {
+        Ok(self.int(i)? != 0)
+    }
+    pub fn float(&self, i: usize) -> Result<f64> {
+        float::from_datum(self.datum(i))
+    }
+    pub fn text(&self, i: usize) -> Result<&'a str> {
+        match self.datum(i) {
+            DatumRef::Text(t) => Ok(t),
+            other => Err(misfit("text", other)),
+        }
+    }
+    pub fn bytes(&self, i: usize) -> Result<&'a [u8]> {
+        match self.datum(i) {
+            DatumRef::Blob(b) => Ok(b),
+            other => Err(misfit("bytea", other)),
+        }
+    }
+    pub fn numeric(&self, i: usize) -> Result<Numeric> {
+        Numeric::from_datum(self.datum(i))
+    }
+    fn stored<T>(&self, i: usize, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+        match self.datum(i) {
+            DatumRef::Text(t) => parse(t),
+            _ => None,
+        }
+        .ok_or_else(|| misfit(name, self.datum(i)))
+    }
+    pub fn date(&self, i: usize) -> Result<Date> {
+        self.stored(i, "date", Date::from_storage)
+    }
+    pub fn time(&self, i: usize) -> Result<Time> {
+        self.stored(i, "time", Time::from_storage)
+    }
+    pub fn timetz(&self, i: usize) -> Result<TimeTz> {
+        self.stored(i, "time with time zone", TimeTz::from_storage)
+    }
+    pub fn timestamp(&self, i: usize) -> Result<Timestamp> {
+        self.stored(i, "timestamp", Timestamp::from_storage)
+    }
+    pub fn interval(&self, i: usize) -> Result<Interval> {
+        self.stored(i, "interval", Interval::from_storage)
+    }
+    /// The tree of a json or jsonb argument.
+    pub fn json(&self, i: usize) -> Result<Json> {
+        json::parse(self.text(i)?, Flavor::Json)
+    }
+    /// Argument 0 of a typed native: argument types, whether VARIADIC was written, result type.
+    pub fn types(&self) -> Result<Types> {
+        Types::parse(self.text(0)?)
+    }
+}
+
+/// The types of a typed native's call (`'v23,25>114'`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Types {
+    pub variadic: bool,
+    pub args: Vec<Oid>,
+    pub result: Oid,
+}
+
+impl Types {
+    pub fn parse(text: &str) -> Result<Types> {
+        let bad = || PgError::internal(format!("malformed type list {text}"));
+        let (args, result) = text.split_once('>').ok_or_else(bad)?;
+        let variadic = args.starts_with('v');
+        let args = args.trim_start_matches('v');
+        Ok(Types {
+            variadic,
+            args: args
+                .split(',')
+                .filter(|s| !s.is_empty())
+                .map(|s| s.parse().map_err(|_| bad()))
+                .collect::<Result<_>>()?,
+            result: result.parse().map_err(|_| bad())?,
+        })
+    }
+}
+
+fn set_result(context: *mut ffi::sqlite3_context, value: &Datum) {
+    // SAFETY: `context` is the running call's; texts and blobs are copied by SQLite (SQLITE_TRANSIENT).
+    unsafe {
+        match value {
+            Datum::Null => ffi::sqlite3_result_null(context),
+            Datum::Int(i) => ffi::sqlite3_result_int64(context, *i),
+            Datum::Real(r) => ffi::sqlite3_result_double(context, *r),
+            Datum::Text(t) => ffi::sqlite3_result_text64(
+                context,
+                t.as_ptr().cast(),
+                t.len() as u64,
+                ffi::SQLITE_TRANSIENT(),
+                ffi::SQLITE_UTF8 as u8,
+            ),
+            Datum::Blob(b) => {
+                ffi::sqlite3_result_blob64(context, b.as_ptr().cast(), b.len() as u64, ffi::SQLITE_TRANSIENT())
+            }
+        }
+    }
+}
+
+fn set_error(context: *mut ffi::sqlite3_context, session: &SessionCell, error: PgError) {
+    session.set_error(error);
+    // SAFETY: as above; SQLite copies the text.
+    unsafe { ffi::sqlite3_result_error(context, MARKER.as_ptr().cast(), MARKER.len() as c_int) };
+}
+
+fn panicked() -> PgError {
+    PgError::internal("a native function panicked")
+}
+
+/// A function bound to a connection.
+struct Bound {
+    session: Arc<SessionCell>,
+    run: Scalar,
+    strict: bool,
+}
+
+extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, values: *mut *mut ffi::sqlite3_value) {
+    // SAFETY: the user data is the `Bound` given at registration, which lives until the connection closes; SQLite passes
+    // `count` values.
+    let (bound, values) = unsafe {
+        let bound = &*(ffi::sqlite3_user_data(context) as *const Bound);
+        let values = if count == 0 { &[][..] } else { std::slice::from_raw_parts(values, count as usize) };
+        (bound, values)
+    };
+    if bound.strict {
+        for &v in values {
+            // SAFETY: as above.
+            if unsafe { ffi::sqlite3_value_type(v) } == ffi::SQLITE_NULL {
+                return unsafe { ffi::sqlite3_result_null(context) };
+            }
+        }
+    }
+    let call = Call { values, session: &bound.session };
+    match catch_unwind(AssertUnwindSafe(|| (bound.run)(&call))).unwrap_or_else(|_| Err(panicked())) {
+        Ok(value) => set_result(context, &value),
+        Err(error) => set_error(context, &bound.session, error),
+    }
+}
+
+extern "C" fn drop_bound<T>(data: *mut c_void) {
+    // SAFETY: made by Box::into_raw at registration; SQLite calls this once.
+    drop(unsafe { Box::from_raw(data as *mut T) });
+}
+
+/// How a function is registered.
+#[derive(Debug, Clone, Copy)]
+pub struct Traits {
+    /// Number of arguments; -1: any.
+    pub arity: i32,
+    pub strict: bool,
+    pub deterministic: bool,
+}
+
+fn flags(traits: Traits) -> c_int {
+    ffi::SQLITE_UTF8 | ffi::SQLITE_INNOCUOUS | if traits.deterministic { ffi::SQLITE_DETERMINISTIC } else { 0 }
+}
+
+fn c_name(name: &str) -> Result<CString> {
+    CString::new(name).map_err(|_| PgError::internal("a function name with NUL"))
+}
+
+fn checked(code: c_int, name: &str) -> Result<()> {
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(PgError::internal(format!("registering {name} failed with SQLite code {code}"))),
+    }
+}
+
+/// Registers a scalar function.
+pub fn scalar(
+    db: *mut ffi::sqlite3,
+    session: &Arc<SessionCell>,
+    name: &str,
+    traits: Traits,
+    run: Scalar,
+) -> Result<()> {
+    let bound = Box::into_raw(Box::new(Bound { session: session.clone(), run, strict: traits.strict }));
+    let c = c_name(name)?;
+    // SAFETY: `db` is an open connection; SQLite owns `bound` from here, also on failure.
+    let code = unsafe {
+        ffi::sqlite3_create_function_v2(
+            db,
+            c.as_ptr(),
+            traits.arity,
+            flags(traits),
+            bound.cast(),
+            Some(call_scalar),
+            None,
+            None,
+            Some(drop_bound::<Bound>),
+        )
+    };
+    checked(code, name)
+}
+
+/// The state of one group of a native aggregate.
+pub trait State {
+    /// Takes a row in. `call` has all arguments, incl. the type list of typed aggregates.
+    fn step(&mut self, call: &Call) -> Result<()>;
+    /// Takes the oldest row out again (a moving window frame). Only called if the registration says `invertible`.
+    fn inverse(&mut self, _call: &Call) -> Result<()> {
+        Err(PgError::not_supported("a moving window frame for this aggregate"))
+    }
+    /// The result so far.
+    fn value(&mut self, session: &SessionCell) -> Result<Datum>;
+}
+
+/// Makes the state of an empty group.
+pub type NewState = fn() -> Box<dyn State>;
+
+struct BoundAggregate {
+    session: Arc<SessionCell>,
+    new: NewState,
+    /// Rows with a NULL in one of the arguments are left out (the aggregate's transition function is strict).
+    strict: bool,
+}
+
+/// What SQLite keeps per group: a pointer to the state, null before the first row.
+type Slot = *mut Box<dyn State>;
+
+unsafe fn aggregate_slot(context: *mut ffi::sqlite3_context, make: bool) -> Option<&'static mut Slot> {
+    // SAFETY: SQLite gives zeroed memory of that size, kept until xFinal.
+    unsafe {
+        let bytes = if make { std::mem::size_of::<Slot>() as c_int } else { 0 };
+        (ffi::sqlite3_aggregate_context(context, bytes) as *mut Slot).as_mut()
+    }
+}
+
+fn transition(
+    context: *mut ffi::sqlite3_context,
+    count: c_int,
+    values: *mut *mut ffi::sqlite3_value,
+    run: fn(&mut dyn State, &Call) -> Result<()>,
+) {
+    // SAFETY: as in `call_scalar`.
+    let (bound, values) = unsafe {
+        let bound = &*(ffi::sqlite3_user_data(context) as *const BoundAggregate);
+        let values = if count == 0 { &[][..] } else { std::slice::from_raw_parts(values, count as usize) };
+        (bound, values)
+    };
+    if bound.strict && values.iter().any(|&v| unsafe { ffi::sqlite3_value_type(v) } == ffi::SQLITE_NULL) {
+        return;
+    }
+    let Some(slot) = (unsafe { aggregate_slot(context, true) }) else {
+        return unsafe { ffi::sqlite3_result_error_nomem(context) };
+    };
+    if slot.is_null() {
+        *slot = Box::into_raw(Box::new((bound.new)()));
+    }
+    let call = Call { values, session: &bound.session };
+    // SAFETY: the slot holds a live box until xFinal.
+    let state = unsafe { &mut **slot };
+    match catch_unwind(AssertUnwindSafe(|| run(&mut **state, &call))).unwrap_or_else(|_| Err(panicked())) {
+        Ok(()) => {}
+        Err(error) => set_error(context, &bound.session, error),
+    }
+}
+
+extern "C" fn aggregate_step(context: *mut ffi::sqlite3_context, n: c_int, values: *mut *mut ffi::sqlite3_value) {
+    transition(context, n, values, |s, c| s.step(c));
+}
+extern "C" fn aggregate_inverse(context: *mut ffi::sqlite3_context, n: c_int, values: *mut *mut ffi::sqlite3_value) {
+    transition(context, n, values, |s, c| s.inverse(c));
+}
+
+fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
+    // SAFETY: as above.
+    let bound = unsafe { &*(ffi::sqlite3_user_data(context) as *const BoundAggregate) };
+    let result = match unsafe { aggregate_slot(context, false) } {
+        Some(slot) if !slot.is_null() => {
+            let state = unsafe { &mut **slot };
+            let result = catch_unwind(AssertUnwindSafe(|| state.value(&bound.session)));
+            if last {
+                // SAFETY: xFinal is the slot's last use.
+                drop(unsafe { Box::from_raw(*slot) });
+                *slot = std::ptr::null_mut();
+            }
+            result
+        }
+        _ => catch_unwind(AssertUnwindSafe(|| (bound.new)().value(&bound.session))),
+    };
+    match result.unwrap_or_else(|_| Err(panicked())) {
+        Ok(value) => set_result(context, &value),
+        Err(error) => set_error(context, &bound.session, error),
+    }
+}
+
+extern "C" fn aggregate_final(context: *mut ffi::sqlite3_context) {
+    aggregate_result(context, true);
+}
+extern "C" fn aggregate_value(context: *mut ffi::sqlite3_context) {
+    aggregate_result(context, false);
+}
+
+/// Registers an aggregate that is a window function too.
+pub fn aggregate(
+    db: *mut ffi::sqlite3,
+    session: &Arc<SessionCell>,
+    name: &str,
+    traits: Traits,
+    new: NewState,
+) -> Result<()> {
+    let bound = Box::into_raw(Box::new(BoundAggregate { session: session.clone(), new, strict: traits.strict }));
+    let c = c_name(name)?;
+    // SAFETY: as in `scalar`.
+    let code = unsafe {
+        ffi::sqlite3_create_window_function(
+            db,
+            c.as_ptr(),
+            traits.arity,
+            flags(traits),
+            bound.cast(),
+            Some(aggregate_step),
+            Some(aggregate_final),
+            Some(aggregate_value),
+            Some(aggregate_inverse),
+            Some(drop_bound::<BoundAggregate>),
+        )
+    };
+    checked(code, name)
+}
