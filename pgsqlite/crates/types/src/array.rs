@@ -161,10 +161,10 @@ impl Stored<'_> {
     }
 
     fn scalar(&mut self) -> Option<Datum> {
-        let rest = &self.text[self.at..];
         if self.peek()? == b'"' {
             return self.string();
         }
+        let rest = &self.text[self.at..];
         let end = rest.find([',', ']', ' ', '\n', '\t', '\r'])?;
         self.at += end;
         let word = &rest[..end];

@@ -221,3 +221,34 @@ fn parse_timetz(text: &str) -> Option<TimeTz> {
     }
     rest.is_empty().then_some(TimeTz { micros, offset: sign * offset })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_order_is_chronological_and_nothing_is_lost() {
+        let mut dates: Vec<Date> = (Date::MIN.0..=4_000_000).step_by(99_991).map(Date).collect();
+        dates.extend((4_000_000..=Date::MAX.0).step_by(9_999_991).map(Date));
+        dates.extend([Date::MIN, Date::MAX, Date(-730_119), Date(-730_120), Date(2_921_939), Date(2_921_940)]);
+        dates.extend([Date::INFINITY, Date::NEG_INFINITY]);
+        dates.sort();
+        let texts: Vec<String> = dates.iter().map(|d| d.to_storage()).collect();
+        assert!(texts.windows(2).all(|w| w[0] <= w[1]), "{texts:?}");
+        for (d, t) in dates.iter().zip(&texts) {
+            assert_eq!(Date::from_storage(t), Some(*d), "{t}");
+        }
+    }
+
+    #[test]
+    fn timestamps_survive() {
+        for micros in
+            [Timestamp::MIN.0, Timestamp::END.0 - 1, 0, -1, 1, 123_456, i64::MAX, i64::MIN, 762_534_896_789_123]
+        {
+            let text = Timestamp(micros).to_storage();
+            assert_eq!(Timestamp::from_storage(&text), Some(Timestamp(micros)), "{text}");
+        }
+        assert_eq!(Timestamp(0).to_storage(), "2000-01-01 00:00:00");
+        assert_eq!(Timestamp(-1).to_storage(), "1999-12-31 23:59:59.999999");
+    }
+}
