@@ -1,15 +1,21 @@
 //! PostgreSQL sessions over a SQLite file, without a socket: the only crate that links SQLite.
 //!
-//! [`Engine::open`] opens (or makes) a file; [`Engine::session`] gives a PostgreSQL session on it: settings, transaction
-//! state, prepared statements, portals. The crate `server` puts the wire protocol on top; a Rust program can use the
-//! engine as a library.
+//! [`Engine::open`](engine::Engine::open) opens (or makes) a file; [`Engine::session`](engine::Engine::session) gives a
+//! PostgreSQL session on it: settings, transaction state, prepared statements, portals. The crate `server` puts the wire
+//! protocol on top; a Rust program can use the engine as a library.
 //!
 //! The way of a statement: [`session::Session::parse`] → `sql::parse` → `sql::analyze` → `sql::lower` → plan cache →
-//! `connection` (leased from `pool`, or the writer's) binds and steps the `sqlite3_stmt` → each row goes to the
+//! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
+pub mod connection;
 pub mod ddl;
+pub mod engine;
+pub mod error;
 pub mod pg_catalog;
+mod sequence;
 pub mod session;
 pub mod store;
+mod support;
 pub mod udf;
+pub mod writer;

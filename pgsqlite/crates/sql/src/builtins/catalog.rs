@@ -405,3 +405,8 @@ pub fn access_methods() -> &'static [(Oid, &'static str, Oid, u8)] {
             .collect()
     })
 }
+
+/// The rows of PostgreSQL's `pg_settings`, as text (columns: first line).
+pub fn settings_data() -> &'static str {
+    include_str!("../../data/pg_settings.tsv")
+}

@@ -172,9 +172,7 @@ impl Numeric {
 
     /// The storage form.
     pub fn to_datum(&self) -> Datum {
-        let mut text = Vec::with_capacity(24);
-        self.write(&mut text);
-        Datum::Text(String::from_utf8(text).expect("numerics are printed in ASCII"))
+        Datum::Text(self.to_string())
     }
 
     /// The nearest double (22003 never: too large a value gives infinity, as PostgreSQL's internal conversion).

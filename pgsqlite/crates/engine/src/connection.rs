@@ -1,0 +1,267 @@
+//! A SQLite connection of ours, and statements stepped through the C interface: rows are borrowed, nothing is copied.
+
+use crate::error;
+use crate::udf::SessionCell;
+use libsqlite3_sys as ffi;
+use lru::LruCache;
+use parking_lot::Mutex;
+use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use std::ffi::{c_char, c_int};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Prepared statements kept per connection.
+const STATEMENT_CACHE: usize = 128;
+
+/// A prepared `sqlite3_stmt`. Belongs to the connection that made it, and is used by one thread at a time.
+pub struct RawStatement {
+    stmt: *mut ffi::sqlite3_stmt,
+}
+
+// SAFETY: SQLite is built with SQLITE_THREADSAFE=2 (or 1): a connection and its statements may move between threads as
+// long as one at a time uses them, which ownership guarantees.
+unsafe impl Send for RawStatement {}
+
+impl Drop for RawStatement {
+    fn drop(&mut self) {
+        // SAFETY: finalized once, while its connection is open (the cache lives inside the connection).
+        unsafe { ffi::sqlite3_finalize(self.stmt) };
+    }
+}
+
+/// What a step gave.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub enum Step {
+    Row,
+    Done,
+}
+
+impl RawStatement {
+    pub fn parameter_count(&self) -> usize {
+        // SAFETY: a live statement.
+        unsafe { ffi::sqlite3_bind_parameter_count(self.stmt) as usize }
+    }
+
+    pub fn column_count(&self) -> usize {
+        // SAFETY: a live statement.
+        unsafe { ffi::sqlite3_column_count(self.stmt) as usize }
+    }
+
+    /// Binds parameter `index` (from 1). The value must outlive the execution (it is not copied).
+    ///
+    /// # Safety
+    /// `value` must stay where it is until the statement is reset or bound anew.
+    unsafe fn bind(&mut self, index: usize, value: &Datum) -> c_int {
+        let i = index as c_int;
+        // SAFETY: a live statement; the caller keeps the value in place.
+        unsafe {
+            match value {
+                Datum::Null => ffi::sqlite3_bind_null(self.stmt, i),
+                Datum::Int(v) => ffi::sqlite3_bind_int64(self.stmt, i, *v),
+                Datum::Real(v) => ffi::sqlite3_bind_double(self.stmt, i, *v),
+                Datum::Text(t) => ffi::sqlite3_bind_text64(
+                    self.stmt,
+                    i,
+                    t.as_ptr() as *const c_char,
+                    t.len() as u64,
+                    ffi::SQLITE_STATIC(),
+                    ffi::SQLITE_UTF8 as u8,
+                ),
+                Datum::Blob(b) if b.is_empty() => ffi::sqlite3_bind_zeroblob(self.stmt, i, 0),
+                Datum::Blob(b) => {
+                    ffi::sqlite3_bind_blob64(self.stmt, i, b.as_ptr() as *const _, b.len() as u64, ffi::SQLITE_STATIC())
+                }
+            }
+        }
+    }
+
+    /// The value of a column of the present row.
+    pub fn column(&self, index: usize) -> DatumRef<'_> {
+        let i = index as c_int;
+        // SAFETY: the pointers are valid until the next step, reset or type conversion; the borrow of self ends before.
+        unsafe {
+            match ffi::sqlite3_column_type(self.stmt, i) {
+                ffi::SQLITE_INTEGER => DatumRef::Int(ffi::sqlite3_column_int64(self.stmt, i)),
+                ffi::SQLITE_FLOAT => DatumRef::Real(ffi::sqlite3_column_double(self.stmt, i)),
+                ffi::SQLITE_TEXT => {
+                    let p = ffi::sqlite3_column_text(self.stmt, i);
+                    let n = ffi::sqlite3_column_bytes(self.stmt, i) as usize;
+                    match std::str::from_utf8(std::slice::from_raw_parts(p, n)) {
+                        Ok(text) => DatumRef::Text(text),
+                        // another program may have stored anything: the codec refuses a BLOB where text is due
+                        Err(_) => DatumRef::Blob(std::slice::from_raw_parts(p, n)),
+                    }
+                }
+                ffi::SQLITE_BLOB => {
+                    let p = ffi::sqlite3_column_blob(self.stmt, i) as *const u8;
+                    let n = ffi::sqlite3_column_bytes(self.stmt, i) as usize;
+                    DatumRef::Blob(if n == 0 { &[] } else { std::slice::from_raw_parts(p, n) })
+                }
+                _ => DatumRef::Null,
+            }
+        }
+    }
+}
+
+/// A connection with its natives, its statement cache and the cell through which natives see the session.
+pub struct Connection {
+    // order matters: statements are finalized before the connection closes
+    cache: LruCache<String, RawStatement>,
+    conn: rusqlite::Connection,
+    pub cell: Arc<SessionCell>,
+    interrupt: Arc<rusqlite::InterruptHandle>,
+}
+
+impl Connection {
+    pub fn open(path: &Path, uri: bool) -> Result<Connection> {
+        use rusqlite::OpenFlags;
+        let mut flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if uri {
+            flags |= OpenFlags::SQLITE_OPEN_URI;
+        }
+        let conn = rusqlite::Connection::open_with_flags(path, flags).map_err(|e| error::open_error(path, e))?;
+        let setup = || -> rusqlite::Result<()> {
+            conn.busy_timeout(std::time::Duration::from_secs(5))?;
+            conn.execute_batch(
+                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA case_sensitive_like = ON;
+                 PRAGMA cache_size = -16384;",
+            )
+        };
+        setup().map_err(|e| error::open_error(path, e))?;
+        let cell = Arc::new(SessionCell::default());
+        crate::udf::register_all(&conn, cell.clone())?;
+        crate::support::register(&conn, &cell)?;
+        let interrupt = Arc::new(conn.get_interrupt_handle());
+        Ok(Connection {
+            cache: LruCache::new(NonZeroUsize::new(STATEMENT_CACHE).expect("not zero")),
+            conn,
+            cell,
+            interrupt,
+        })
+    }
+
+    /// The connection as rusqlite has it: for DDL and the store.
+    pub fn rusqlite(&self) -> &rusqlite::Connection {
+        &self.conn
+    }
+
+    pub fn interrupt_handle(&self) -> Arc<rusqlite::InterruptHandle> {
+        self.interrupt.clone()
+    }
+
+    pub fn is_autocommit(&self) -> bool {
+        self.conn.is_autocommit()
+    }
+
+    fn handle(&self) -> *mut ffi::sqlite3 {
+        // SAFETY: used only while self lives.
+        unsafe { self.conn.handle() }
+    }
+
+    /// Rows changed by the last statement.
+    pub fn changes(&self) -> u64 {
+        // SAFETY: a live connection.
+        unsafe { ffi::sqlite3_changes64(self.handle()) as u64 }
+    }
+
+    /// Runs SQL of our own without parameters (BEGIN, SAVEPOINT …).
+    pub fn exec(&self, sql: &str) -> Result<()> {
+        self.conn.execute_batch(sql).map_err(|_| self.error())
+    }
+
+    /// The statement for this text: from the cache (taken out of it) or prepared anew.
+    pub fn prepare(&mut self, sql: &str) -> Result<RawStatement> {
+        if let Some(statement) = self.cache.pop(sql) {
+            return Ok(statement);
+        }
+        let mut stmt = std::ptr::null_mut();
+        // SAFETY: the text is passed with its length; SQLite copies it.
+        let rc = unsafe {
+            ffi::sqlite3_prepare_v3(
+                self.handle(),
+                sql.as_ptr() as *const c_char,
+                sql.len() as c_int,
+                ffi::SQLITE_PREPARE_PERSISTENT,
+                &mut stmt,
+                std::ptr::null_mut(),
+            )
+        };
+        if rc != ffi::SQLITE_OK {
+            let error = self.error();
+            tracing::debug!(sql, %error, "prepare");
+            return Err(error);
+        }
+        Ok(RawStatement { stmt })
+    }
+
+    /// Gives a statement back: reset, unbound, kept for the next use.
+    pub fn release(&mut self, sql: &str, statement: RawStatement) {
+        // SAFETY: a live statement; the result of reset repeats the last step's error, which was told already.
+        unsafe {
+            ffi::sqlite3_reset(statement.stmt);
+            ffi::sqlite3_clear_bindings(statement.stmt);
+        }
+        self.cache.put(sql.to_string(), statement);
+    }
+
+    /// Binds as many of the parameters as the statement has. They must stay in place until it is released.
+    ///
+    /// # Safety
+    /// `values` must not be changed or dropped before the statement is released.
+    pub unsafe fn bind_all(&self, statement: &mut RawStatement, values: &[Datum]) -> Result<()> {
+        for i in 1..=statement.parameter_count() {
+            let value = values.get(i - 1).ok_or_else(|| PgError::internal(format!("no value for parameter {i}")))?;
+            // SAFETY: promised by the caller.
+            if unsafe { statement.bind(i, value) } != ffi::SQLITE_OK {
+                return Err(self.error());
+            }
+        }
+        Ok(())
+    }
+
+    pub fn step(&self, statement: &mut RawStatement) -> Result<Step> {
+        // SAFETY: a live statement of this connection.
+        match unsafe { ffi::sqlite3_step(statement.stmt) } {
+            ffi::SQLITE_ROW => Ok(Step::Row),
+            ffi::SQLITE_DONE => Ok(Step::Done),
+            _ => Err(self.error()),
+        }
+    }
+
+    /// Forgets prepared statements (after DDL).
+    pub fn clear_cache(&mut self) {
+        self.cache.clear();
+    }
+
+    /// The last error as PostgreSQL would tell it.
+    pub fn error(&self) -> PgError {
+        if let Some(error) = self.cell.take_error() {
+            return error;
+        }
+        // SAFETY: a live connection; the message is copied at once.
+        let (code, message) = unsafe {
+            let message = std::ffi::CStr::from_ptr(ffi::sqlite3_errmsg(self.handle())).to_string_lossy().into_owned();
+            (ffi::sqlite3_extended_errcode(self.handle()), message)
+        };
+        let state = self.cell.state();
+        error::from_sqlite(code, &message, Some(&state.catalog))
+    }
+}
+
+/// Connections waiting to be leased.
+#[derive(Default)]
+pub struct Idle(Mutex<Vec<Connection>>);
+
+impl Idle {
+    pub fn take(&self) -> Option<Connection> {
+        self.0.lock().pop()
+    }
+    pub fn put(&self, connection: Connection) {
+        self.0.lock().push(connection);
+    }
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}

@@ -1,0 +1,200 @@
+//! One database: its file, its catalog, its connections, its writer.
+
+use crate::connection::{Connection, Idle};
+use crate::session::{EngineConfig, Location, Session, SessionOptions};
+use crate::store;
+use crate::writer::Writer;
+use parking_lot::{Mutex, RwLock};
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A database, shared by its sessions.
+pub struct Engine {
+    pub(crate) config: EngineConfig,
+    pub(crate) path: PathBuf,
+    pub(crate) uri: bool,
+    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    pub(crate) idle: Idle,
+    pub(crate) writer: Writer,
+    pub(crate) plans: crate::session::plans::PlanCache,
+    pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
+    /// The schema cookie the catalog belongs to.
+    cookie: Mutex<i64>,
+    /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
+    keeper: Mutex<Option<Connection>>,
+    /// Held while the engine lives: another pgsqlite on the same file is refused.
+    _lock: Option<std::fs::File>,
+}
+
+impl Engine {
+    /// Opens or makes the database. Errors: 58P01/58030 for the file system, 55006 when another pgsqlite has it open,
+    /// 0A000/XX001 for a file that is not a database or that a newer pgsqlite wrote.
+    pub fn open(config: EngineConfig) -> Result<Arc<Engine>> {
+        let (path, uri, lock, wal) = match &config.location {
+            Location::Memory => {
+                use std::sync::atomic::{AtomicU64, Ordering};
+                static NEXT: AtomicU64 = AtomicU64::new(1);
+                let n = NEXT.fetch_add(1, Ordering::Relaxed);
+                (PathBuf::from(format!("file:/pgsqlite-memory-{n}?vfs=memdb")), true, None, None)
+            }
+            Location::File(path) => {
+                check_file(path)?;
+                let lock = lock_file(path)?;
+                let mut wal = path.clone().into_os_string();
+                wal.push("-wal");
+                (path.clone(), false, Some(lock), Some(PathBuf::from(wal)))
+            }
+        };
+        let keeper = Connection::open(&path, uri)?;
+        store::version(keeper.rusqlite())?;
+        if !uri {
+            let mode: String = keeper
+                .rusqlite()
+                .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
+                .map_err(|e| crate::error::open_error(&path, e))?;
+            if mode != "wal" {
+                return Err(PgError::new(
+                    SqlState::IO_ERROR,
+                    format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
+                ));
+            }
+        }
+        let mut catalog = store::load(keeper.rusqlite())?;
+        catalog.database.clone_from(&config.database);
+        let cookie = schema_version(&keeper)?;
+        Ok(Arc::new(Engine {
+            config,
+            path,
+            uri,
+            catalog: RwLock::new(Arc::new(catalog)),
+            idle: Idle::default(),
+            writer: Writer::new(wal),
+            plans: Default::default(),
+            sequences: Mutex::default(),
+            cookie: Mutex::new(cookie),
+            keeper: Mutex::new(Some(keeper)),
+            _lock: lock,
+        }))
+    }
+
+    pub fn session(self: &Arc<Self>, options: SessionOptions) -> Result<Session> {
+        Session::new(self.clone(), options)
+    }
+
+    /// The stored SCRAM verifier (`SCRAM-SHA-256$…`) of a role: Ok(None) if the role has none or does not exist.
+    pub fn password_verifier(&self, role: &str) -> Result<Option<String>> {
+        let catalog = self.catalog.read();
+        let found = catalog.roles.values().find(|r| r.name == role).and_then(|r| r.password.clone());
+        Ok(found)
+    }
+
+    /// Waits for the writer, checkpoints and closes the WAL.
+    pub async fn shutdown(&self) -> Result<()> {
+        let _slot = self.writer.acquire().await?;
+        self.idle.clear();
+        // the last connection to close checkpoints and removes the WAL
+        drop(self.keeper.lock().take());
+        Ok(())
+    }
+
+    /// A connection to lease: an idle one, or a new one.
+    pub(crate) fn connection(&self) -> Result<Connection> {
+        match self.idle.take() {
+            Some(connection) => Ok(connection),
+            None => Connection::open(&self.path, self.uri),
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().clone()
+    }
+
+    /// The connection that is always there (None after shutdown): for look-ups of committed state.
+    pub(crate) fn keeper(&self) -> parking_lot::MutexGuard<'_, Option<Connection>> {
+        self.keeper.lock()
+    }
+
+    /// The catalog a committed transaction left behind.
+    pub(crate) fn publish(&self, catalog: Arc<Catalog>, connection: &Connection) -> Result<()> {
+        *self.cookie.lock() = schema_version(connection)?;
+        *self.catalog.write() = catalog;
+        Ok(())
+    }
+
+    /// Notices a change of the schema by another program (its cookie), and reads the catalog anew.
+    pub(crate) fn refresh(&self, connection: &Connection) -> Result<()> {
+        let now = schema_version(connection)?;
+        let mut cookie = self.cookie.lock();
+        if *cookie != now {
+            let old = self.catalog();
+            let new = store::reconcile(connection.rusqlite(), &old)?;
+            *self.catalog.write() = Arc::new(new);
+            *cookie = now;
+        }
+        Ok(())
+    }
+}
+
+fn schema_version(connection: &Connection) -> Result<i64> {
+    connection
+        .rusqlite()
+        .prepare_cached("PRAGMA main.schema_version")
+        .and_then(|mut s| s.query_row([], |r| r.get(0)))
+        .map_err(|_| connection.error())
+}
+
+/// A file that is there must be a SQLite database and writable; it is looked at, not touched.
+fn check_file(path: &Path) -> Result<()> {
+    use std::io::Read;
+    let io = |e: std::io::Error| {
+        PgError::new(SqlState::IO_ERROR, format!("cannot open database file \"{}\": {e}", path.display()))
+    };
+    let metadata = match std::fs::metadata(path) {
+        Ok(m) => m,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if !folder.is_dir() {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_FILE,
+                    format!("the folder \"{}\" does not exist", folder.display()),
+                ));
+            }
+            return Ok(());
+        }
+        Err(e) => return Err(io(e)),
+    };
+    if !metadata.is_file() {
+        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a file", path.display())));
+    }
+    if metadata.permissions().readonly() {
+        return Err(PgError::new(
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            format!("database file \"{}\" is read-only", path.display()),
+        ));
+    }
+    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+    let mut head = [0u8; 16];
+    if metadata.len() > 0 && (file.read_exact(&mut head).is_err() || &head != b"SQLite format 3\0") {
+        return Err(PgError::new(SqlState::DATA_CORRUPTED, format!("\"{}\" is not a SQLite database", path.display())));
+    }
+    Ok(())
+}
+
+/// An advisory lock beside the file (SQLite uses the file's own), so that two servers never share it.
+fn lock_file(path: &Path) -> Result<std::fs::File> {
+    let mut name = path.as_os_str().to_os_string();
+    name.push("-pgsqlite.lock");
+    let io = |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot lock \"{}\": {e}", path.display()));
+    let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(PgError::new(
+            SqlState::OBJECT_IN_USE,
+            format!("another pgsqlite serves \"{}\" already", path.display()),
+        )),
+        Err(std::fs::TryLockError::Error(e)) => Err(io(e)),
+    }
+}

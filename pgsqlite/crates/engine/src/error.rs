@@ -1,0 +1,135 @@
+//! SQLite's errors → PostgreSQL's: SQLSTATE, wording, the names of constraint, table and column.
+
+use libsqlite3_sys as ffi;
+use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
+use pgsqlite_types::{PgError, SqlState};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An error of opening a file, in one line that names it.
+pub fn open_error(path: &Path, error: rusqlite::Error) -> PgError {
+    use rusqlite::ErrorCode as C;
+    let path = path.display();
+    match error.sqlite_error_code() {
+        Some(C::NotADatabase) => PgError::new(SqlState::DATA_CORRUPTED, format!("\"{path}\" is not a SQLite database")),
+        Some(C::CannotOpen) => {
+            PgError::new(SqlState::UNDEFINED_FILE, format!("cannot open database file \"{path}\": {error}"))
+        }
+        Some(C::ReadOnly | C::PermissionDenied) => {
+            PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, format!("database file \"{path}\" is read-only"))
+        }
+        _ => PgError::new(SqlState::IO_ERROR, format!("database file \"{path}\": {error}")),
+    }
+}
+
+/// An error of a statement. `catalog` lets constraint violations be named.
+pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgError {
+    match code {
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
+            unique_violation(message, catalog)
+        }
+        ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(message, catalog),
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
+            PgError::new(SqlState::FOREIGN_KEY_VIOLATION, "insert, update or delete violates a foreign key constraint")
+        }
+        ffi::SQLITE_CONSTRAINT_CHECK => {
+            let name = message.rsplit(": ").next().unwrap_or(message);
+            PgError::new(SqlState::CHECK_VIOLATION, format!("new row violates check constraint \"{name}\""))
+                .constraint(name)
+        }
+        ffi::SQLITE_BUSY_SNAPSHOT => {
+            PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+        }
+        ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
+        _ => match code & 0xff {
+            ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
+                PgError::new(SqlState::LOCK_NOT_AVAILABLE, "the database file is locked by another program")
+            }
+            ffi::SQLITE_FULL => {
+                PgError::new(SqlState::DISK_FULL, "could not extend the database file: no space left on device")
+            }
+            ffi::SQLITE_IOERR => {
+                PgError::new(SqlState::IO_ERROR, format!("could not access the database file: {message}"))
+            }
+            ffi::SQLITE_NOMEM => PgError::new(SqlState::OUT_OF_MEMORY, "out of memory"),
+            ffi::SQLITE_READONLY => PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, "the database file is read-only"),
+            ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => PgError::new(SqlState::DATA_CORRUPTED, message),
+            ffi::SQLITE_TOOBIG => PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "value too large"),
+            _ => PgError::internal(format!("SQLite error {code}: {message}")),
+        },
+    }
+}
+
+/// `UNIQUE constraint failed: t.a, t.b` → the relation and the columns' names.
+fn failed_columns<'a>(message: &'a str, catalog: Option<&'a Catalog>) -> Option<(&'a Arc<Relation>, Vec<String>)> {
+    let list = message.split_once("constraint failed: ")?.1;
+    let catalog = catalog?;
+    // The table's name may hold dots itself: find the relation whose SQLite name is a prefix.
+    let relation = catalog
+        .relations
+        .values()
+        .filter(|r| {
+            r.kind == RelationKind::Table && list.strip_prefix(&r.sqlite_name).is_some_and(|rest| rest.starts_with('.'))
+        })
+        .max_by_key(|r| r.sqlite_name.len())?;
+    let prefix = format!("{}.", relation.sqlite_name);
+    let columns = list.split(", ").map(|c| c.strip_prefix(&prefix).unwrap_or(c).to_string()).collect();
+    Some((relation, columns))
+}
+
+fn unique_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
+    // an index on expressions is named itself
+    if let Some(name) = message.split_once("index '").and_then(|(_, rest)| rest.strip_suffix('\'')) {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        return PgError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("duplicate key value violates unique constraint \"{name}\""),
+        )
+        .constraint(name);
+    }
+    let Some((relation, columns)) = failed_columns(message, catalog) else {
+        return PgError::new(SqlState::UNIQUE_VIOLATION, "duplicate key value violates a unique constraint");
+    };
+    let attnums: Vec<i16> = columns.iter().filter_map(|c| relation.column(c).map(|c| c.attnum)).collect();
+    let constraint = relation
+        .constraints
+        .iter()
+        .find(|c| matches!(c.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) && c.columns == attnums)
+        .map(|c| c.name.clone());
+    let index = catalog.and_then(|catalog| {
+        catalog
+            .indexes_of(relation.oid)
+            .find(|(_, i)| {
+                i.unique
+                    && i.columns
+                        .iter()
+                        .map(|c| match &c.key {
+                            pgsqlite_sql::catalog::IndexKey::Column(a) => *a,
+                            pgsqlite_sql::catalog::IndexKey::Expression(_) => 0,
+                        })
+                        .eq(attnums.iter().copied())
+            })
+            .map(|(r, _)| r.name.clone())
+    });
+    let name = constraint.or(index).unwrap_or_else(|| format!("{}_key", relation.name));
+    let schema = catalog.and_then(|c| c.schemas.get(&relation.schema)).map_or("public".to_string(), |s| s.name.clone());
+    PgError::new(SqlState::UNIQUE_VIOLATION, format!("duplicate key value violates unique constraint \"{name}\""))
+        .schema(schema)
+        .table(relation.name.clone())
+        .constraint(name)
+}
+
+fn not_null_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
+    let Some((relation, columns)) = failed_columns(message, catalog) else {
+        return PgError::new(SqlState::NOT_NULL_VIOLATION, "null value violates a not-null constraint");
+    };
+    let column = columns.first().cloned().unwrap_or_default();
+    let schema = catalog.and_then(|c| c.schemas.get(&relation.schema)).map_or("public".to_string(), |s| s.name.clone());
+    PgError::new(
+        SqlState::NOT_NULL_VIOLATION,
+        format!("null value in column \"{column}\" of relation \"{}\" violates not-null constraint", relation.name),
+    )
+    .schema(schema)
+    .table(relation.name.clone())
+    .column(column)
+}

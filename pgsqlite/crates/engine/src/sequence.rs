@@ -1,0 +1,177 @@
+//! Sequences: their values live in memory, shared by all sessions, and are stored with the transaction that used them.
+//!
+//! A value is given once while the process lives, also after a rollback. A commit stores the highest value given so far;
+//! what a crash can take back was seen by no committed transaction (PostgreSQL gives the same promise: manual, "Sequence
+//! Manipulation Functions").
+
+use crate::engine::Engine;
+use crate::store;
+use crate::udf::session_cell::SequenceSource;
+use parking_lot::Mutex;
+use pgsqlite_sql::catalog::{Catalog, RelationKind, Sequence};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Weak};
+
+/// Where a sequence stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    pub last: i64,
+    /// false: the next value is `last` itself
+    pub called: bool,
+}
+
+/// The sequences as one session sees them.
+pub struct SessionSequences {
+    pub engine: Weak<Engine>,
+    pub own: Mutex<Own>,
+}
+
+#[derive(Default)]
+pub struct Own {
+    pub catalog: Arc<Catalog>,
+    /// what nextval gave last in this session
+    current: HashMap<Oid, i64>,
+    last_used: Option<Oid>,
+    /// changed by the running transaction: to be stored with it
+    pub dirty: BTreeSet<Oid>,
+}
+
+impl SessionSequences {
+    /// DISCARD SEQUENCES
+    pub fn discard(&self) {
+        let mut own = self.own.lock();
+        own.current.clear();
+        own.last_used = None;
+    }
+
+    fn definition(&self, oid: Oid) -> Result<(String, Sequence)> {
+        let own = self.own.lock();
+        match own.catalog.relation(oid).map(|r| (r.name.clone(), r.kind.clone())) {
+            Some((name, RelationKind::Sequence(sequence))) => Ok((name, sequence)),
+            Some((name, _)) => Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a sequence"))),
+            None => Err(PgError::new(SqlState::UNDEFINED_TABLE, format!("could not open relation with OID {oid}"))),
+        }
+    }
+
+    /// Runs with the sequence's state, loaded if this is its first use since start.
+    fn with_state<R>(&self, oid: Oid, definition: &Sequence, f: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let mut all = engine.sequences.lock();
+        if !all.contains_key(&oid) {
+            let loaded = engine.load_sequence(oid, definition)?;
+            all.insert(oid, loaded);
+        }
+        f(all.get_mut(&oid).ok_or_else(|| PgError::internal("sequence state"))?)
+    }
+}
+
+impl SequenceSource for SessionSequences {
+    fn nextval(&self, oid: Oid) -> Result<i64> {
+        let (name, definition) = self.definition(oid)?;
+        let value = self.with_state(oid, &definition, |state| {
+            let next = if state.called { state.last.checked_add(definition.increment) } else { Some(state.last) };
+            let value = match next.filter(|v| (definition.min..=definition.max).contains(v)) {
+                Some(v) => v,
+                None if definition.cycle => {
+                    if definition.increment > 0 {
+                        definition.min
+                    } else {
+                        definition.max
+                    }
+                }
+                None => {
+                    let (what, bound) = if definition.increment > 0 {
+                        ("maximum", definition.max)
+                    } else {
+                        ("minimum", definition.min)
+                    };
+                    return Err(PgError::new(
+                        SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+                        format!("nextval: reached {what} value of sequence \"{name}\" ({bound})"),
+                    ));
+                }
+            };
+            *state = State { last: value, called: true };
+            Ok(value)
+        })?;
+        let mut own = self.own.lock();
+        own.current.insert(oid, value);
+        own.last_used = Some(oid);
+        own.dirty.insert(oid);
+        Ok(value)
+    }
+
+    fn currval(&self, oid: Oid) -> Result<i64> {
+        let (name, _) = self.definition(oid)?;
+        self.own.lock().current.get(&oid).copied().ok_or_else(|| {
+            PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("currval of sequence \"{name}\" is not yet defined in this session"),
+            )
+        })
+    }
+
+    fn lastval(&self) -> Result<i64> {
+        let own = self.own.lock();
+        own.last_used.and_then(|oid| own.current.get(&oid).copied()).ok_or_else(|| {
+            PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
+        })
+    }
+
+    fn setval(&self, oid: Oid, value: i64, called: bool) -> Result<i64> {
+        let (name, definition) = self.definition(oid)?;
+        if !(definition.min..=definition.max).contains(&value) {
+            return Err(PgError::new(
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "setval: value {value} is out of bounds for sequence \"{name}\" ({}..{})",
+                    definition.min, definition.max
+                ),
+            ));
+        }
+        self.with_state(oid, &definition, |state| {
+            *state = State { last: value, called };
+            Ok(())
+        })?;
+        let mut own = self.own.lock();
+        if called {
+            own.current.insert(oid, value);
+        }
+        own.dirty.insert(oid);
+        Ok(value)
+    }
+}
+
+impl Engine {
+    /// The stored state; for a column's sequence never behind the column's values (another program may have inserted).
+    fn load_sequence(&self, oid: Oid, definition: &Sequence) -> Result<State> {
+        let keeper = self.keeper();
+        let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
+        let db = connection.rusqlite();
+        let mut state = State { last: definition.start, called: false };
+        if store::version(db)?.is_some() {
+            if let Some((last, called)) = store::sequence_state(db, oid)? {
+                state = State { last, called };
+            }
+        }
+        if let Some((table, attnum)) = definition.owned_by.filter(|_| definition.increment > 0) {
+            let catalog = self.catalog();
+            if let Some((relation, column)) =
+                catalog.relation(table).and_then(|r| Some((r, r.column_by_attnum(attnum)?)))
+            {
+                if !relation.temporary {
+                    let quote = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+                    let sql = format!("SELECT max({}) FROM main.{}", quote(&column.name), quote(&relation.sqlite_name));
+                    // a table of the running transaction is not there yet for this connection: nothing to catch up with
+                    if let Ok(Some(max)) = db.query_row(&sql, [], |r| r.get::<_, Option<i64>>(0)) {
+                        if max > state.last || max == state.last && !state.called {
+                            state = State { last: max, called: true };
+                        }
+                    }
+                }
+            }
+        }
+        Ok(state)
+    }
+}

@@ -1,0 +1,125 @@
+//! The shapes that pass between the protocol (crate `server`) and the engine.
+
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{DatumRef, Oid, Result};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a database lives.
+#[derive(Debug, Clone)]
+pub enum Location {
+    File(PathBuf),
+    /// A private in-memory database, gone with the engine.
+    Memory,
+}
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    pub location: Location,
+    /// What `current_database()` reports (the file's stem, or `main`).
+    pub database: String,
+    /// false: every session keeps one SQLite connection of its own.
+    pub pooling: bool,
+    /// Most SQLite connections leased at once for reading.
+    pub pool_size: usize,
+    /// How long a statement waits for a connection before 53300.
+    pub pool_timeout: Duration,
+}
+
+/// What a client says of itself at connection start.
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    pub user: String,
+    pub database: String,
+    /// Settings of the startup packet (`application_name`, `client_encoding`, `options=-c …` already split).
+    pub settings: Vec<(String, String)>,
+    /// What `pg_backend_pid()` reports; the key of cancel requests.
+    pub backend_pid: i32,
+    /// What `inet_client_addr()` and `pg_stat_activity` report; None on a Unix socket.
+    pub client_addr: Option<std::net::SocketAddr>,
+}
+
+/// One column of a result: what RowDescription says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    pub name: String,
+    pub type_oid: Oid,
+    pub type_len: i16,
+    pub typmod: i32,
+    /// The table and attribute number the column comes from; 0 if it is an expression.
+    pub table_oid: Oid,
+    pub attnum: i16,
+    pub codec: pgsqlite_types::codec::TypeCodec,
+}
+
+/// What ParameterDescription and RowDescription say of a prepared statement.
+#[derive(Debug, Clone)]
+pub struct StatementDescription {
+    pub parameters: Vec<Oid>,
+    /// None: the statement returns no rows (NoData).
+    pub columns: Option<Arc<[OutputColumn]>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Binary,
+}
+
+/// A row as SQLite has it: valid until the next one.
+pub trait Row {
+    fn value(&self, column: usize) -> DatumRef<'_>;
+}
+
+/// What a sink wants after a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    /// The sink's buffer is full: the session returns [`Execution::Paused`]; flush and call `execute` again.
+    Pause,
+}
+
+/// Who takes the rows. The engine never collects a result.
+pub trait RowSink: Send {
+    /// Called once before the first row of every statement that returns rows (the simple protocol sends
+    /// RowDescription here; the extended one has sent it on Describe and ignores it).
+    fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> Result<()>;
+    fn row(&mut self, row: &dyn Row, context: &Context) -> Result<Flow>;
+    /// COPY … TO STDOUT begins with this many columns (`formats`: one per column).
+    fn copy_out(&mut self, formats: &[Format]) -> Result<()>;
+    /// One row (or header) of COPY … TO STDOUT, encoded.
+    fn copy_data(&mut self, data: &[u8]) -> Result<Flow>;
+}
+
+/// Where the execution of a statement stands.
+#[derive(Debug)]
+pub enum Execution {
+    /// Done; the command tag (`INSERT 0 1`).
+    Complete(String),
+    /// The statement string was empty (EmptyQueryResponse).
+    Empty,
+    /// The row limit was reached (PortalSuspended).
+    Suspended,
+    /// The sink asked to pause: flush, then call again with the same portal.
+    Paused,
+    /// COPY … FROM STDIN waits for data: `copy_in_data`, then `copy_in_done` or `copy_in_fail`.
+    CopyIn { formats: Vec<Format> },
+}
+
+/// `I`, `T` or `E` of ReadyForQuery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    Idle,
+    InTransaction,
+    Failed,
+}
+
+/// An asynchronous message of NOTIFY.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    pub pid: i32,
+    pub channel: String,
+    pub payload: String,
+}

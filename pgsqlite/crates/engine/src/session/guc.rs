@@ -1,0 +1,412 @@
+//! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
+
+use pgsqlite_types::settings::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use pgsqlite_types::{PgError, Result, Settings, SqlState};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// One row of PostgreSQL's `pg_settings`.
+#[derive(Debug)]
+pub struct Definition {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub unit: Option<&'static str>,
+    pub context: &'static str,
+    /// `bool`, `integer`, `real`, `string`, `enum`
+    pub vartype: &'static str,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub values: Vec<&'static str>,
+}
+
+/// By lower-case name.
+pub fn definitions() -> &'static HashMap<String, Definition> {
+    static TABLE: OnceLock<HashMap<String, Definition>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        pgsqlite_sql::builtins::catalog::settings_data()
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let f: Vec<&'static str> = line.split('\t').collect();
+                let optional = |i: usize| (f[i] != "\\N").then_some(f[i]);
+                let definition = Definition {
+                    name: f[0],
+                    default: optional(1).unwrap_or(""),
+                    unit: optional(2),
+                    context: f[5],
+                    vartype: f[6],
+                    min: optional(7).and_then(|v| v.parse().ok()),
+                    max: optional(8).and_then(|v| v.parse().ok()),
+                    values: optional(9).map_or(vec![], |v| {
+                        v.trim_matches(['{', '}']).split(',').map(|s| s.trim_matches('"')).collect()
+                    }),
+                };
+                (f[0].to_ascii_lowercase(), definition)
+            })
+            .collect()
+    })
+}
+
+/// Settings whose changes the client is told of (GUC_REPORT), in PostgreSQL's spelling.
+pub const REPORTED: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// What a fresh PostgreSQL session reports where that differs from the built-in default.
+const FRESH: &[(&str, &str)] = &[
+    ("client_encoding", "UTF8"),
+    ("server_encoding", "UTF8"),
+    ("timezone", "UTC"),
+    ("log_timezone", "UTC"),
+    ("lc_collate", "C.UTF-8"),
+    ("lc_ctype", "C.UTF-8"),
+    ("lc_messages", "C.UTF-8"),
+    ("lc_monetary", "C.UTF-8"),
+    ("lc_numeric", "C.UTF-8"),
+    ("lc_time", "C.UTF-8"),
+    ("datestyle", "ISO, MDY"),
+    ("default_text_search_config", "pg_catalog.english"),
+    ("is_superuser", "on"),
+    ("server_version", "15.18"),
+    ("server_version_num", "150018"),
+    ("max_connections", "100"),
+];
+
+/// The settings of one session.
+#[derive(Clone)]
+pub struct Gucs {
+    /// by lower-case name; only those that differ from the default
+    values: HashMap<String, String>,
+    defaults: HashMap<String, String>,
+    pub typed: Settings,
+    /// changes with every change, unique in the process
+    version: u64,
+}
+
+fn next_version() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Gucs {
+    pub fn new(user: &str) -> Gucs {
+        let mut defaults: HashMap<String, String> = FRESH.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        defaults.insert("session_authorization".into(), user.into());
+        defaults.insert("role".into(), "none".into());
+        Gucs { values: HashMap::new(), defaults, typed: Settings::default(), version: next_version() }
+    }
+
+    /// Tells two states of settings apart.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The value as SHOW prints it; None: no such setting.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let key = name.to_ascii_lowercase();
+        if let Some(v) = self.values.get(&key).or_else(|| self.defaults.get(&key)) {
+            return Some(v.clone());
+        }
+        let definition = definitions().get(&key)?;
+        Some(display(definition, definition.default))
+    }
+
+    pub fn unknown(name: &str) -> PgError {
+        PgError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+    }
+
+    /// Sets a value (None: back to the default). Errors: 42704, 22023, 55P02.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+        let key = name.to_ascii_lowercase();
+        self.version = next_version();
+        let Some(definition) = definitions().get(&key) else {
+            // placeholders of extensions: two-part names take anything
+            if key.contains('.') {
+                match value {
+                    Some(v) => self.values.insert(key, v.to_string()),
+                    None => self.values.remove(&key),
+                };
+                return Ok(());
+            }
+            return Err(Gucs::unknown(name));
+        };
+        match definition.context {
+            "internal" => {
+                return Err(PgError::new(
+                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                    format!("parameter \"{}\" cannot be changed", definition.name),
+                ));
+            }
+            "postmaster" => {
+                return Err(PgError::new(
+                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                    format!("parameter \"{}\" cannot be changed without restarting the server", definition.name),
+                ));
+            }
+            "sighup" => {
+                return Err(PgError::new(
+                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                    format!("parameter \"{}\" cannot be changed now", definition.name),
+                ));
+            }
+            _ => {}
+        }
+        let text = match value {
+            Some(v) => v.to_string(),
+            None => self.defaults.get(&key).cloned().unwrap_or_else(|| definition.default.to_string()),
+        };
+        let canonical = self.check(&key, definition, &text)?;
+        if value.is_some() {
+            self.values.insert(key, canonical);
+        } else {
+            self.values.remove(&key);
+        }
+        Ok(())
+    }
+
+    /// Checks a value, applies it to the typed settings, and gives its canonical text.
+    fn check(&mut self, key: &str, definition: &Definition, value: &str) -> Result<String> {
+        let invalid = || {
+            PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid value for parameter \"{}\": \"{value}\"", definition.name),
+            )
+        };
+        match key {
+            "timezone" => {
+                let name = value.trim().trim_matches('\'');
+                let zone = pgsqlite_types::datetime::zone::by_name(name).ok_or_else(invalid)?;
+                let shown = zone.iana_name().map_or(name.to_string(), str::to_string);
+                self.typed.time_zone = zone;
+                self.typed.time_zone_name.clone_from(&shown);
+                return Ok(shown);
+            }
+            "datestyle" => {
+                for word in value.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()) {
+                    match word.to_ascii_lowercase().as_str() {
+                        "iso" => self.typed.date_style = DateStyle::Iso,
+                        "sql" => self.typed.date_style = DateStyle::Sql,
+                        "german" => self.typed.date_style = DateStyle::German,
+                        w if w.starts_with("postgres") => self.typed.date_style = DateStyle::Postgres,
+                        "ymd" => self.typed.date_order = DateOrder::Ymd,
+                        w if w == "dmy" || w.starts_with("euro") => self.typed.date_order = DateOrder::Dmy,
+                        w if w == "mdy" || w.starts_with("us") || w.starts_with("noneuro") => {
+                            self.typed.date_order = DateOrder::Mdy
+                        }
+                        "default" => (self.typed.date_style, self.typed.date_order) = (DateStyle::Iso, DateOrder::Mdy),
+                        _ => return Err(invalid()),
+                    }
+                }
+                let style = match self.typed.date_style {
+                    DateStyle::Iso => "ISO",
+                    DateStyle::Sql => "SQL",
+                    DateStyle::Postgres => "Postgres",
+                    DateStyle::German => "German",
+                };
+                let order = match self.typed.date_order {
+                    DateOrder::Mdy => "MDY",
+                    DateOrder::Dmy => "DMY",
+                    DateOrder::Ymd => "YMD",
+                };
+                return Ok(format!("{style}, {order}"));
+            }
+            "intervalstyle" => {
+                let (style, name) = match value.to_ascii_lowercase().as_str() {
+                    "postgres" => (IntervalStyle::Postgres, "postgres"),
+                    "postgres_verbose" => (IntervalStyle::PostgresVerbose, "postgres_verbose"),
+                    "sql_standard" => (IntervalStyle::SqlStandard, "sql_standard"),
+                    "iso_8601" => (IntervalStyle::Iso8601, "iso_8601"),
+                    _ => return Err(self.enum_error(definition, value)),
+                };
+                self.typed.interval_style = style;
+                return Ok(name.into());
+            }
+            "bytea_output" => {
+                let (output, name) = match value.to_ascii_lowercase().as_str() {
+                    "hex" => (ByteaOutput::Hex, "hex"),
+                    "escape" => (ByteaOutput::Escape, "escape"),
+                    _ => return Err(self.enum_error(definition, value)),
+                };
+                self.typed.bytea_output = output;
+                return Ok(name.into());
+            }
+            "client_encoding" => {
+                let folded: String = value.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+                return match folded.as_str() {
+                    "utf8" | "unicode" => Ok("UTF8".into()),
+                    "sqlascii" => Ok("SQL_ASCII".into()),
+                    _ => Err(PgError::not_supported(format!("client_encoding \"{value}\""))),
+                };
+            }
+            "standard_conforming_strings" if !matches!(parse_bool(value), Some(true)) => {
+                return Err(PgError::not_supported("standard_conforming_strings = off"));
+            }
+            _ => {}
+        }
+        match definition.vartype {
+            "bool" => match parse_bool(value) {
+                Some(b) => Ok(if b { "on" } else { "off" }.into()),
+                None => Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("parameter \"{}\" requires a Boolean value", definition.name),
+                )),
+            },
+            "enum" => {
+                let lower = value.to_ascii_lowercase();
+                if let Some(found) = definition.values.iter().find(|v| v.to_ascii_lowercase() == lower) {
+                    return Ok(found.to_string());
+                }
+                // booleans are hidden synonyms of some enums (synchronous_commit = true)
+                match parse_bool(value) {
+                    Some(b) if definition.values.contains(&if b { "on" } else { "off" }) => {
+                        Ok(if b { "on" } else { "off" }.into())
+                    }
+                    _ => Err(self.enum_error(definition, value)),
+                }
+            }
+            "integer" | "real" => {
+                let number = parse_number(value, definition.unit).ok_or_else(invalid)?;
+                let number = if definition.vartype == "integer" { number.round() } else { number };
+                if definition.min.is_some_and(|m| number < m) || definition.max.is_some_and(|m| number > m) {
+                    let unit = definition.unit.map_or(String::new(), |u| format!(" {u}"));
+                    return Err(PgError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{number}{unit} is outside the valid range for parameter \"{}\" ({} .. {})",
+                            definition.name,
+                            definition.min.unwrap_or(f64::MIN),
+                            definition.max.unwrap_or(f64::MAX)
+                        ),
+                    ));
+                }
+                if key == "extra_float_digits" {
+                    self.typed.extra_float_digits = number as i32;
+                }
+                Ok(display(definition, &number.to_string()))
+            }
+            _ => Ok(value.to_string()),
+        }
+    }
+
+    fn enum_error(&self, definition: &Definition, value: &str) -> PgError {
+        let list: Vec<&str> = definition.values.to_vec();
+        PgError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("invalid value for parameter \"{}\": \"{value}\"", definition.name),
+        )
+        .hint(format!("Available values: {}.", list.join(", ")))
+    }
+
+    /// What decides how literals are read: part of the plan cache's key.
+    pub fn plan_key(&self) -> String {
+        format!(
+            "{}/{:?}/{:?}/{:?}",
+            self.typed.time_zone_name, self.typed.date_style, self.typed.date_order, self.typed.interval_style
+        )
+    }
+
+    /// A time setting in milliseconds; 0: off.
+    pub fn milliseconds(&self, name: &str) -> u64 {
+        self.get(name).and_then(|v| parse_number(&v, Some("ms"))).map_or(0, |n| n.max(0.0) as u64)
+    }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|v| v == "on")
+    }
+}
+
+/// `on`, `true`, `yes`, `1` and their unique prefixes.
+pub fn parse_bool(value: &str) -> Option<bool> {
+    let v = value.trim().to_ascii_lowercase();
+    let prefix = |word: &str, min: usize| v.len() >= min && word.starts_with(&v);
+    if prefix("true", 1) || prefix("yes", 1) || v == "on" || v == "1" {
+        Some(true)
+    } else if prefix("false", 1) || prefix("no", 1) || prefix("off", 2) || v == "0" {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// A number with an optional unit, in the setting's own unit.
+fn parse_number(value: &str, unit: Option<&str>) -> Option<f64> {
+    let v = value.trim();
+    let end = v.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'))).unwrap_or(v.len());
+    let number: f64 = v[..end].parse().ok()?;
+    let suffix = v[end..].trim();
+    if suffix.is_empty() {
+        return Some(number);
+    }
+    let time = |u: &str| match u {
+        "us" => Some(0.001),
+        "ms" => Some(1.0),
+        "s" => Some(1000.0),
+        "min" => Some(60_000.0),
+        "h" => Some(3_600_000.0),
+        "d" => Some(86_400_000.0),
+        _ => None,
+    };
+    let memory = |u: &str| match u {
+        "B" => Some(1.0),
+        "kB" => Some(1024.0),
+        "MB" => Some(1024.0 * 1024.0),
+        "GB" => Some(1024.0 * 1024.0 * 1024.0),
+        "TB" => Some(1024.0f64.powi(4)),
+        "8kB" => Some(8192.0),
+        _ => None,
+    };
+    let own = unit?;
+    match (time(suffix), time(own), memory(suffix), memory(own)) {
+        (Some(a), Some(b), _, _) => Some(number * a / b),
+        (_, _, Some(a), Some(b)) => Some(number * a / b),
+        _ => None,
+    }
+}
+
+/// A number in its setting's unit as SHOW prints it: in the largest unit that divides it.
+fn display(definition: &Definition, value: &str) -> String {
+    let Some(unit) = definition.unit else {
+        return if definition.vartype == "bool" && value.is_empty() { "off".into() } else { value.to_string() };
+    };
+    let Ok(number) = value.parse::<i64>() else { return value.to_string() };
+    if number <= 0 {
+        return value.to_string();
+    }
+    let ladder: &[(&str, i64)] = match unit {
+        "ms" => &[("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)],
+        "s" => &[("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)],
+        "min" => &[("d", 1440), ("h", 60), ("min", 1)],
+        "B" => &[("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)],
+        "kB" => &[("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)],
+        "MB" => &[("TB", 1 << 20), ("GB", 1 << 10), ("MB", 1)],
+        "8kB" => {
+            let kb = number * 8;
+            for (name, size) in [("TB", 1i64 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)] {
+                if kb % size == 0 {
+                    return format!("{}{name}", kb / size);
+                }
+            }
+            return value.to_string();
+        }
+        _ => return value.to_string(),
+    };
+    for (name, size) in ladder {
+        if number % size == 0 {
+            return format!("{}{name}", number / size);
+        }
+    }
+    value.to_string()
+}

@@ -1,0 +1,577 @@
+//! A PostgreSQL session: settings, transaction state, prepared statements, portals.
+//!
+//! * [`api`]: the shapes that pass between the protocol and the engine
+//! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
+//! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+
+mod api;
+pub mod guc;
+mod natives;
+pub mod plans;
+mod portal;
+mod transaction;
+mod utility;
+
+pub use crate::engine::Engine;
+pub use api::*;
+
+use crate::connection::Connection;
+use crate::store::names::CatalogNames;
+use guc::Gucs;
+use parking_lot::Mutex;
+use pgsqlite_sql::analyze::{analyze, Environment};
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_sql::parse::{NodeEnum, RawStatement};
+use pgsqlite_sql::plan::PlanColumn;
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use plans::{Body, Key, Prepared};
+use portal::Portal;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// Cancels what a session is running; cheap to clone, usable from any thread.
+#[derive(Clone, Default)]
+pub struct CancelHandle(Arc<CancelState>);
+
+#[derive(Default)]
+struct CancelState {
+    /// what to interrupt, while a statement runs
+    running: Mutex<Option<Arc<rusqlite::InterruptHandle>>>,
+    timed_out: AtomicBool,
+    terminated: AtomicBool,
+    wake: tokio::sync::Notify,
+}
+
+impl CancelHandle {
+    /// The running statement (if any) ends with 57014.
+    pub fn cancel(&self) {
+        if let Some(handle) = &*self.0.running.lock() {
+            handle.interrupt();
+        }
+    }
+    fn cancel_for_timeout(&self) {
+        if let Some(handle) = &*self.0.running.lock() {
+            self.0.timed_out.store(true, Ordering::Release);
+            handle.interrupt();
+        }
+    }
+    /// The session ends with 57P01 at the next chance (pg_terminate_backend, shutdown).
+    pub fn terminate(&self) {
+        self.0.terminated.store(true, Ordering::Release);
+        self.cancel();
+        self.0.wake.notify_one();
+    }
+    pub fn is_terminated(&self) -> bool {
+        self.0.terminated.load(Ordering::Acquire)
+    }
+}
+
+/// A prepared statement of the session.
+struct Statement {
+    text: String,
+    /// the types the client gave
+    given: Vec<Oid>,
+    raw: Option<RawStatement>,
+    prepared: Option<Arc<Prepared>>,
+    /// the catalog and search path `prepared` was made for
+    epoch: u64,
+    path: Vec<Oid>,
+}
+
+/// A session. Dropping it rolls back and frees everything it holds.
+pub struct Session {
+    engine: Arc<Engine>,
+    options: SessionOptions,
+    gucs: Gucs,
+    /// the settings as natives see and change them
+    variables: Arc<natives::SessionVariables>,
+    sequences: Arc<crate::sequence::SessionSequences>,
+    connection: Option<Connection>,
+    transaction: Transaction,
+    statements: HashMap<String, Statement>,
+    portals: HashMap<String, Portal>,
+    notices: Vec<PgError>,
+    reported: HashMap<&'static str, String>,
+    cancel: CancelHandle,
+}
+
+/// The statements of a simple-protocol query string, in turn.
+pub struct Script {
+    statements: Vec<RawStatement>,
+    next: usize,
+    /// the one that is running is in the unnamed script portal
+    running: bool,
+}
+
+const SCRIPT_PORTAL: &str = "\0script";
+
+impl Session {
+    pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
+        let mut gucs = Gucs::new(&options.user);
+        for (name, value) in &options.settings {
+            match name.as_str() {
+                "user" | "database" | "replication" | "options" => {}
+                _ => gucs.set(name, Some(value)).map_err(|e| e.fatal())?,
+            }
+        }
+        let sequences = crate::sequence::SessionSequences { engine: Arc::downgrade(&engine), own: Default::default() };
+        Ok(Session {
+            engine,
+            options,
+            variables: Arc::new(natives::SessionVariables::new(gucs.clone())),
+            sequences: Arc::new(sequences),
+            gucs,
+            connection: None,
+            transaction: Transaction::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            notices: Vec::new(),
+            reported: HashMap::new(),
+            cancel: CancelHandle::default(),
+        })
+    }
+
+    // --- what analysis sees --------------------------------------------------------------------------------------------
+
+    fn catalog(&self) -> Arc<Catalog> {
+        self.transaction.catalog.clone().unwrap_or_else(|| self.engine.catalog())
+    }
+
+    /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
+    fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
+        let text = self.gucs.get("search_path").unwrap_or_default();
+        if text == "\"$user\", public" && catalog.schema_oid(&self.options.user).is_none() {
+            return vec![PUBLIC];
+        }
+        text.split(',')
+            .map(|s| s.trim().trim_matches('"'))
+            .filter_map(|name| match name {
+                "$user" => catalog.schema_oid(&self.options.user),
+                "pg_catalog" => Some(PG_CATALOG),
+                other => catalog.schema_oid(other),
+            })
+            .collect()
+    }
+
+    fn with_environment<R>(&self, catalog: &Catalog, path: &[Oid], f: impl FnOnce(&Environment) -> R) -> R {
+        let names = CatalogNames { catalog, search_path: path };
+        let environment =
+            Environment { catalog, search_path: path, settings: &self.gucs.typed, names: &names, user: 10 };
+        f(&environment)
+    }
+
+    // --- parse -----------------------------------------------------------------------------------------------------------
+
+    /// The plan of a statement: from the cache, or analyzed and lowered now.
+    fn plan(&mut self, raw: &RawStatement, given: &[Oid]) -> Result<(Arc<Prepared>, u64, Vec<Oid>)> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let key = Key {
+            text: raw.text.clone(),
+            parameter_types: given.to_vec(),
+            search_path: path.clone(),
+            epoch: catalog.epoch,
+            settings: self.gucs.plan_key(),
+        };
+        // inside a transaction that changed the schema the catalog is this session's own
+        let shared = self.transaction.catalog.is_none();
+        if shared {
+            if let Some(found) = self.engine.plans.get(&key) {
+                return Ok((found, catalog.epoch, path));
+            }
+        }
+        let prepared = Arc::new(self.analyze_now(raw, given, &catalog, &path)?);
+        if shared {
+            self.engine.plans.put(key, prepared.clone());
+        }
+        Ok((prepared, catalog.epoch, path))
+    }
+
+    fn analyze_now(
+        &mut self,
+        raw: &RawStatement,
+        given: &[Oid],
+        catalog: &Arc<Catalog>,
+        path: &[Oid],
+    ) -> Result<Prepared> {
+        let is_query = match &raw.node {
+            NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
+                true
+            }
+            _ => false,
+        };
+        if !is_query {
+            let columns = self.utility_columns(&raw.node)?;
+            return Ok(Prepared { statement: raw.clone(), body: Body::Utility, parameters: vec![], columns });
+        }
+        let plan = self.with_environment(catalog, path, |environment| {
+            let (statement, parameters) = analyze(environment, &raw.node, given)?;
+            pgsqlite_sql::lower::lower(environment, &statement, parameters)
+        })?;
+        let columns = match &plan.columns {
+            Some(columns) => Some(output_columns(catalog, columns)?),
+            None => None,
+        };
+        Ok(Prepared { statement: raw.clone(), parameters: plan.parameters.clone(), body: Body::Plan(plan), columns })
+    }
+
+    /// Parse. `name` "" is the unnamed statement; 42P05 if a named one exists.
+    pub async fn parse(&mut self, name: &str, text: &str, parameter_types: &[Oid]) -> Result<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        let mut raw = pgsqlite_sql::parse::parse(text)?;
+        if raw.len() > 1 {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let mut statement = Statement {
+            text: text.into(),
+            given: parameter_types.to_vec(),
+            raw: raw.pop(),
+            prepared: None,
+            epoch: 0,
+            path: vec![],
+        };
+        if let Some(raw) = statement.raw.clone() {
+            self.check_not_failed(&raw.node)?;
+            self.begin_statement()?;
+            let (prepared, epoch, path) = self.plan(&raw, parameter_types)?;
+            (statement.prepared, statement.epoch, statement.path) = (Some(prepared), epoch, path);
+        }
+        self.statements.insert(name.to_string(), statement);
+        Ok(())
+    }
+
+    /// The statement's plan, made anew if the catalog or the search path changed since.
+    fn current_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
+        let missing = || {
+            PgError::new(
+                SqlState::INVALID_SQL_STATEMENT_NAME,
+                if name.is_empty() {
+                    "unnamed prepared statement does not exist".to_string()
+                } else {
+                    format!("prepared statement \"{name}\" does not exist")
+                },
+            )
+        };
+        let statement = self.statements.get(name).ok_or_else(missing)?;
+        let Some(raw) = statement.raw.clone() else { return Ok(None) };
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        if statement.epoch == catalog.epoch && statement.path == path {
+            return Ok(statement.prepared.clone());
+        }
+        let given = statement.given.clone();
+        let old = statement.prepared.clone();
+        let (new, epoch, path) = self.plan(&raw, &given)?;
+        if let Some(old) = old {
+            if old.columns != new.columns {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+            }
+        }
+        if let Some(statement) = self.statements.get_mut(name) {
+            (statement.prepared, statement.epoch, statement.path) = (Some(new.clone()), epoch, path);
+        }
+        Ok(Some(new))
+    }
+
+    pub async fn describe_statement(&mut self, name: &str) -> Result<StatementDescription> {
+        let plan = self.current_plan(name)?;
+        Ok(match plan {
+            Some(p) => StatementDescription { parameters: p.parameters.clone(), columns: p.columns.clone() },
+            None => StatementDescription { parameters: vec![], columns: None },
+        })
+    }
+
+    /// Bind: decodes the parameters by the statement's types. `formats`/`result_formats` as in the protocol (0, 1 or n).
+    pub async fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[Format],
+        values: &[Option<&[u8]>],
+        result_formats: &[Format],
+    ) -> Result<()> {
+        let prepared = self.current_plan(statement)?;
+        if let Some(p) = &prepared {
+            self.check_not_failed(&p.statement.node)?;
+        }
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            return Err(PgError::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
+        }
+        if portal.is_empty() {
+            self.drop_portal("");
+        }
+        let text = self.statements.get(statement).map(|s| s.text.clone()).unwrap_or_default();
+        let wanted = prepared.as_ref().map_or(0, |p| p.parameters.len());
+        if values.len() != wanted {
+            return Err(PgError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {wanted}",
+                    values.len()
+                ),
+            ));
+        }
+        if formats.len() > 1 && formats.len() != values.len() {
+            return Err(PgError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!("bind message has {} parameter formats but {} parameters", formats.len(), values.len()),
+            ));
+        }
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let mut parameters = Vec::with_capacity(values.len());
+        for (i, value) in values.iter().enumerate() {
+            let ty = prepared.as_ref().map_or(0, |p| p.parameters[i]);
+            let Some(bytes) = value else {
+                parameters.push(Datum::Null);
+                continue;
+            };
+            let codec = catalog.codec(ty).ok_or_else(|| PgError::not_supported(format!("a parameter of type {ty}")))?;
+            let format = match formats {
+                [] => Format::Text,
+                [one] => *one,
+                many => many[i],
+            };
+            let datum = match format {
+                Format::Text => codec.text_in(pgsqlite_types::text::decode_utf8(bytes)?, -1, &context),
+                Format::Binary => codec.binary_in(bytes, -1, &context),
+            };
+            parameters.push(datum.map_err(|e| {
+                let place =
+                    if portal.is_empty() { "unnamed portal".to_string() } else { format!("portal \"{portal}\"") };
+                e.context(format!("{place} parameter ${}", i + 1))
+            })?);
+        }
+        let columns = prepared.as_ref().and_then(|p| p.columns.as_ref().map(|c| c.len())).unwrap_or(0);
+        if result_formats.len() > 1 && result_formats.len() != columns {
+            return Err(PgError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!("bind message has {} result formats but query has {columns} columns", result_formats.len()),
+            ));
+        }
+        let formats = match result_formats {
+            [] => vec![Format::Text; columns],
+            [one] => vec![*one; columns],
+            many => many.to_vec(),
+        };
+        self.portals.insert(portal.to_string(), Portal::new(prepared, parameters, formats, text));
+        Ok(())
+    }
+
+    /// The portal's columns (None: no rows) and, per column, its format.
+    pub fn describe_portal(&self, portal: &str) -> Result<Option<(Arc<[OutputColumn]>, Vec<Format>)>> {
+        let found = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        Ok(found.columns().map(|c| (c, found.formats.clone())))
+    }
+
+    /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
+    pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
+        let mut taken = self.portals.remove(portal).ok_or_else(|| no_portal(portal))?;
+        let result = self.run_portal(&mut taken, max_rows, sink).await;
+        match &result {
+            Err(_) => self.close(taken),
+            Ok(_) => {
+                self.portals.insert(portal.to_string(), taken);
+            }
+        }
+        result
+    }
+
+    pub fn close_statement(&mut self, name: &str) -> Result<()> {
+        self.statements.remove(name);
+        Ok(())
+    }
+
+    pub fn close_portal(&mut self, name: &str) -> Result<()> {
+        self.drop_portal(name);
+        Ok(())
+    }
+
+    fn drop_portal(&mut self, name: &str) {
+        if let Some(portal) = self.portals.remove(name) {
+            self.close(portal);
+        }
+    }
+
+    // --- simple protocol ---------------------------------------------------------------------------------------------------
+
+    /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
+    pub fn script(&mut self, text: &str) -> Result<Script> {
+        self.drop_portal("");
+        Ok(Script { statements: pgsqlite_sql::parse::parse(text)?, next: 0, running: false })
+    }
+
+    /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
+    pub async fn execute_script(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
+        if !script.running {
+            if script.statements.is_empty() && script.next == 0 {
+                script.next = 1;
+                return Ok(Some(Execution::Empty));
+            }
+            let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
+            script.next += 1;
+            self.check_not_failed(&raw.node)?;
+            self.transaction.in_script = script.statements.len() > 1;
+            self.begin_statement()?;
+            let (prepared, _, _) = self.plan(&raw, &[])?;
+            if !prepared.parameters.is_empty() {
+                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+            }
+            let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+            let portal = Portal::new(Some(prepared), vec![], formats, raw.text.clone());
+            self.portals.insert(SCRIPT_PORTAL.into(), portal);
+            script.running = true;
+        }
+        let result = self.execute(SCRIPT_PORTAL, 0, sink).await;
+        match &result {
+            Ok(Execution::Paused) => {}
+            _ => {
+                script.running = false;
+                self.drop_portal(SCRIPT_PORTAL);
+            }
+        }
+        result.map(Some)
+    }
+
+    // --- COPY FROM STDIN -----------------------------------------------------------------------------------------------------
+
+    /// A piece of CopyData, cut anywhere.
+    pub async fn copy_in_data(&mut self, _data: &[u8]) -> Result<()> {
+        Err(PgError::not_supported("COPY FROM STDIN"))
+    }
+    /// CopyDone: the command tag.
+    pub async fn copy_in_done(&mut self) -> Result<String> {
+        Err(PgError::not_supported("COPY FROM STDIN"))
+    }
+    /// CopyFail: 57014 with the client's message.
+    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
+        PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"))
+    }
+
+    // --- state -----------------------------------------------------------------------------------------------------------------
+
+    /// Notices and warnings since the last call.
+    pub fn take_notices(&mut self) -> Vec<PgError> {
+        std::mem::take(&mut self.notices)
+    }
+
+    fn warn(&mut self, code: SqlState, message: impl Into<String>) {
+        self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+    }
+
+    /// Reported settings (GUC_REPORT) whose value changed since the last call; on a new session: all of them.
+    pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
+        let mut changes = Vec::new();
+        for name in guc::REPORTED {
+            let value = self.gucs.get(name).unwrap_or_default();
+            if self.reported.get(name) != Some(&value) {
+                changes.push((name.to_string(), value.clone()));
+                self.reported.insert(name, value);
+            }
+        }
+        changes
+    }
+
+    /// Notifications due now (only outside a transaction).
+    pub fn take_notifications(&mut self) -> Vec<Notification> {
+        Vec::new()
+    }
+
+    /// Resolves when termination needs the session's attention while the client is silent; Err: the session must end with
+    /// this error.
+    pub async fn wait_event(&mut self) -> Result<()> {
+        loop {
+            if self.cancel.is_terminated() {
+                return Err(PgError::new(
+                    SqlState::ADMIN_SHUTDOWN,
+                    "terminating connection due to administrator command",
+                )
+                .fatal());
+            }
+            self.cancel.0.wake.notified().await;
+        }
+    }
+
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.cancel.clone()
+    }
+
+    /// A setting's value as SHOW prints it.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.gucs.get(name)
+    }
+
+    /// A context for encoding rows outside a running statement.
+    fn with_context<R>(&self, f: impl FnOnce(&Context) -> R) -> R {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: &path };
+        f(&Context { settings: &self.gucs.typed, names: &names })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
+        for portal in portals {
+            self.close(portal);
+        }
+        if let Some(connection) = self.connection.take() {
+            // an open transaction is rolled back; a connection that cannot be cleaned is closed
+            if connection.is_autocommit() || connection.exec("ROLLBACK").is_ok() {
+                self.engine.idle.put(connection);
+            }
+        }
+    }
+}
+
+fn no_portal(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
+}
+
+/// RowDescription's view of a plan's columns.
+fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
+    columns
+        .iter()
+        .map(|c| {
+            let codec = catalog
+                .codec(c.type_oid)
+                .ok_or_else(|| PgError::not_supported(format!("a result of type {}", c.type_oid)))?;
+            // a domain's values travel as its base type's
+            let shown = catalog.base_type(c.type_oid);
+            let type_len = pgsqlite_types::catalog::by_oid(shown).map_or(
+                if catalog.types.contains_key(&shown) && matches!(codec, pgsqlite_types::codec::TypeCodec::Enum(_)) {
+                    4
+                } else {
+                    -1
+                },
+                |t| t.len,
+            );
+            Ok(OutputColumn {
+                name: c.name.clone(),
+                type_oid: shown,
+                type_len,
+                typmod: c.typmod,
+                table_oid: c.table_oid,
+                attnum: c.attnum,
+                codec,
+            })
+        })
+        .collect::<Result<Vec<_>>>()
+        .map(Into::into)
+}

@@ -1,0 +1,71 @@
+//! What native functions get from a session: names, settings.
+
+use super::guc::Gucs;
+use crate::store::names::CatalogNames;
+use crate::udf::session_cell::Variables;
+use parking_lot::Mutex;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::{Oid, Result};
+use std::sync::Arc;
+
+/// [`CatalogNames`] that own what they look into.
+pub struct OwnedNames {
+    pub catalog: Arc<Catalog>,
+    pub search_path: Vec<Oid>,
+}
+
+impl OwnedNames {
+    fn names(&self) -> CatalogNames<'_> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.search_path }
+    }
+}
+
+impl RegNames for OwnedNames {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        self.names().reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names().reg_oid(reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+/// A change that set_config() asks for: (name, value, local).
+type Change = (String, Option<String>, bool);
+
+/// The session's settings for current_setting() and set_config(): a copy, whose changes the session takes over after the
+/// statement.
+pub struct SessionVariables {
+    inner: Mutex<(Gucs, Vec<Change>)>,
+}
+
+impl SessionVariables {
+    pub fn new(gucs: Gucs) -> Self {
+        SessionVariables { inner: Mutex::new((gucs, Vec::new())) }
+    }
+    /// Before a statement: the settings as they are.
+    pub fn refresh(&self, gucs: &Gucs) {
+        let mut inner = self.inner.lock();
+        if inner.0.version() != gucs.version() {
+            inner.0 = gucs.clone();
+        }
+    }
+    pub fn take_changes(&self) -> Vec<Change> {
+        std::mem::take(&mut self.inner.lock().1)
+    }
+}
+
+impl Variables for SessionVariables {
+    fn get(&self, name: &str) -> Option<String> {
+        self.inner.lock().0.get(name)
+    }
+    fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String> {
+        let mut inner = self.inner.lock();
+        inner.0.set(name, value)?;
+        inner.1.push((name.to_string(), value.map(str::to_string), local));
+        Ok(inner.0.get(name).unwrap_or_default())
+    }
+}

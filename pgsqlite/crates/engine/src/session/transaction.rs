@@ -1,0 +1,537 @@
+//! Transactions: blocks, savepoints, snapshots, the writer slot.
+//!
+//! READ COMMITTED holds no SQLite snapshot between read-only statements; the first write takes the writer slot and begins
+//! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
+
+use super::guc::Gucs;
+use super::{Session, TransactionStatus};
+use crate::connection::Connection;
+use crate::writer::Slot;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Block {
+    /// no BEGIN: each statement (or batch up to Sync) commits by itself
+    #[default]
+    None,
+    Open,
+    Failed,
+}
+
+pub(super) struct Savepoint {
+    name: String,
+    catalog: Option<Arc<Catalog>>,
+    gucs: Gucs,
+}
+
+#[derive(Default)]
+pub(super) struct Transaction {
+    pub block: Block,
+    /// SQLite has a transaction open
+    pub sqlite: bool,
+    pub slot: Option<Slot>,
+    /// one snapshot for the whole transaction
+    pub repeatable: bool,
+    pub read_only: bool,
+    pub savepoints: Vec<Savepoint>,
+    /// the catalog after this transaction's DDL
+    pub catalog: Option<Arc<Catalog>>,
+    /// settings to go back to on rollback
+    pub gucs: Option<Gucs>,
+    /// SET LOCAL: settings to go back to in any case
+    pub local: Vec<(String, Option<String>)>,
+    /// now(), microseconds since 2000-01-01 UTC
+    pub started: Option<i64>,
+    /// a simple-protocol string of several statements
+    pub in_script: bool,
+    /// an error happened since the last Sync
+    pub error: bool,
+}
+
+/// Now, in microseconds since 2000-01-01 00:00 UTC.
+pub(crate) fn clock() -> i64 {
+    let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
+    unix - 946_684_800_000_000
+}
+
+impl Session {
+    pub fn transaction_status(&self) -> TransactionStatus {
+        match self.transaction.block {
+            Block::None => TransactionStatus::Idle,
+            Block::Open => TransactionStatus::InTransaction,
+            Block::Failed => TransactionStatus::Failed,
+        }
+    }
+
+    /// 25P02 in a failed block, except for what ends it.
+    pub(super) fn check_not_failed(&self, node: &NodeEnum) -> Result<()> {
+        if self.transaction.block != Block::Failed {
+            return Ok(());
+        }
+        if let NodeEnum::TransactionStmt(t) = node {
+            use ast::TransactionStmtKind as K;
+            if matches!(K::try_from(t.kind), Ok(K::TransStmtCommit | K::TransStmtRollback | K::TransStmtRollbackTo)) {
+                return Ok(());
+            }
+        }
+        Err(PgError::new(
+            SqlState::IN_FAILED_SQL_TRANSACTION,
+            "current transaction is aborted, commands ignored until end of transaction block",
+        ))
+    }
+
+    pub(super) fn connection(&self) -> Result<&Connection> {
+        self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))
+    }
+
+    /// Leases a connection and tells its natives of this session and statement.
+    pub(super) fn begin_statement(&mut self) -> Result<()> {
+        if self.cancel.is_terminated() {
+            return Err(
+                PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+            );
+        }
+        if self.connection.is_none() {
+            self.connection = Some(self.engine.connection()?);
+        }
+        let now = clock();
+        let started = *self.transaction.started.get_or_insert(now);
+        self.gucs.typed.transaction_timestamp = started;
+        if !self.transaction.sqlite {
+            // another program may have changed the schema
+            let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
+            self.engine.refresh(connection)?;
+        }
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        self.sequences.own.lock().catalog = catalog.clone();
+        self.variables.refresh(&self.gucs);
+        let connection = self.connection()?;
+        connection.cell.update(|state| {
+            state.settings = self.gucs.typed.clone();
+            state.names = Arc::new(super::natives::OwnedNames { catalog: catalog.clone(), search_path: path.clone() });
+            state.catalog = catalog;
+            state.explicit_path.clone_from(&path);
+            state.search_path = path;
+            state.sequences = Some(self.sequences.clone());
+            state.variables = Some(self.variables.clone());
+            state.user.clone_from(&self.options.user);
+            state.session_user.clone_from(&self.options.user);
+            state.database.clone_from(&self.engine.config.database);
+            state.backend_pid = self.options.backend_pid;
+            state.client_addr = self.options.client_addr;
+            state.statement_timestamp = now;
+        });
+        Ok(())
+    }
+
+    /// Before a read: a transaction that keeps its snapshot takes it now.
+    pub(super) fn begin_read(&mut self) -> Result<()> {
+        if self.transaction.block == Block::Open && self.transaction.repeatable && !self.transaction.sqlite {
+            self.connection()?.exec("BEGIN")?;
+            self.transaction.sqlite = true;
+            self.reopen_savepoints()?;
+        }
+        Ok(())
+    }
+
+    /// Before a write: the writer slot, and a SQLite transaction.
+    pub(super) async fn begin_write(&mut self) -> Result<()> {
+        if self.transaction.read_only {
+            return Err(PgError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                "cannot execute this statement in a read-only transaction",
+            ));
+        }
+        if self.transaction.slot.is_none() {
+            let wait = self.gucs.milliseconds("lock_timeout");
+            let slot = if wait == 0 {
+                self.engine.writer.acquire().await?
+            } else {
+                let deadline = std::time::Duration::from_millis(wait);
+                tokio::time::timeout(deadline, self.engine.writer.acquire()).await.map_err(|_| {
+                    PgError::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
+                })??
+            };
+            self.transaction.slot = Some(slot);
+        }
+        if !self.transaction.sqlite {
+            self.connection()?.exec("BEGIN IMMEDIATE")?;
+            self.transaction.sqlite = true;
+            self.reopen_savepoints()?;
+        }
+        Ok(())
+    }
+
+    /// Savepoints made before the SQLite transaction began exist in it, too.
+    fn reopen_savepoints(&mut self) -> Result<()> {
+        for i in 0..self.transaction.savepoints.len() {
+            self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
+        }
+        Ok(())
+    }
+
+    /// After each statement: an error that made SQLite roll back everything is told apart.
+    pub(super) fn statement_result<T>(&mut self, result: Result<T>) -> Result<T> {
+        let timed_out = self.cancel.0.timed_out.swap(false, Ordering::AcqRel);
+        self.take_native_changes();
+        result.map_err(|e| {
+            if let Some(connection) = &self.connection {
+                if self.transaction.sqlite && connection.is_autocommit() {
+                    // SQLite gave up the whole transaction (an interrupted write, a full disk)
+                    self.transaction.sqlite = false;
+                    self.transaction.savepoints.clear();
+                }
+            }
+            if e.code() == SqlState::QUERY_CANCELED && timed_out {
+                return PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout");
+            }
+            if e.code() == SqlState::QUERY_CANCELED && self.cancel.is_terminated() {
+                return PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+                    .fatal();
+            }
+            e
+        })
+    }
+
+    /// Takes back what natives left in the cell: set_config(), notices.
+    fn take_native_changes(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        self.notices.extend(connection.cell.take_notices());
+        for (name, value, local) in self.variables.take_changes() {
+            // the native has checked the value
+            if self.set_setting(&name, value.as_deref(), local).is_err() {
+                tracing::debug!(name, "set_config of a value that was accepted before");
+            }
+        }
+    }
+
+    /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
+    pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        if self.transaction.gucs.is_none() {
+            self.transaction.gucs = Some(self.gucs.clone());
+        }
+        let before = self.gucs.get(name);
+        self.gucs.set(name, value)?;
+        if local {
+            self.transaction.local.push((name.to_string(), before));
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_timeout(&mut self) -> Option<tokio::task::JoinHandle<()>> {
+        if let Some(connection) = &self.connection {
+            *self.cancel.0.running.lock() = Some(connection.interrupt_handle());
+        }
+        let timeout = self.gucs.milliseconds("statement_timeout");
+        (timeout > 0).then(|| {
+            let cancel = self.cancel.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(std::time::Duration::from_millis(timeout)).await;
+                cancel.cancel_for_timeout();
+            })
+        })
+    }
+
+    pub(super) fn stop_timeout(&mut self, timer: Option<tokio::task::JoinHandle<()>>) {
+        *self.cancel.0.running.lock() = None;
+        if let Some(timer) = timer {
+            timer.abort();
+        }
+    }
+
+    // --- ends ------------------------------------------------------------------------------------------------------------
+
+    /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
+    pub async fn sync(&mut self) -> Result<()> {
+        let failed = std::mem::take(&mut self.transaction.error);
+        self.transaction.in_script = false;
+        if self.transaction.block == Block::None {
+            if failed {
+                self.rollback()?;
+            } else {
+                self.commit().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Told after every error sent to the client: the open transaction (block) is now failed.
+    pub async fn failed(&mut self) {
+        self.transaction.error = true;
+        if self.transaction.block == Block::Open {
+            self.transaction.block = Block::Failed;
+            self.close_all_portals();
+            // without savepoints nothing can be kept: others may write from now on
+            if self.transaction.savepoints.is_empty() && self.end_sqlite("ROLLBACK").is_err() {
+                self.connection = None;
+            }
+        }
+    }
+
+    fn close_all_portals(&mut self) {
+        let portals: Vec<_> = self.portals.drain().map(|(_, p)| p).collect();
+        for portal in portals {
+            self.close(portal);
+        }
+    }
+
+    /// COMMIT or ROLLBACK in SQLite; the slot is given back.
+    fn end_sqlite(&mut self, sql: &str) -> Result<()> {
+        if self.transaction.sqlite {
+            let connection = self.connection()?;
+            if !connection.is_autocommit() {
+                connection.exec(sql)?;
+            }
+            self.transaction.sqlite = false;
+        }
+        self.transaction.slot = None;
+        Ok(())
+    }
+
+    /// Commits what is open and waits until it is on disk.
+    pub(super) async fn commit(&mut self) -> Result<()> {
+        self.close_all_portals();
+        let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
+        let mut durable = None;
+        if self.transaction.sqlite {
+            if wrote {
+                self.store_sequences()?;
+            }
+            let committed = self.connection()?.exec("COMMIT");
+            if let Err(e) = committed {
+                // a deferred constraint: the transaction is still open in SQLite
+                self.rollback()?;
+                return Err(e);
+            }
+            self.transaction.sqlite = false;
+            if wrote {
+                durable = Some(self.engine.writer.committed());
+            }
+            if let Some(catalog) = self.transaction.catalog.take() {
+                let connection = self.connection()?;
+                self.engine.publish(catalog, connection)?;
+            }
+        }
+        // others may write while we wait for the disk
+        self.transaction.slot = None;
+        self.finish(false);
+        if let Some(commit) = durable {
+            if self.gucs.get("synchronous_commit").as_deref() != Some("off") {
+                self.engine.writer.wait_durable(commit).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores where the sequences stand that this transaction used.
+    fn store_sequences(&mut self) -> Result<()> {
+        let dirty = std::mem::take(&mut self.sequences.own.lock().dirty);
+        for oid in dirty {
+            let state = self.engine.sequences.lock().get(&oid).copied();
+            let temporary = self.catalog().relation(oid).is_none_or(|r| r.temporary);
+            if let Some(state) = state.filter(|_| !temporary) {
+                crate::store::write::put_sequence_state(self.connection()?.rusqlite(), oid, state.last, state.called)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn rollback(&mut self) -> Result<()> {
+        self.close_all_portals();
+        let had_ddl = self.transaction.catalog.is_some();
+        let result = self.end_sqlite("ROLLBACK");
+        if had_ddl {
+            if let Some(connection) = &mut self.connection {
+                connection.clear_cache();
+            }
+        }
+        self.finish(true);
+        result
+    }
+
+    fn finish(&mut self, rolled_back: bool) {
+        let gucs = self.transaction.gucs.take();
+        if rolled_back {
+            if let Some(gucs) = gucs {
+                self.gucs = gucs;
+            }
+        }
+        for (name, value) in std::mem::take(&mut self.transaction.local).into_iter().rev() {
+            if self.gucs.set(&name, value.as_deref()).is_err() {
+                tracing::debug!(name, "a SET LOCAL value could not be put back");
+            }
+        }
+        self.transaction = Transaction::default();
+        // the lease ends with the transaction, unless temporary tables tie the session to its connection
+        if self.portals.is_empty() && self.engine.config.pooling && !self.has_temporary_objects() {
+            if let Some(connection) = self.connection.take() {
+                self.engine.idle.put(connection);
+            }
+        }
+    }
+
+    fn has_temporary_objects(&self) -> bool {
+        self.connection.as_ref().is_some_and(|c| {
+            c.rusqlite()
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
+                .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
+                .unwrap_or(true)
+        })
+    }
+
+    // --- BEGIN, COMMIT, SAVEPOINT … ------------------------------------------------------------------------------------------
+
+    pub(super) async fn transaction_statement(&mut self, t: &ast::TransactionStmt) -> Result<String> {
+        use ast::TransactionStmtKind as K;
+        let kind = K::try_from(t.kind).map_err(|_| PgError::internal("unknown transaction statement"))?;
+        match kind {
+            K::TransStmtBegin | K::TransStmtStart => {
+                if self.transaction.block == Block::Open {
+                    self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
+                } else {
+                    self.transaction.block = Block::Open;
+                    let isolation = self.gucs.get("default_transaction_isolation").unwrap_or_default();
+                    self.set_isolation(&isolation)?;
+                    self.transaction.read_only = self.gucs.is_on("default_transaction_read_only");
+                }
+                self.transaction_options(&t.options)?;
+                Ok(if kind == K::TransStmtBegin { "BEGIN" } else { "START TRANSACTION" }.into())
+            }
+            K::TransStmtCommit | K::TransStmtRollback => {
+                let commit = kind == K::TransStmtCommit;
+                let was = self.transaction.block;
+                if was == Block::None {
+                    if t.chain {
+                        let word = if commit { "COMMIT" } else { "ROLLBACK" };
+                        return Err(PgError::new(
+                            SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                            format!("{word} AND CHAIN can only be used in transaction blocks"),
+                        ));
+                    }
+                    self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+                }
+                let (repeatable, read_only) = (self.transaction.repeatable, self.transaction.read_only);
+                let committed = commit && was != Block::Failed;
+                self.transaction.block = Block::None;
+                if committed {
+                    self.commit().await?;
+                } else {
+                    self.rollback()?;
+                }
+                if t.chain {
+                    self.transaction.block = Block::Open;
+                    (self.transaction.repeatable, self.transaction.read_only) = (repeatable, read_only);
+                }
+                Ok(if committed { "COMMIT" } else { "ROLLBACK" }.into())
+            }
+            K::TransStmtSavepoint => {
+                self.need_block("SAVEPOINT")?;
+                let i = self.transaction.savepoints.len();
+                if self.transaction.sqlite {
+                    self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
+                }
+                let savepoint = Savepoint {
+                    name: t.savepoint_name.clone(),
+                    catalog: self.transaction.catalog.clone(),
+                    gucs: self.gucs.clone(),
+                };
+                self.transaction.savepoints.push(savepoint);
+                Ok("SAVEPOINT".into())
+            }
+            K::TransStmtRelease => {
+                self.need_block("RELEASE SAVEPOINT")?;
+                let i = self.savepoint(&t.savepoint_name)?;
+                if self.transaction.sqlite {
+                    self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
+                }
+                self.transaction.savepoints.truncate(i);
+                Ok("RELEASE".into())
+            }
+            K::TransStmtRollbackTo => {
+                self.need_block("ROLLBACK TO SAVEPOINT")?;
+                let i = self.savepoint(&t.savepoint_name)?;
+                self.close_all_portals();
+                if self.transaction.sqlite {
+                    self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
+                }
+                self.transaction.savepoints.truncate(i + 1);
+                let savepoint = &self.transaction.savepoints[i];
+                let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
+                self.transaction.catalog = catalog;
+                self.gucs = gucs;
+                self.transaction.block = Block::Open;
+                Ok("ROLLBACK".into())
+            }
+            K::TransStmtPrepare | K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
+                Err(PgError::not_supported("two-phase commit"))
+            }
+            K::Undefined => Err(PgError::internal("undefined transaction statement")),
+        }
+    }
+
+    fn need_block(&self, what: &str) -> Result<()> {
+        if self.transaction.block == Block::None {
+            return Err(PgError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                format!("{what} can only be used in transaction blocks"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn savepoint(&self, name: &str) -> Result<usize> {
+        self.transaction.savepoints.iter().rposition(|s| s.name == name).ok_or_else(|| {
+            PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
+        })
+    }
+
+    fn set_isolation(&mut self, level: &str) -> Result<()> {
+        self.transaction.repeatable = match level {
+            "read committed" | "read uncommitted" => false,
+            "repeatable read" | "serializable" => true,
+            other => {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("invalid value for parameter \"transaction_isolation\": \"{other}\""),
+                ))
+            }
+        };
+        Ok(())
+    }
+
+    /// ISOLATION LEVEL, READ ONLY, DEFERRABLE of BEGIN and SET TRANSACTION.
+    pub(super) fn transaction_options(&mut self, options: &[ast::Node]) -> Result<()> {
+        for option in options {
+            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+            let value = d.arg.as_ref().and_then(|a| a.node.as_ref());
+            let constant = match value {
+                Some(NodeEnum::AConst(c)) => c.val.as_ref(),
+                _ => None,
+            };
+            match (d.defname.as_str(), constant) {
+                ("transaction_isolation", Some(ast::a_const::Val::Sval(s))) => {
+                    if self.transaction.sqlite {
+                        return Err(PgError::new(
+                            SqlState::ACTIVE_SQL_TRANSACTION,
+                            "SET TRANSACTION ISOLATION LEVEL must be called before any query",
+                        ));
+                    }
+                    self.set_isolation(&s.sval.clone())?;
+                    self.set_setting("transaction_isolation", Some(&s.sval.clone()), true)?;
+                }
+                ("transaction_read_only", Some(ast::a_const::Val::Ival(i))) => {
+                    self.transaction.read_only = i.ival != 0;
+                    self.set_setting("transaction_read_only", Some(if i.ival != 0 { "on" } else { "off" }), true)?;
+                }
+                ("transaction_deferrable", _) => {}
+                (other, _) => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
+            }
+        }
+        Ok(())
+    }
+}

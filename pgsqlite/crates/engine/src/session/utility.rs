@@ -1,0 +1,623 @@
+//! Statements that are not queries: SET, SHOW, BEGIN, PREPARE, DECLARE, EXPLAIN … and DDL (crate::ddl).
+
+use super::plans::{Body, Prepared};
+use super::portal::{OwnRow, Portal};
+use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
+use crate::ddl;
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// A result column of text.
+fn text_column(name: &str) -> OutputColumn {
+    OutputColumn {
+        name: name.into(),
+        type_oid: oid::TEXT,
+        type_len: -1,
+        typmod: -1,
+        table_oid: 0,
+        attnum: 0,
+        codec: TypeCodec::Text,
+    }
+}
+
+/// What a cursor's FETCH wants.
+fn fetch_count(f: &ast::FetchStmt) -> Result<u64> {
+    use ast::FetchDirection as D;
+    let direction = D::try_from(f.direction).map_err(|_| PgError::internal("unknown FETCH direction"))?;
+    // FETCH ALL is FORWARD with the largest number
+    match direction {
+        D::FetchForward if f.how_many == i64::MAX => Ok(0),
+        D::FetchForward if f.how_many > 0 => Ok(f.how_many as u64),
+        D::FetchForward if f.how_many == 0 => Err(PgError::not_supported("FETCH 0")),
+        _ => Err(PgError::not_supported("FETCH other than forward")),
+    }
+}
+
+impl Session {
+    /// The columns a statement that is no query gives back; None: no rows.
+    pub(super) fn utility_columns(&mut self, node: &NodeEnum) -> Result<Option<Arc<[OutputColumn]>>> {
+        Ok(match node {
+            NodeEnum::VariableShowStmt(s) if s.name.eq_ignore_ascii_case("all") => {
+                Some(vec![text_column("name"), text_column("setting"), text_column("description")].into())
+            }
+            NodeEnum::VariableShowStmt(s) => {
+                let shown =
+                    super::guc::definitions().get(&s.name.to_ascii_lowercase()).map_or(s.name.as_str(), |d| d.name);
+                Some(vec![text_column(shown)].into())
+            }
+            NodeEnum::ExplainStmt(_) => Some(vec![text_column("QUERY PLAN")].into()),
+            NodeEnum::ExecuteStmt(e) => {
+                let plan = self.current_plan(&e.name)?;
+                plan.and_then(|p| p.columns.clone())
+            }
+            NodeEnum::FetchStmt(f) if !f.ismove => {
+                let portal = self.portals.get(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+                portal.columns()
+            }
+            _ => None,
+        })
+    }
+
+    pub(super) async fn run_utility(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        portal: &mut Portal,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        let raw = &prepared.statement;
+        if let NodeEnum::FetchStmt(f) = &raw.node {
+            return self.fetch(f, sink).await;
+        }
+        if let NodeEnum::ExecuteStmt(e) = &raw.node {
+            return self.execute_prepared(e, max_rows, sink).await;
+        }
+        self.begin_statement()?;
+        let tag = match &raw.node {
+            NodeEnum::TransactionStmt(t) => self.transaction_statement(t).await?,
+            NodeEnum::VariableSetStmt(s) => self.set_statement(s)?,
+            NodeEnum::VariableShowStmt(s) => {
+                self.show(s, prepared, sink)?;
+                "SHOW".into()
+            }
+            NodeEnum::PrepareStmt(p) => self.prepare_statement(p, raw).await?,
+            NodeEnum::DeallocateStmt(d) => {
+                if d.name.is_empty() {
+                    self.statements.retain(|name, _| name.is_empty());
+                    "DEALLOCATE ALL".into()
+                } else {
+                    if self.statements.remove(&d.name).is_none() {
+                        return Err(PgError::new(
+                            SqlState::INVALID_SQL_STATEMENT_NAME,
+                            format!("prepared statement \"{}\" does not exist", d.name),
+                        ));
+                    }
+                    "DEALLOCATE".into()
+                }
+            }
+            NodeEnum::DeclareCursorStmt(d) => self.declare(d, raw).await?,
+            NodeEnum::ClosePortalStmt(c) => {
+                if c.portalname.is_empty() {
+                    let names: Vec<String> =
+                        self.portals.iter().filter(|(_, p)| p.is_cursor).map(|(n, _)| n.clone()).collect();
+                    names.iter().for_each(|n| self.drop_portal(n));
+                    "CLOSE CURSOR ALL".into()
+                } else {
+                    if !self.portals.contains_key(&c.portalname) {
+                        return Err(no_cursor(&c.portalname));
+                    }
+                    self.drop_portal(&c.portalname);
+                    "CLOSE CURSOR".into()
+                }
+            }
+            NodeEnum::DiscardStmt(d) => self.discard(d)?,
+            NodeEnum::ExplainStmt(e) => {
+                self.explain(e, raw, prepared, sink)?;
+                "EXPLAIN".into()
+            }
+            NodeEnum::LockStmt(_) => {
+                self.begin_write().await?;
+                "LOCK TABLE".into()
+            }
+            NodeEnum::CheckPointStmt(_) => {
+                self.connection()?
+                    .rusqlite()
+                    .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                    .map_err(|_| self.engine_error())?;
+                "CHECKPOINT".into()
+            }
+            NodeEnum::VacuumStmt(v) => {
+                if v.is_vacuumcmd && self.transaction_status() != super::TransactionStatus::Idle {
+                    return Err(PgError::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        "VACUUM cannot run inside a transaction block",
+                    ));
+                }
+                self.begin_write().await?;
+                self.connection()?.exec("ANALYZE main")?;
+                if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }.into()
+            }
+            node if ddl::handles(node) => self.run_ddl(raw).await?,
+            other => return Err(PgError::not_supported(format!("statement {}", statement_name(other)))),
+        };
+        let _ = portal;
+        Ok(Execution::Complete(tag))
+    }
+
+    fn engine_error(&self) -> PgError {
+        self.connection.as_ref().map_or_else(|| PgError::internal("no connection"), |c| c.error())
+    }
+
+    // --- DDL -----------------------------------------------------------------------------------------------------------------
+
+    async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
+        self.begin_write().await?;
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        self.connection()?.exec("SAVEPOINT pg_statement")?;
+        let outcome = {
+            let names = CatalogNames { catalog: &catalog, search_path: &path };
+            let environment = Environment {
+                catalog: &catalog,
+                search_path: &path,
+                settings: &self.gucs.typed,
+                names: &names,
+                user: 10,
+            };
+            let connection = self.connection()?;
+            tokio::task::block_in_place(|| {
+                ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &ddl::DdlSession::default())
+            })
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(e) => {
+                let connection = self.connection()?;
+                if !connection.is_autocommit() {
+                    connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")?;
+                }
+                return Err(e);
+            }
+        };
+        self.connection()?.exec("RELEASE pg_statement")?;
+        self.notices.extend(outcome.notices);
+        {
+            // states that the statement stored are read from this transaction, not from what others see
+            let connection = self.connection()?;
+            let mut sequences = self.engine.sequences.lock();
+            for &sequence in &outcome.sequences {
+                match crate::store::sequence_state(connection.rusqlite(), sequence)? {
+                    Some((last, called)) => sequences.insert(sequence, crate::sequence::State { last, called }),
+                    None => sequences.remove(&sequence),
+                };
+            }
+        }
+        if let Some(new) = outcome.catalog {
+            self.transaction.catalog = Some(new);
+            if let Some(connection) = &mut self.connection {
+                connection.clear_cache();
+            }
+        }
+        Ok(outcome.tag)
+    }
+
+    // --- settings --------------------------------------------------------------------------------------------------------------
+
+    fn set_statement(&mut self, s: &ast::VariableSetStmt) -> Result<String> {
+        use ast::VariableSetKind as K;
+        let kind = K::try_from(s.kind).map_err(|_| PgError::internal("unknown kind of SET"))?;
+        if s.is_local && self.transaction_status() == super::TransactionStatus::Idle {
+            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
+        }
+        match kind {
+            K::VarSetValue => {
+                let value = self.set_value(&s.name, &s.args)?;
+                self.set_setting(&s.name, Some(&value), s.is_local)?;
+                Ok("SET".into())
+            }
+            K::VarSetDefault => {
+                self.set_setting(&s.name, None, s.is_local)?;
+                Ok("SET".into())
+            }
+            K::VarReset => {
+                self.set_setting(&s.name, None, false)?;
+                Ok("RESET".into())
+            }
+            K::VarResetAll => {
+                let typed = self.gucs.typed.clone();
+                self.gucs = super::guc::Gucs::new(&self.options.user);
+                self.gucs.typed.transaction_timestamp = typed.transaction_timestamp;
+                Ok("RESET".into())
+            }
+            K::VarSetCurrent => Err(PgError::not_supported("SET … FROM CURRENT")),
+            K::VarSetMulti => {
+                match s.name.as_str() {
+                    "TRANSACTION" => {
+                        if self.transaction_status() == super::TransactionStatus::Idle {
+                            self.warn(
+                                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                                "SET TRANSACTION can only be used in transaction blocks",
+                            );
+                        }
+                        self.transaction_options(&s.args)?;
+                    }
+                    "SESSION CHARACTERISTICS" => {
+                        for option in &s.args {
+                            let Some(NodeEnum::DefElem(d)) = &option.node else { continue };
+                            let Some(NodeEnum::AConst(c)) = d.arg.as_ref().and_then(|a| a.node.as_ref()) else {
+                                continue;
+                            };
+                            let value = match &c.val {
+                                Some(ast::a_const::Val::Sval(v)) => v.sval.clone(),
+                                Some(ast::a_const::Val::Ival(i)) => if i.ival != 0 { "on" } else { "off" }.to_string(),
+                                _ => continue,
+                            };
+                            self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
+                        }
+                    }
+                    other => return Err(PgError::not_supported(format!("SET {other}"))),
+                }
+                Ok("SET".into())
+            }
+            K::Undefined => Err(PgError::internal("undefined kind of SET")),
+        }
+    }
+
+    /// The text of SET's value list.
+    fn set_value(&self, name: &str, args: &[ast::Node]) -> Result<String> {
+        use ast::a_const::Val;
+        let mut parts = Vec::new();
+        for arg in args {
+            match &arg.node {
+                Some(NodeEnum::AConst(c)) => parts.push(match &c.val {
+                    Some(Val::Ival(i)) => i.ival.to_string(),
+                    Some(Val::Fval(f)) => f.fval.clone(),
+                    Some(Val::Sval(s)) => s.sval.clone(),
+                    Some(Val::Boolval(b)) => if b.boolval { "on" } else { "off" }.into(),
+                    _ => return Err(PgError::not_supported("this value in SET").at(c.location)),
+                }),
+                // SET TIME ZONE INTERVAL '…'
+                Some(NodeEnum::TypeCast(c)) => {
+                    return Err(PgError::not_supported(format!("an interval for \"{name}\"")).at(c.location))
+                }
+                _ => return Err(PgError::internal("SET value")),
+            }
+        }
+        Ok(parts.join(", "))
+    }
+
+    fn show(&mut self, s: &ast::VariableShowStmt, prepared: &Prepared, sink: &mut dyn RowSink) -> Result<()> {
+        let columns = prepared.columns.as_ref().ok_or_else(|| PgError::internal("SHOW without columns"))?;
+        if s.name.eq_ignore_ascii_case("all") {
+            sink.columns(columns)?;
+            let mut names: Vec<&String> = super::guc::definitions().keys().collect();
+            names.sort();
+            for name in names {
+                let value = self.gucs.get(name).unwrap_or_default();
+                let shown = super::guc::definitions()[name].name;
+                self.give(sink, vec![shown.into(), value.into(), Datum::Text(String::new())])?;
+            }
+            return Ok(());
+        }
+        let value = match s.name.as_str() {
+            "transaction_isolation" => self.gucs.get("transaction_isolation"),
+            name => self.gucs.get(name),
+        };
+        let value = value.ok_or_else(|| super::guc::Gucs::unknown(&s.name))?;
+        sink.columns(columns)?;
+        self.give(sink, vec![value.into()])
+    }
+
+    /// A row of our own making; the sink's buffer takes it even when it would rather pause (they are few and short).
+    fn give(&self, sink: &mut dyn RowSink, row: Vec<Datum>) -> Result<()> {
+        let row = OwnRow(row);
+        match self.with_context(|context| sink.row(&row, context))? {
+            Flow::Continue | Flow::Pause => Ok(()),
+        }
+    }
+
+    fn discard(&mut self, d: &ast::DiscardStmt) -> Result<String> {
+        use ast::DiscardMode as M;
+        match M::try_from(d.target) {
+            Ok(M::DiscardAll) => {
+                if self.transaction_status() != super::TransactionStatus::Idle {
+                    return Err(PgError::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        "DISCARD ALL cannot run inside a transaction block",
+                    ));
+                }
+                self.statements.clear();
+                self.gucs = super::guc::Gucs::new(&self.options.user);
+                self.drop_temporary()?;
+                Ok("DISCARD ALL".into())
+            }
+            Ok(M::DiscardPlans) => Ok("DISCARD PLANS".into()),
+            Ok(M::DiscardSequences) => {
+                self.sequences.discard();
+                Ok("DISCARD SEQUENCES".into())
+            }
+            Ok(M::DiscardTemp) => {
+                self.drop_temporary()?;
+                Ok("DISCARD TEMP".into())
+            }
+            _ => Err(PgError::internal("unknown DISCARD")),
+        }
+    }
+
+    fn drop_temporary(&mut self) -> Result<()> {
+        let connection = self.connection()?;
+        let names: Vec<String> = connection
+            .rusqlite()
+            .prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'table'")
+            .and_then(|mut s| s.query_map([], |r| r.get(0))?.collect())
+            .map_err(|_| connection.error())?;
+        for name in names {
+            connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
+        }
+        Ok(())
+    }
+
+    // --- PREPARE, EXECUTE ----------------------------------------------------------------------------------------------------------
+
+    async fn prepare_statement(&mut self, p: &ast::PrepareStmt, raw: &RawStatement) -> Result<String> {
+        if self.statements.contains_key(&p.name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{}\" already exists", p.name),
+            ));
+        }
+        let query = p
+            .query
+            .as_ref()
+            .and_then(|q| q.node.clone())
+            .ok_or_else(|| PgError::internal("PREPARE without a query"))?;
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let mut types: Vec<Oid> = Vec::new();
+        for node in &p.argtypes {
+            let Some(NodeEnum::TypeName(name)) = &node.node else {
+                return Err(PgError::internal("type name expected"));
+            };
+            let (ty, _) =
+                self.with_environment(&catalog, &path, |e| pgsqlite_sql::analyze::resolve_type_name(e, name))?;
+            types.push(ty);
+        }
+        // the text keys the plan cache: the whole PREPARE, which no statement of its own can be
+        let inner = RawStatement { node: query, text: raw.text.clone(), offset: raw.offset };
+        let inner_text = format!("{} /* prepared */", raw.text);
+        let inner = RawStatement { text: inner_text, ..inner };
+        let (prepared, epoch, path) = self.plan(&inner, &types)?;
+        if matches!(prepared.body, Body::Utility) {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
+        }
+        let statement =
+            Statement { text: raw.text.clone(), given: types, raw: Some(inner), prepared: Some(prepared), epoch, path };
+        self.statements.insert(p.name.clone(), statement);
+        Ok("PREPARE".into())
+    }
+
+    async fn execute_prepared(
+        &mut self,
+        e: &ast::ExecuteStmt,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        const EXECUTE: &str = "\0execute";
+        if !self.portals.contains_key(EXECUTE) {
+            let prepared =
+                self.current_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+            if e.params.len() != prepared.parameters.len() {
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("wrong number of parameters for prepared statement \"{}\"", e.name),
+                )
+                .detail(format!(
+                    "Expected {} parameters but got {}.",
+                    prepared.parameters.len(),
+                    e.params.len()
+                )));
+            }
+            self.begin_statement()?;
+            let mut values = Vec::new();
+            for (node, &ty) in e.params.iter().zip(&prepared.parameters) {
+                values.push(self.evaluate(node, ty)?);
+            }
+            let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+            let portal = Portal::new(Some(prepared), values, formats, String::new());
+            self.portals.insert(EXECUTE.into(), portal);
+        }
+        let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
+        // the tag is the inner statement's
+        let result = Box::pin(self.run_portal(&mut portal, max_rows, sink)).await;
+        match &result {
+            Ok(Execution::Paused | Execution::Suspended) => {
+                self.portals.insert(EXECUTE.into(), portal);
+            }
+            _ => self.close(portal),
+        }
+        result
+    }
+
+    /// A constant expression's value, as an assignment to `ty`.
+    fn evaluate(&mut self, node: &ast::Node, ty: Oid) -> Result<Datum> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let sql = self.with_environment(&catalog, &path, |environment| {
+            let expr = pgsqlite_sql::analyze::analyze_expression_node(environment, node, None, Some((ty, -1)))?;
+            pgsqlite_sql::lower::lower_expression(environment, &expr, None)
+        })?;
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let text = format!("SELECT {sql}");
+        let mut statement = connection.prepare(&text)?;
+        let result = connection.step(&mut statement).map(|_| statement.column(0).to_owned());
+        connection.release(&text, statement);
+        result
+    }
+
+    // --- cursors -------------------------------------------------------------------------------------------------------------------
+
+    async fn declare(&mut self, d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<String> {
+        const OPT_SCROLL: i32 = 0x2;
+        const OPT_HOLD: i32 = 0x20;
+        if d.options & OPT_HOLD != 0 {
+            return Err(PgError::not_supported("DECLARE … WITH HOLD"));
+        }
+        if d.options & OPT_SCROLL != 0 {
+            return Err(PgError::not_supported("DECLARE … SCROLL"));
+        }
+        if self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
+            return Err(PgError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks",
+            ));
+        }
+        if self.portals.contains_key(&d.portalname) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{}\" already exists", d.portalname),
+            ));
+        }
+        let query = d
+            .query
+            .as_ref()
+            .and_then(|q| q.node.clone())
+            .ok_or_else(|| PgError::internal("DECLARE without a query"))?;
+        let inner = RawStatement { node: query, text: format!("{} /* cursor */", raw.text), offset: raw.offset };
+        let (prepared, _, _) = self.plan(&inner, &[])?;
+        if !matches!(&prepared.body, Body::Plan(p) if !p.query.writes) {
+            return Err(PgError::new(
+                SqlState::INVALID_CURSOR_DEFINITION,
+                "DECLARE CURSOR must not contain data-modifying statements in WITH",
+            ));
+        }
+        let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+        let mut portal = Portal::new(Some(prepared), vec![], formats, raw.text.clone());
+        portal.is_cursor = true;
+        self.portals.insert(d.portalname.clone(), portal);
+        Ok("DECLARE CURSOR".into())
+    }
+
+    async fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+        let count = fetch_count(f)?;
+        let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+        let mut counter = Counting { sink, rows: 0, discard: f.ismove };
+        if !f.ismove {
+            if let Some(columns) = portal.columns() {
+                counter.sink.columns(&columns)?;
+            }
+        }
+        let result = Box::pin(self.run_portal(&mut portal, count, &mut counter)).await;
+        let rows = counter.rows;
+        match result {
+            Ok(Execution::Paused) => {
+                // a FETCH is not resumed piecemeal: the sink takes the rest, too
+                self.portals.insert(f.portalname.clone(), portal);
+                Err(PgError::not_supported("a FETCH larger than the output buffer"))
+            }
+            Ok(_) => {
+                self.portals.insert(f.portalname.clone(), portal);
+                Ok(Execution::Complete(format!("{} {rows}", if f.ismove { "MOVE" } else { "FETCH" })))
+            }
+            Err(e) => {
+                self.close(portal);
+                Err(e)
+            }
+        }
+    }
+
+    // --- EXPLAIN -------------------------------------------------------------------------------------------------------------------
+
+    fn explain(
+        &mut self,
+        e: &ast::ExplainStmt,
+        raw: &RawStatement,
+        prepared: &Prepared,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        for option in &e.options {
+            if let Some(NodeEnum::DefElem(d)) = &option.node {
+                if !matches!(d.defname.as_str(), "costs" | "verbose" | "summary" | "settings") {
+                    return Err(PgError::not_supported(format!("EXPLAIN ({})", d.defname)).at(d.location));
+                }
+            }
+        }
+        let query = e
+            .query
+            .as_ref()
+            .and_then(|q| q.node.clone())
+            .ok_or_else(|| PgError::internal("EXPLAIN without a query"))?;
+        let inner = RawStatement { node: query, text: format!("{} /* explained */", raw.text), offset: raw.offset };
+        let (plan, _, _) = self.plan(&inner, &[])?;
+        let Body::Plan(plan) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
+        let mut lines = Vec::new();
+        {
+            let connection = self.connection()?;
+            for step in &plan.query.steps {
+                let mut statement = connection
+                    .rusqlite()
+                    .prepare(&format!("EXPLAIN QUERY PLAN {}", step.sql))
+                    .map_err(|_| connection.error())?;
+                let mut depth = std::collections::HashMap::from([(0i64, 0usize)]);
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next().map_err(|_| connection.error())? {
+                    let read =
+                        || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
+                    let (id, parent, detail) = read().map_err(|_| connection.error())?;
+                    let level = depth.get(&parent).copied().unwrap_or(0);
+                    depth.insert(id, level + 1);
+                    lines.push(if level == 0 { detail } else { format!("{}->  {detail}", " ".repeat(6 * level - 4)) });
+                }
+            }
+        }
+        if lines.is_empty() {
+            lines.push("Result".into());
+        }
+        sink.columns(prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
+        for line in lines {
+            self.give(sink, vec![line.into()])?;
+        }
+        Ok(())
+    }
+}
+
+/// A sink that counts the rows it passes on (or drops, for MOVE).
+struct Counting<'a> {
+    sink: &'a mut dyn RowSink,
+    rows: u64,
+    discard: bool,
+}
+
+impl RowSink for Counting<'_> {
+    fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
+        // FETCH has told the columns itself
+        Ok(())
+    }
+    fn row(&mut self, row: &dyn super::Row, context: &pgsqlite_types::codec::Context) -> Result<Flow> {
+        self.rows += 1;
+        if self.discard {
+            return Ok(Flow::Continue);
+        }
+        // the rows of one FETCH stay together in the buffer
+        self.sink.row(row, context).map(|_| Flow::Continue)
+    }
+    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
+        self.sink.copy_out(formats)
+    }
+    fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
+        self.sink.copy_data(data)
+    }
+}
+
+fn no_cursor(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
+/// The parse node's name, for refusals.
+fn statement_name(node: &NodeEnum) -> String {
+    let debug = format!("{node:?}");
+    debug.split(['(', ' ', '{']).next().unwrap_or("").to_string()
+}
