@@ -5,7 +5,8 @@ usage: tools/oracle.sh gen/type_vectors.py
 
 Writes pgsqlite/crates/types/tests/vectors/NAME.tsv in COPY's text format, one row per input:
 type OID, type name, typmod, settings (a=b;c=d), input, then either text output and send() in hex, or SQLSTATE, message,
-detail, hint."""
+detail, hint, and the context line of JSON errors. typmods.tsv: type name, modifiers, then OID, typmod and format_type,
+or SQLSTATE and message."""
 
 import itertools
 import random
@@ -21,7 +22,8 @@ SET client_min_messages = error;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TEMP TABLE vec (n int, ty text, settings text, input text);
 CREATE FUNCTION run(ty text, settings text, input text, OUT oid oid, OUT typmod int, OUT txt text, OUT bin text,
-                    OUT state text, OUT message text, OUT detail text, OUT hint text) LANGUAGE plpgsql AS $$
+                    OUT state text, OUT message text, OUT detail text, OUT hint text,
+                    OUT context text) LANGUAGE plpgsql AS $$
 DECLARE s text; sendfn text;
 BEGIN
   EXECUTE 'RESET DateStyle; RESET IntervalStyle; RESET bytea_output; RESET extra_float_digits; SET TimeZone = ''UTC''';
@@ -35,7 +37,8 @@ BEGIN
     EXECUTE format('INSERT INTO t VALUES (%L)', input);
     EXECUTE format('SELECT format(''%%s'', x), encode(%s(x), ''hex'') FROM t', sendfn) INTO txt, bin;
   EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT, context = PG_EXCEPTION_CONTEXT;
+    context = substring(context from '^JSON data[^\n]*');
   END;
   DROP TABLE t;
 END $$;
@@ -54,7 +57,7 @@ def record(name, rows):
             seen.add(row)
             lines.append(f"{len(lines)}\t" + "\t".join(map(copy_escape, row)))
     script = SETUP + "COPY vec FROM STDIN;\n" + "\n".join(lines) + "\n\\.\n" + (
-        "COPY (SELECT r.oid, ty, r.typmod, settings, input, r.txt, r.bin, r.state, r.message, r.detail, r.hint"
+        "COPY (SELECT r.oid, ty, r.typmod, settings, input, r.txt, r.bin, r.state, r.message, r.detail, r.hint, r.context"
         " FROM vec, LATERAL run(ty, settings, input) r ORDER BY n) TO STDOUT;\n"
         "DROP TABLE vec; DROP FUNCTION run; DROP TYPE mood;\n"
     )
@@ -223,7 +226,8 @@ def intervals():
 JSONS = ["{}", "[]", "null", "true", "false", "1", "-1", "1.50", "1e5", "-0", "0.0", "1E-3", "1e1000", "\"a\"", "\"\"", " [1, 2 , 3] ", "{\"a\":1,\"b\":[1,2,{\"c\":null}]}", "{\"b\":1,\"a\":2,\"aa\":3}", "{\"a\":1,\"a\":2}",
          "\"\\u00e9\"", "\"\\ud83d\\ude00\"", "\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83dx\"", "\"\\ud83d\\ud83d\"", "\"\\u0000\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\x\"", "\"tab\tin\"", "\"nl\nin\"", "\"\\n\\t\\r\\b\\f\\\\\\/\\\"\"", "\"\\u001f\\u007f\"", "",
          " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{1:2}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "}", "]", ",", ":", "\"abc", "tru", "True", "nul", "nulll", "01", "-", "1.", ".5", "1e", "1e+", "+1",
-         "1 2", "{} {}", "[1]x", "'a'", "[\"a\\", "[1,2", "{\"a\":[1,2}", "[{]", "{\"a\":{\"b\":}}", "abc", "é", "[1.0, 1.00, 1]", "{\"z\":1,\"é\":2,\"aé\":3}", "{\"\":0}", "123456789012345678901234567890.123456789", "[[[[1]]]]",
+         "1 2", "{} {}", "[1]x", "'a'", "[\"a\\", "[1,2", "{\"a\":[1,2}", "[{]", "{\"a\":{\"b\":}}", "abc", "é", "[1.0, 1.00, 1]", "{\"z\":1,\"é\":2,\"aé\":3}", "{\"\":0}", "123456789012345678901234567890.123456789", "[[[[1]]]]", "[" * 1000 + "]" * 1000, "[1111111111111111111111111111111111111111111111111111111111111111,22222222222222222 x]",
+         "{\"日本語日本語日本語日本語日本語日本語日本語\": x}", "[1,\r\n 2 x\r\n]",
          "\n\n[1,\n2,\nx]", "{\"a\":1,\n\"b\":tru}", "[1,2,3" + "4" * 80 + ",x]", "NaN", "Infinity", "1a", "-a", "0x1", "\"\\ud83d\\u0041\"", "\"a\\u0000b\"", "{\"a\\u0000\":1}", "[\"日本\", x]"]
 
 
@@ -253,7 +257,52 @@ def arrays():
     return rows
 
 
+TYPMOD_SCRIPT = r"""SET client_min_messages = error;
+CREATE TEMP TABLE calls (n int, ty text, modifiers text, declaration text);
+COPY calls FROM STDIN;
+@LINES@
+\.
+CREATE FUNCTION pg_temp.run(declaration text, OUT oid oid, OUT typmod int, OUT name text, OUT state text, OUT message text) LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('CREATE TEMP TABLE dummy (x %s)', declaration);
+  SELECT atttypid, atttypmod INTO oid, typmod FROM pg_attribute WHERE attrelid = 'pg_temp.dummy'::regclass AND attname = 'x';
+  name = format_type(oid, typmod);
+  DROP TABLE pg_temp.dummy;
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+END $$;
+COPY (SELECT ty, modifiers, r.oid, r.typmod, r.name, r.state, r.message FROM calls, LATERAL pg_temp.run(declaration) r ORDER BY n) TO STDOUT;
+"""
+
+
+def typmods():
+    """Type modifiers: those of intervals are given as the grammar hands them on, the field range first."""
+    plain = ["varchar", "char", "numeric", "timestamp", "timestamptz", "time", "timetz", "text", "int4", "bool", "name", "bytea", "json", "date", '"char"', "bpchar", "uuid", "oid",
+             "float4", "float8", "int2", "int8", "jsonb", "interval", "regclass", "int2vector", "oidvector"]
+    modifiers = ["", "5", "0", "-1", "1", "10485760", "10485761", "10,2", "10,-2", "1000,1000", "1001", "0,0", "3,5", "5,1001", "5,-1001", "3", "6", "7", "1,2,3"]
+    calls = [(t, m, f"{t}({m})" if m else t) for t in plain for m in modifiers if t != "interval" or not m]
+    calls += [(t + "[]", m, f"{t}({m})[]" if m else t + "[]") for t in plain[:8] for m in ("", "5", "3,1")]
+    bits = {"year": 4, "month": 2, "day": 8, "hour": 1024, "minute": 2048, "second": 4096}
+    names = list(bits)
+    ranges = [(n,) for n in names] + [("year", "month"), ("day", "hour"), ("day", "minute"), ("day", "second"), ("hour", "minute"), ("hour", "second"), ("minute", "second")]
+    for r in ranges:
+        number = sum(bits[n] for n in names[names.index(r[0]) : names.index(r[-1]) + 1])
+        calls.append(("interval", str(number), "interval " + " to ".join(r)))
+        if r[-1] == "second":
+            calls += [("interval", f"{number},{p}", "interval " + " to ".join(r) + f"({p})") for p in (0, 3, 6, 7)]
+    calls += [("interval", f"32767,{p}", f"interval({p})") for p in (0, 3, 6, 7)]
+    # The grammar refuses a minus sign in the modifiers of the types it knows by keyword.
+    calls = [c for c in calls if not (c[1].startswith("-") and c[0].strip("[]") in ("char", "timestamp", "time", "varchar"))]
+    lines = "\n".join(f"{i}\t" + "\t".join(map(copy_escape, c)) for i, c in enumerate(calls))
+    done = subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres"], input=TYPMOD_SCRIPT.replace("@LINES@", lines), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"typmods: {done.stderr}")
+    (OUT / "typmods.tsv").write_text(done.stdout)
+    print("typmods", len(calls))
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
+    typmods()
     for make in (integers, floats, numerics, strings, byteas, uuids, dates, times, timestamps, intervals, jsons, arrays):
         record(make.__name__, make())

@@ -543,7 +543,7 @@ pub(crate) fn binary_in(
     let sent = r.u32()?;
     if sent != element_oid {
         let name = |oid| {
-            let name = crate::typmod::format_type(oid, -1);
+            let name = crate::typmod::type_name(oid);
             name.unwrap_or_else(|| oid.to_string())
         };
         return Err(PgError::new(

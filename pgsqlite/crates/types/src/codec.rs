@@ -90,7 +90,8 @@ impl TypeCodec {
             oid::BOOL => TypeCodec::Bool,
             oid::INT2 => TypeCodec::Int2,
             oid::INT4 => TypeCodec::Int4,
-            oid::INT8 => TypeCodec::Int8,
+            // Transaction numbers of 64 bits; ours never reach the sign bit.
+            oid::INT8 | oid::XID8 => TypeCodec::Int8,
             oid::OID | oid::XID | oid::CID => TypeCodec::Oid,
             oid::REGPROC
             | oid::REGPROCEDURE
@@ -106,7 +107,9 @@ impl TypeCodec {
             oid::FLOAT4 => TypeCodec::Float4,
             oid::FLOAT8 => TypeCodec::Float8,
             oid::NUMERIC => TypeCodec::Numeric,
-            oid::TEXT | oid::VARCHAR | oid::UNKNOWN | oid::CSTRING => TypeCodec::Text,
+            oid::TEXT | oid::VARCHAR | oid::UNKNOWN | oid::CSTRING | oid::REFCURSOR => TypeCodec::Text,
+            // Shown by the catalogs, never computed with.
+            oid::PG_NODE_TREE | oid::ACLITEM => TypeCodec::Text,
             oid::BPCHAR => TypeCodec::BpChar,
             oid::NAME => TypeCodec::Name,
             oid::CHAR => TypeCodec::Char,

@@ -196,12 +196,12 @@ fn is_boundary(d: &Digits, mantissa: u64, exponent2: i32, power_of_two: bool) ->
     let Ok(value) = std::str::from_utf8(&d.digits[..d.len]).unwrap_or("").parse::<u128>() else { return false };
     let exponent10 = d.exponent - d.len as i32 + 1;
     // value * 10^exponent10 == (2m ± 1) * 2^(exponent2 - 1); at a power of two the lower neighbour is half as far.
-    let mut candidates = vec![(2 * mantissa as u128 + 1, exponent2 - 1)];
-    candidates.push(if power_of_two {
+    let below = if power_of_two {
         (4 * mantissa as u128 - 1, exponent2 - 2)
     } else {
         (2 * mantissa as u128 - 1, exponent2 - 1)
-    });
+    };
+    let candidates = [(2 * mantissa as u128 + 1, exponent2 - 1), below];
     candidates.into_iter().any(|(m, e2)| {
         // m is odd: compare the odd parts, then the powers of two.
         let (mut left, e_left) = (value, exponent10);

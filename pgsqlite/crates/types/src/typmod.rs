@@ -144,7 +144,13 @@ pub fn parse(type_oid: Oid, modifiers: &[i64]) -> Result<Parsed> {
         }
         // An array's modifier is its element's.
         _ => match catalog::by_oid(type_oid) {
-            Some(t) if t.is_array() => parse(t.elem, modifiers),
+            Some(t) if t.is_array() && !is_vector(type_oid) => parse(t.elem, modifiers).map_err(|mut e| {
+                if e.code() == SqlState::SYNTAX_ERROR {
+                    let name = catalog::by_oid(t.elem).map_or(t.name, |t| t.name);
+                    e.fields_mut().message = format!("type modifier is not allowed for type \"{name}[]\"");
+                }
+                e
+            }),
             Some(t) => Err(PgError::new(
                 SqlState::SYNTAX_ERROR,
                 format!("type modifier is not allowed for type \"{}\"", t.name),
@@ -154,11 +160,24 @@ pub fn parse(type_oid: Oid, modifiers: &[i64]) -> Result<Parsed> {
     }
 }
 
-/// The name of a built-in type as `format_type` prints it; None for types that are not built in (the catalog knows
-/// their names and whether a schema must be shown). A typmod of -1 is none.
+fn is_vector(type_oid: Oid) -> bool {
+    type_oid == oid::INT2VECTOR || type_oid == oid::OIDVECTOR
+}
+
+/// The name of a built-in type as error messages show it (`format_type(oid, NULL)`): without a typmod.
+pub fn type_name(type_oid: Oid) -> Option<String> {
+    match type_oid {
+        oid::BPCHAR => Some("character".into()),
+        oid::BPCHAR_ARRAY => Some("character[]".into()),
+        _ => format_type(type_oid, -1),
+    }
+}
+
+/// The name of a built-in type with its typmod (-1: it has none), as `format_type(oid, typmod)` prints it; None for
+/// types that are not built in (the catalog knows their names and whether a schema must be shown).
 pub fn format_type(type_oid: Oid, typmod: i32) -> Option<String> {
     let t = catalog::by_oid(type_oid)?;
-    if t.is_array() && t.len == -1 && type_oid != oid::INT2VECTOR && type_oid != oid::OIDVECTOR {
+    if t.is_array() && !is_vector(type_oid) {
         return Some(format!("{}[]", format_type(t.elem, typmod)?));
     }
     let with = |name: &str| {
@@ -179,14 +198,8 @@ pub fn format_type(type_oid: Oid, typmod: i32) -> Option<String> {
         oid::BIT => bit("bit", typmod),
         oid::VARBIT => bit("bit varying", typmod),
         oid::BOOL => "boolean".into(),
-        // character without a length would read as character(1).
-        oid::BPCHAR if typmod < HEADER => {
-            if typmod == -1 {
-                "character".into()
-            } else {
-                "bpchar".into()
-            }
-        }
+        // Without a length, "character" would read as character(1).
+        oid::BPCHAR if typmod < HEADER => "bpchar".into(),
         oid::BPCHAR => with("character"),
         oid::CHAR => "\"char\"".into(),
         oid::FLOAT4 => "real".into(),

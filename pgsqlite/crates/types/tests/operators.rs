@@ -172,8 +172,8 @@ impl Session {
 
 #[test]
 fn operators() {
-    let mut settings = Settings::default();
-    settings.time_zone = jiff::tz::TimeZone::get("America/New_York").expect("a zone");
+    let time_zone = jiff::tz::TimeZone::get("America/New_York").expect("a zone");
+    let settings = Settings { time_zone, ..Settings::default() };
     let session = Session(settings);
     let mut differences: Vec<String> = Vec::new();
     let text = include_str!("vectors/operators.tsv");

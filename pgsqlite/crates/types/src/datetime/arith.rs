@@ -334,6 +334,8 @@ fn round6(v: f64) -> f64 {
     (v * 1e6).round_ties_even() / 1e6
 }
 
+// These return a Result, which the traits of the operators do not allow.
+#[allow(clippy::should_implement_trait)]
 impl Interval {
     pub fn neg(self) -> Result<Interval> {
         let negated = (|| {
@@ -380,7 +382,7 @@ impl Interval {
     /// Scales each part; fractions of months go to days (of 30), fractions of days to time.
     fn scale(self, f: impl Fn(f64) -> f64) -> Result<Interval> {
         let whole = |v: f64| {
-            if v.is_nan() || v >= 2_147_483_648.0 || v < -2_147_483_648.0 {
+            if !(-2_147_483_648.0..2_147_483_648.0).contains(&v) {
                 Err(interval_out_of_range())
             } else {
                 Ok(v as i32)
@@ -397,7 +399,7 @@ impl Interval {
         }
         days = days.checked_add(month_days as i32).ok_or_else(interval_out_of_range)?;
         let micros = (f(self.micros as f64) + seconds * 1e6).round_ties_even();
-        if micros.is_nan() || !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&micros) {
+        if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&micros) {
             return Err(interval_out_of_range());
         }
         Ok(Interval { months, days, micros: micros as i64 })

@@ -97,7 +97,7 @@ fn leading_i64(text: &str) -> Parsed<(i64, &str)> {
     let sign = usize::from(text.starts_with(['+', '-']));
     let n = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
     if n == 0 {
-        return Ok((0, text[sign..].starts_with('.').then(|| &text[sign..]).unwrap_or(text)));
+        return Ok((0, if text[sign..].starts_with('.') { &text[sign..] } else { text }));
     }
     Ok((text[..sign + n].parse().map_err(|_| Failure::Field)?, &text[sign + n..]))
 }

@@ -392,7 +392,8 @@ impl<'a> Decoder<'a> {
     fn labelled(&mut self, label: Unit, field: &str) -> Parsed<u32> {
         let (value, rest) = leading_int(field)?;
         let decimal = matches!(label, Unit::Julian | Unit::Time | Unit::Second);
-        if !rest.is_empty() && !(rest.starts_with('.') && decimal) {
+        let allowed = rest.is_empty() || rest.starts_with('.') && decimal;
+        if !allowed {
             return Err(Failure::Format);
         }
         let c = &mut self.civil;
@@ -960,6 +961,30 @@ fn plain(text: &str) -> Option<&str> {
     (b.len() >= 10 && b[0].is_ascii_digit() && b[0] != b'0' && b[4] == b'-').then_some(text)
 }
 
+/// `YYYY-MM-DD HH:MM:SS[.ffffff]`, with `T` for the blank, and nothing, `Z` or `±HH[:MM]` after it: what drivers send.
+fn plain_timestamptz(text: &str, settings: &Settings) -> Option<Timestamp> {
+    let b = plain(text)?.as_bytes();
+    let end = 19 + b.get(19..)?.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+    let local = match b[10] {
+        b' ' => Timestamp::from_storage(text.get(..end)?)?,
+        b'T' => {
+            let mut copy = [0u8; 26];
+            let copy = copy.get_mut(..end)?;
+            copy.copy_from_slice(&b[..end]);
+            copy[10] = b' ';
+            Timestamp::from_storage(std::str::from_utf8(copy).ok()?)?
+        }
+        _ => return None,
+    };
+    let offset = match text.get(end..)? {
+        "" => zone::offset_of_local(&settings.time_zone, local),
+        "Z" => 0,
+        suffix if suffix.starts_with(['+', '-']) && suffix.is_ascii() => numeric_zone(suffix).ok()?,
+        _ => return None,
+    };
+    Some(Timestamp(local.0 - offset as i64 * MICROS_PER_SECOND)).filter(|t| t.is_valid())
+}
+
 /// Reads a `timestamp`: a zone in the text is read and ignored.
 pub fn timestamp(text: &str, settings: &Settings) -> Result<Timestamp> {
     if let Some(t) = plain(text).and_then(Timestamp::from_storage) {
@@ -971,6 +996,9 @@ pub fn timestamp(text: &str, settings: &Settings) -> Result<Timestamp> {
 
 /// Reads a `timestamp with time zone`.
 pub fn timestamptz(text: &str, settings: &Settings) -> Result<Timestamp> {
+    if let Some(t) = plain_timestamptz(text, settings) {
+        return Ok(t);
+    }
     let d = decode(text, "timestamp with time zone", settings, false)?;
     finish_timestamp(&d, text, true)
 }

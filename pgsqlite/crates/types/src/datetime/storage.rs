@@ -74,10 +74,10 @@ pub fn write_offset(offset: i32, out: &mut Vec<u8>) {
     out.push(if offset < 0 { b'-' } else { b'+' });
     let o = offset.unsigned_abs();
     two(out, o / 3600);
-    if o % 3600 != 0 {
+    if !o.is_multiple_of(3600) {
         out.push(b':');
         two(out, o / 60 % 60);
-        if o % 60 != 0 {
+        if !o.is_multiple_of(60) {
             out.push(b':');
             two(out, o % 60);
         }

@@ -152,10 +152,8 @@ fn moment(utc: Timestamp) -> jiff::Timestamp {
 
 /// Seconds east of UTC at a moment.
 pub fn offset_at(zone: &TimeZone, utc: Timestamp) -> i32 {
-    match zone.to_fixed_offset() {
-        Ok(offset) => offset.seconds(),
-        Err(_) => zone.to_offset(moment(utc)).seconds(),
-    }
+    // Not by way of to_fixed_offset: its error, for zones with rules, is allocated.
+    zone.to_offset(moment(utc)).seconds()
 }
 
 /// Seconds east of UTC of a zone that never changes its offset.
@@ -169,9 +167,6 @@ pub fn only_offset(zone: &TimeZone) -> Option<i32> {
 /// Seconds east of UTC at a local time. In the gap of a change to summer time the offset before it counts, in the
 /// hour that comes twice the one after it.
 pub fn offset_of_local(zone: &TimeZone, local: Timestamp) -> i32 {
-    if let Ok(offset) = zone.to_fixed_offset() {
-        return offset.seconds();
-    }
     let c = Civil::of(Timestamp(near(local)));
     let Ok(datetime) = DateTime::new(
         c.year as i16,

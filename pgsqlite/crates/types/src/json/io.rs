@@ -3,7 +3,7 @@
 use super::{parse, validate, Flavor};
 use crate::text;
 use crate::write::Reader;
-use crate::{Datum, DatumRef, PgError, Result};
+use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 pub(crate) fn json_in(text: &str) -> Result<Datum> {
     validate(text)?;
@@ -19,7 +19,10 @@ pub(crate) fn jsonb_binary_in(bytes: &[u8]) -> Result<Datum> {
     let mut r = Reader(bytes);
     let version = r.u8()?;
     if version != 1 {
-        return Err(PgError::internal(format!("unsupported jsonb version number {version}")));
+        return Err(PgError::new(
+            SqlState::INVALID_BINARY_REPRESENTATION,
+            format!("unsupported jsonb version number {version}"),
+        ));
     }
     jsonb_in(text::decode_utf8(r.0)?)
 }

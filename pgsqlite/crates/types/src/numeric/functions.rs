@@ -11,6 +11,7 @@ use Numeric::{Finite, Infinity, NaN, NegInfinity};
 /// Digits that a result computed by series may have at most.
 const MAX_RESULT_SCALE: f64 = 2000.0;
 /// log10(e), with the digits PostgreSQL's estimate uses.
+#[allow(clippy::approx_constant)]
 const LOG10_E: f64 = 0.434294481903252;
 const BITS_PER_DIGIT: f64 = 3.3219280948873626;
 

@@ -22,7 +22,8 @@ pub(crate) fn text_in(text: &str, typmod: i32) -> Result<Datum> {
             let sign = usize::from(p.negative);
             let leading_zero =
                 text.as_bytes()[sign] == b'0' && text.as_bytes().get(sign + 1).is_some_and(|b| *b != b'.');
-            if !(p.negative && zero) && !leading_zero {
+            let negative_zero = p.negative && zero;
+            if !negative_zero && !leading_zero {
                 return Ok(Datum::Text(text.to_string()));
             }
         }

@@ -172,7 +172,9 @@ impl Numeric {
 
     /// The storage form.
     pub fn to_datum(&self) -> Datum {
-        Datum::Text(self.to_string())
+        let mut text = Vec::with_capacity(24);
+        self.write(&mut text);
+        Datum::Text(String::from_utf8(text).expect("numerics are printed in ASCII"))
     }
 
     /// The nearest double (22003 never: too large a value gives infinity, as PostgreSQL's internal conversion).
