@@ -1,0 +1,91 @@
+"""Starts and stops pgsqlite for tests."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def binary() -> str:
+    """The server under test: $PGSQLITE_BIN, else the release build, else the debug build."""
+    named = os.environ.get("PGSQLITE_BIN")
+    if named:
+        return named
+    for profile in ("release", "debug"):
+        path = ROOT / "pgsqlite" / "target" / profile / "pgsqlite"
+        if path.exists():
+            return str(path)
+    raise SystemExit("no pgsqlite binary: run `make build` first")
+
+
+class Server:
+    """A pgsqlite process on a Unix socket in its own temporary folder."""
+
+    port = 5432
+
+    def __init__(self, *flags: str, directory: str | None = None, database: str | None = None):
+        self.own = directory is None
+        self.dir = directory or tempfile.mkdtemp(prefix="pgsqlite-test.")
+        self.database = database or os.path.join(self.dir, "main.db")
+        self.log = open(os.path.join(self.dir, "server.log"), "ab")
+        where = () if {"--in-memory", "--data-dir"} & set(flags) else ("--database", self.database)
+        self.process = subprocess.Popen(
+            [binary(), *where, "--port", str(self.port), "--socket-dir", self.dir, "--no-tcp", *flags],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+        )
+        socket = os.path.join(self.dir, f".s.PGSQL.{self.port}")
+        deadline = time.monotonic() + 20
+        while not self._answers(socket):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                text = self.log_text()
+                self.stop()
+                raise RuntimeError(f"pgsqlite did not start: {text}")
+            time.sleep(0.005)
+
+    @staticmethod
+    def _answers(path: str) -> bool:
+        import socket
+
+        # After a kill -9 the old socket file is still there: only an accepted connection counts.
+        with socket.socket(socket.AF_UNIX) as s:
+            try:
+                s.connect(path)
+                return True
+            except OSError:
+                return False
+
+    def log_text(self) -> str:
+        self.log.flush()
+        with open(os.path.join(self.dir, "server.log"), encoding="utf-8", errors="replace") as f:
+            return f.read()[-2000:]
+
+    def kill(self) -> None:
+        """kill -9, as a crash."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        if self.own:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
