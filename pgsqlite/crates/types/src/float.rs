@@ -325,7 +325,8 @@ pub fn general(value: f64, precision: i32) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Appends a float as SQLite's JSON functions print it (`1.0`, `1.0e+20`); NaN and infinities as JSON strings.
+/// Appends a float as SQLite's JSON functions lay it out (`1.0`, `1.0e+20`), with the fewest digits that are exact
+/// (SQLite prints up to 17, not always the nearest ones); NaN and infinities as JSON strings.
 pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) {
     if !value.is_finite() {
         out.push(b'"');

@@ -1,7 +1,7 @@
 //! The codecs of the date/time types: storage text ⇄ client text and binary.
 
-use super::interval_text;
 use super::{format, parse, round_micros, Date, Interval, Time, TimeTz, Timestamp, MICROS_PER_DAY};
+use super::{interval_format, interval_text};
 use crate::write::{bad_stored, Reader};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
@@ -88,7 +88,7 @@ pub(crate) fn timestamp_out(value: DatumRef, zoned: bool, s: &Settings, out: &mu
     Ok(())
 }
 pub(crate) fn interval_out(value: DatumRef, s: &Settings, out: &mut Vec<u8>) -> Result<()> {
-    interval_text::write(stored_interval(value)?, s.interval_style, out);
+    interval_format::write(stored_interval(value)?, s.interval_style, out);
     Ok(())
 }
 

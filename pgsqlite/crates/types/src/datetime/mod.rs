@@ -2,15 +2,18 @@
 //!
 //! Units are PostgreSQL's: days and microseconds since 2000-01-01 (UTC for `timestamptz`), a proleptic Gregorian
 //! calendar, one value at either end of the range for the infinities. Files: `calendar` days ⇄ year/month/day,
-//! `storage` the texts in the file, `parse` + `tokens` PostgreSQL's input syntax, `zone` time zones, `format` output by
-//! DateStyle, `interval_text` both directions of intervals, `arith`, `fields` (extract), `trunc`, `io` the codecs.
+//! `storage` the texts in the file, `parse` (with `lex`, `decode`, `tokens`) PostgreSQL's input syntax, `zone` time zones,
+//! `format` output by DateStyle, `interval_text` and `interval_format` the same for intervals, `arith`, `fields` (extract), `trunc`, `io` the codecs.
 
 pub mod arith;
 pub mod calendar;
+mod decode;
 pub mod fields;
 pub mod format;
+pub mod interval_format;
 pub mod interval_text;
 pub(crate) mod io;
+mod lex;
 pub mod parse;
 pub mod storage;
 mod tokens;
