@@ -9,15 +9,21 @@
 //! functions that only this program has would make the table useless to other SQLite tools. Analysis and lowering of INSERT and
 //! UPDATE apply them.
 
+mod alter_table;
 mod create_table;
+mod drop;
 mod foreign_key;
 mod index;
 pub mod naming;
 mod options;
+mod rebuild;
+mod rename;
+mod role;
 mod schema;
 mod sequence;
 mod sqlite;
 mod types;
+mod view;
 
 use crate::store::{self, names::CatalogNames, sqlite_error};
 use naming::sqlite_quote;
@@ -153,6 +159,20 @@ impl Ddl<'_> {
             NodeEnum::AlterEnumStmt(s) => self.alter_enum(s),
             NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
             NodeEnum::CompositeTypeStmt(s) => self.create_composite(s),
+            NodeEnum::ViewStmt(s) => self.create_view(s),
+            NodeEnum::DropStmt(s) => self.drop_statement(s),
+            NodeEnum::TruncateStmt(s) => self.truncate(s),
+            NodeEnum::AlterTableStmt(s) => self.alter_table(s),
+            NodeEnum::RenameStmt(s) => self.rename(s),
+            NodeEnum::AlterObjectSchemaStmt(s) => self.set_schema(s),
+            NodeEnum::AlterOwnerStmt(s) => self.alter_owner(s),
+            NodeEnum::CommentStmt(s) => self.comment(s),
+            NodeEnum::CreateRoleStmt(s) => self.create_role(s),
+            NodeEnum::AlterRoleStmt(s) => self.alter_role(s),
+            NodeEnum::DropRoleStmt(s) => self.drop_role(s),
+            NodeEnum::CreatedbStmt(s) => self.create_database(s),
+            NodeEnum::DropdbStmt(s) => self.drop_database(s),
+            NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             other => Err(PgError::not_supported(statement_name(other))),
         }
     }

@@ -130,7 +130,7 @@ impl Ddl<'_> {
             .is_some_and(|i| i.sqlite_name.is_empty() || i.sqlite_name.starts_with("sqlite_autoindex_"))
     }
 
-    fn column_sql(&self, relation: &Relation, column: &Column) -> Result<String> {
+    pub(super) fn column_sql(&self, relation: &Relation, column: &Column) -> Result<String> {
         let name = sqlite_quote(&column.name);
         if relation.rowid_column == Some(column.attnum) {
             let key =

@@ -212,3 +212,128 @@ fn duplicates_stop_a_unique_index() {
     assert_eq!(failed.fields().detail.as_deref(), Some("Key (a)=(1) is duplicated."));
     assert_eq!(failed.code().to_string(), "23505");
 }
+
+#[test]
+fn drop_lists_what_depends() {
+    let mut db = Db::new();
+    db.ok("CREATE TABLE p (id serial PRIMARY KEY, a int); CREATE TABLE c (p_id int REFERENCES p); CREATE VIEW v AS SELECT a FROM p");
+    let failed = db.run("DROP TABLE p").unwrap_err();
+    assert_eq!(failed.message(), "cannot drop table p because other objects depend on it");
+    assert_eq!(
+        failed.fields().detail.as_deref(),
+        Some("constraint c_p_id_fkey on table c depends on table p\nview v depends on table p")
+    );
+    assert_eq!(failed.fields().hint.as_deref(), Some("Use DROP ... CASCADE to drop the dependent objects too."));
+    assert_eq!(
+        db.fails("DROP SEQUENCE p_id_seq"),
+        error("2BP01", "cannot drop sequence p_id_seq because other objects depend on it")
+    );
+    assert_eq!(
+        db.fails("DROP INDEX p_pkey"),
+        error("2BP01", "cannot drop index p_pkey because constraint p_pkey on table p requires it")
+    );
+    db.conn.execute_batch("INSERT INTO p VALUES (1, 1); INSERT INTO c VALUES (1)").unwrap();
+    db.ok("DROP TABLE p CASCADE");
+    assert_eq!(db.notices, ["drop cascades to 2 other objects"]);
+    assert!(db.catalog.relation_in(PUBLIC, "v").is_none() && db.catalog.relation_in(PUBLIC, "p_id_seq").is_none());
+    assert!(db.relation("c").constraints.is_empty());
+    let rows: i64 = db.conn.query_row("SELECT count(*) FROM c", [], |r| r.get(0)).unwrap();
+    assert_eq!(rows, 1, "the referencing rows stay");
+    assert_eq!(store::load(&db.conn).unwrap().relations, db.catalog.relations);
+    assert_eq!(db.fails("DROP TABLE p"), error("42P01", "table \"p\" does not exist"));
+    db.ok("DROP TABLE IF EXISTS p");
+    assert_eq!(db.fails("DROP VIEW c"), error("42809", "\"c\" is not a view"));
+}
+
+fn check_file(db: &Db) {
+    let check: String = db.conn.query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
+    assert_eq!(check, "ok");
+    assert_eq!(store::load(&db.conn).unwrap().relations, db.catalog.relations);
+}
+
+#[test]
+fn alter_table_keeps_rows_indexes_and_keys() {
+    let mut db = Db::new();
+    db.ok("CREATE TABLE p (id int PRIMARY KEY, a int, s varchar(5)); CREATE INDEX p_a ON p (a)");
+    db.ok("CREATE TABLE c (p_id int REFERENCES p ON DELETE CASCADE)");
+    db.conn.execute_batch("INSERT INTO p VALUES (1, 10, 'x'), (2, 20, 'y'); INSERT INTO c VALUES (1)").unwrap();
+    db.ok("ALTER TABLE p ALTER a SET NOT NULL, ADD COLUMN n text NOT NULL DEFAULT 'none', ADD UNIQUE (s)");
+    db.ok("ALTER TABLE p ALTER COLUMN s TYPE text, DROP COLUMN n, ADD CONSTRAINT big CHECK (a > 5)");
+    let rows: i64 = db.conn.query_row("SELECT count(*) FROM c", [], |r| r.get(0)).unwrap();
+    assert_eq!(rows, 1, "a rebuilt table's referencing rows stay");
+    assert!(db.sqlite_schema("c").contains("REFERENCES \"p\""), "{}", db.sqlite_schema("c"));
+    assert!(db.sqlite_schema("p_a").contains("ON \"p\""));
+    db.conn.execute_batch("DELETE FROM p WHERE id = 1").unwrap();
+    let rows: i64 = db.conn.query_row("SELECT count(*) FROM c", [], |r| r.get(0)).unwrap();
+    assert_eq!(rows, 0, "and the foreign key works on");
+    assert_eq!(
+        db.fails("ALTER TABLE p ADD CHECK (a > 100)"),
+        error("23514", "check constraint \"p_a_check\" of relation \"p\" is violated by some row")
+    );
+    db.ok("ALTER TABLE p DROP CONSTRAINT p_pkey CASCADE; ALTER TABLE p ADD PRIMARY KEY (id)");
+    assert_eq!(db.constraint_names("p"), ["p_s_key", "big", "p_pkey"]);
+    assert_eq!(db.relation("p").column("s").unwrap().type_oid, oid::TEXT);
+    assert_eq!(
+        db.fails("ALTER TABLE p DROP COLUMN z"),
+        error("42703", "column \"z\" of relation \"p\" does not exist")
+    );
+    assert_eq!(
+        db.fails("ALTER TABLE p ADD COLUMN a int"),
+        error("42701", "column \"a\" of relation \"p\" already exists")
+    );
+    assert_eq!(
+        db.fails("ALTER TABLE p ALTER s TYPE int"),
+        error("42804", "column \"s\" cannot be cast automatically to type integer")
+    );
+    check_file(&db);
+}
+
+#[test]
+fn texts_follow_a_rename() {
+    let mut db = Db::new();
+    db.ok("CREATE TABLE t (id serial, a int CHECK (a > 0)); CREATE VIEW v AS SELECT a, id FROM t WHERE a > 1");
+    db.ok("ALTER TABLE t RENAME COLUMN a TO b; ALTER TABLE t RENAME TO u; ALTER SEQUENCE t_id_seq RENAME TO q");
+    let u = db.relation("u");
+    assert!(matches!(&u.constraints[0].kind, ConstraintKind::Check { expression, .. } if expression == "(b > 0)"));
+    assert_eq!(u.column("id").unwrap().default.as_deref(), Some("nextval('public.q'::regclass)"));
+    let view = db.relation("v");
+    let RelationKind::View { definition, .. } = &view.kind else { panic!("a view") };
+    assert_eq!(definition, " SELECT u.b AS a,\n    u.id\n   FROM public.u\n  WHERE (u.b > 1)");
+    db.ok("CREATE SCHEMA s; ALTER TABLE u SET SCHEMA s");
+    let RelationKind::View { definition, .. } = &db.relation("v").kind.clone() else { panic!("a view") };
+    assert!(definition.contains("FROM s.u"), "{definition}");
+    db.sqlite_schema("s.u");
+    check_file(&db);
+}
+
+#[test]
+fn comments_and_truncate() {
+    let mut db = Db::new();
+    db.ok("CREATE TABLE t (id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY); CREATE TABLE c (t int REFERENCES t)");
+    db.ok("COMMENT ON TABLE t IS 'a table'; COMMENT ON COLUMN t.id IS 'a key'");
+    let t = db.relation("t").oid;
+    assert_eq!(db.catalog.comments[&(1259, t, 0)], "a table");
+    assert_eq!(store::load(&db.conn).unwrap().comments[&(1259, t, 1)], "a key");
+    db.conn.execute_batch("INSERT INTO t VALUES (1); INSERT INTO c VALUES (1)").unwrap();
+    assert_eq!(
+        db.fails("TRUNCATE t"),
+        error("0A000", "cannot truncate a table referenced in a foreign key constraint")
+    );
+    db.ok("TRUNCATE t RESTART IDENTITY CASCADE");
+    assert_eq!(db.notices, ["truncate cascades to table \"c\""]);
+    let rows: i64 =
+        db.conn.query_row("SELECT (SELECT count(*) FROM c) + (SELECT count(*) FROM t)", [], |r| r.get(0)).unwrap();
+    assert_eq!(rows, 0);
+}
+
+#[test]
+fn roles_keep_a_scram_verifier() {
+    let mut db = Db::new();
+    db.ok("CREATE USER bob PASSWORD 'secret' CREATEDB; ALTER ROLE bob NOCREATEDB");
+    let bob = db.catalog.role_named("bob").unwrap();
+    assert!(bob.login && !bob.create_db);
+    assert!(bob.password.as_deref().unwrap().starts_with("SCRAM-SHA-256$4096:"));
+    assert_eq!(db.fails("CREATE ROLE bob"), error("42710", "role \"bob\" already exists"));
+    db.ok("DROP ROLE bob");
+    assert_eq!(db.fails("DROP ROLE bob"), error("42704", "role \"bob\" does not exist"));
+}

@@ -33,6 +33,7 @@ pub(crate) struct Level<'a> {
     /// column references carry the entry's name
     pub qualify: bool,
     pub windows: &'a [crate::typed::Window],
+    /// names of the WITH queries defined here
     pub ctes: Vec<String>,
 }
 

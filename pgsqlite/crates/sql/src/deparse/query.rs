@@ -1,18 +1,23 @@
 //! Queries (view definitions), laid out line by line as ruleutils does.
 
-use super::{quote_identifier, Printer};
+use super::{quote_identifier, Level, Printer, Style};
 use crate::typed::*;
 use pgsqlite_types::{PgError, Result};
+
+/// What a clause's continuation lines are indented by.
+const STD: i32 = 8;
+const JOIN: i32 = 4;
+const VAR: i32 = 4;
 
 impl<'a> Printer<'a> {
     /// A keyword on a line of its own (ruleutils' appendContextKeyword).
     pub(super) fn keyword(&mut self, word: &str, before: i32, after: i32, plus: i32) {
-        self.indent += before;
+        self.indent = (self.indent + before).max(0);
         while self.out.ends_with(' ') {
             self.out.pop();
         }
         self.out.push('\n');
-        for _ in 0..self.indent.max(0) + plus {
+        for _ in 0..self.indent + plus {
             self.out.push(' ');
         }
         self.out.push_str(word);
@@ -20,24 +25,7 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn aggregate(&mut self, call: &Aggregate) -> Result<()> {
-        let name = self.names.function(call.proc);
-        self.out.push_str(&name);
-        self.out.push('(');
-        if call.distinct {
-            self.out.push_str("DISTINCT ");
-        }
-        if call.star {
-            self.out.push('*');
-        } else if !call.direct.is_empty() {
-            return Err(PgError::not_supported("printing an ordered-set aggregate"));
-        } else {
-            self.list(&call.args)?;
-        }
-        if !call.order_by.is_empty() {
-            self.out.push_str(" ORDER BY ");
-            self.sort_keys(&call.order_by)?;
-        }
-        self.out.push(')');
+        self.call_head(call)?;
         if let Some(filter) = &call.filter {
             self.out.push_str(" FILTER (WHERE ");
             self.expr(filter, false)?;
@@ -46,12 +34,51 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn sort_keys(&mut self, keys: &[SortKey]) -> Result<()> {
+    fn call_head(&mut self, call: &Aggregate) -> Result<()> {
+        let name = self.names.function(call.proc);
+        self.out.push_str(&name);
+        self.out.push('(');
+        if call.distinct {
+            self.out.push_str("DISTINCT ");
+        }
+        let ordered_set = crate::builtins::catalog::aggregate(call.proc).is_some_and(|a| a.kind != b'n');
+        if ordered_set {
+            self.list(&call.direct)?;
+            self.out.push_str(") WITHIN GROUP (ORDER BY ");
+            self.sort_keys(&call.order_by, false)?;
+        } else {
+            if call.star {
+                self.out.push('*');
+            } else {
+                let last = call.args.len().saturating_sub(1);
+                for (i, arg) in call.args.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    if call.variadic && i == last {
+                        self.out.push_str("VARIADIC ");
+                    }
+                    self.expr(arg, true)?;
+                }
+            }
+            if !call.order_by.is_empty() {
+                self.out.push_str(" ORDER BY ");
+                self.sort_keys(&call.order_by, false)?;
+            }
+        }
+        self.out.push(')');
+        Ok(())
+    }
+
+    fn sort_keys(&mut self, keys: &[SortKey], by_number: bool) -> Result<()> {
         for (i, key) in keys.iter().enumerate() {
             if i > 0 {
                 self.out.push_str(", ");
             }
-            self.expr(&key.expr, false)?;
+            match key.target {
+                Some(target) if by_number => self.out.push_str(&(target + 1).to_string()),
+                _ => self.group_item(&key.expr)?,
+            }
             self.out.push_str(match (key.descending, key.nulls_first) {
                 (false, false) => "",
                 (false, true) => " NULLS FIRST",
@@ -62,16 +89,560 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    pub(super) fn window_call(&mut self, _call: &Aggregate, _window: usize) -> Result<()> {
-        Err(PgError::not_supported("printing a window function"))
+    /// An expression of GROUP BY or ORDER BY: in parentheses where it could be read otherwise.
+    fn group_item(&mut self, expr: &Expr) -> Result<()> {
+        match &expr.kind {
+            ExprKind::Var(_) => self.expr(expr, true),
+            _ => {
+                let call =
+                    matches!(expr.kind, ExprKind::Func { .. } | ExprKind::Aggregate(_) | ExprKind::Window { .. });
+                let parentheses = self.style == Style::Pretty || call;
+                if parentheses {
+                    self.out.push('(');
+                }
+                self.expr(expr, true)?;
+                if parentheses {
+                    self.out.push(')');
+                }
+                Ok(())
+            }
+        }
     }
 
-    pub(super) fn sublink(&mut self, _kind: &SubLinkKind, _query: &Query, _expr: &Expr) -> Result<()> {
-        Err(PgError::not_supported("printing a sub-query"))
+    pub(super) fn window_call(&mut self, call: &Aggregate, window: usize) -> Result<()> {
+        self.aggregate(call)?;
+        self.out.push_str(" OVER ");
+        let windows: &'a [Window] = self.levels.last().map_or(&[], |l| l.windows);
+        let definition = windows.get(window).ok_or_else(|| PgError::internal("no such window"))?;
+        match &definition.name {
+            Some(name) => {
+                self.out.push_str(&quote_identifier(name));
+                Ok(())
+            }
+            None => self.window(definition),
+        }
     }
 
-    pub(super) fn query(&mut self, _query: &Query) -> Result<()> {
-        let _ = quote_identifier;
-        Err(PgError::not_supported("printing a query"))
+    fn window(&mut self, window: &Window) -> Result<()> {
+        self.out.push('(');
+        let mut space = "";
+        if !window.partition_by.is_empty() {
+            self.out.push_str("PARTITION BY ");
+            for (i, expr) in window.partition_by.iter().enumerate() {
+                if i > 0 {
+                    self.out.push_str(", ");
+                }
+                self.group_item(expr)?;
+            }
+            space = " ";
+        }
+        if !window.order_by.is_empty() {
+            self.out.push_str(space);
+            self.out.push_str("ORDER BY ");
+            self.sort_keys(&window.order_by, false)?;
+            space = " ";
+        }
+        if let Some(frame) = &window.frame {
+            self.out.push_str(space);
+            self.out.push_str(match frame.mode {
+                FrameMode::Range => "RANGE BETWEEN ",
+                FrameMode::Rows => "ROWS BETWEEN ",
+                FrameMode::Groups => "GROUPS BETWEEN ",
+            });
+            self.frame_bound(&frame.start)?;
+            self.out.push_str(" AND ");
+            self.frame_bound(&frame.end)?;
+            self.out.push_str(match frame.exclusion {
+                FrameExclusion::NoOthers => "",
+                FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+                FrameExclusion::Group => " EXCLUDE GROUP",
+                FrameExclusion::Ties => " EXCLUDE TIES",
+            });
+        }
+        self.out.push(')');
+        Ok(())
     }
+
+    fn frame_bound(&mut self, bound: &FrameBound) -> Result<()> {
+        match bound {
+            FrameBound::UnboundedPreceding => self.out.push_str("UNBOUNDED PRECEDING"),
+            FrameBound::UnboundedFollowing => self.out.push_str("UNBOUNDED FOLLOWING"),
+            FrameBound::CurrentRow => self.out.push_str("CURRENT ROW"),
+            FrameBound::Preceding(e) => {
+                self.expr(e, false)?;
+                self.out.push_str(" PRECEDING");
+            }
+            FrameBound::Following(e) => {
+                self.expr(e, false)?;
+                self.out.push_str(" FOLLOWING");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn sublink(&mut self, kind: &SubLinkKind, query: &Query, expr: &Expr) -> Result<()> {
+        let _ = expr;
+        if *kind == SubLinkKind::Array {
+            self.out.push_str("ARRAY(");
+        } else {
+            self.out.push('(');
+        }
+        let operator = |op: &OperatorRef| crate::builtins::catalog::operator_by_oid(op.oid).map_or("?", |o| o.name);
+        match kind {
+            SubLinkKind::Quantified { quantifier, tests, operators } => {
+                self.sublink_tests(tests)?;
+                let name = operators.first().map_or("?", operator);
+                match (quantifier, name) {
+                    (Quantifier::Any, "=") => self.out.push_str(" IN "),
+                    (Quantifier::Any, name) => self.out.push_str(&format!(" {name} ANY ")),
+                    (Quantifier::All, name) => self.out.push_str(&format!(" {name} ALL ")),
+                }
+                self.out.push('(');
+            }
+            SubLinkKind::RowCompare { tests, operators } => {
+                self.sublink_tests(tests)?;
+                let name = operators.first().map_or("?", operator);
+                self.out.push_str(&format!(" {name} ("));
+            }
+            SubLinkKind::Exists => self.out.push_str("EXISTS ("),
+            SubLinkKind::Scalar | SubLinkKind::Array => {}
+        }
+        self.query(query)?;
+        if matches!(kind, SubLinkKind::Scalar | SubLinkKind::Array) {
+            self.out.push(')');
+        } else {
+            self.out.push_str("))");
+        }
+        Ok(())
+    }
+
+    fn sublink_tests(&mut self, tests: &[Expr]) -> Result<()> {
+        match tests {
+            [one] => self.expr(one, true),
+            several => {
+                self.out.push('(');
+                self.list(several)?;
+                self.out.push(')');
+                Ok(())
+            }
+        }
+    }
+
+    /// A query at the current indentation.
+    pub(super) fn query(&mut self, query: &Query) -> Result<()> {
+        let indent = self.indent;
+        // SAFETY of lifetimes: levels borrow the query for the time of this call only; the printer is re-borrowed below.
+        let mut inner = Printer {
+            names: self.names,
+            style: self.style,
+            out: std::mem::take(&mut self.out),
+            indent,
+            levels: Vec::new(),
+            relation: self.relation,
+        };
+        for level in &self.levels {
+            inner.levels.push(Level {
+                entries: level.entries,
+                aliases: level.aliases.clone(),
+                qualify: level.qualify,
+                windows: level.windows,
+                ctes: level.ctes.clone(),
+            });
+        }
+        let windows: &[Window] = match &query.body {
+            QueryBody::Select(select) => &select.windows,
+            _ => &[],
+        };
+        let used: Vec<String> = inner.levels.iter().flat_map(|l| l.aliases.iter().cloned()).collect();
+        inner.levels.push(Level {
+            entries: &query.range_table,
+            aliases: unique_aliases(query, &used),
+            qualify: query.range_table.len() != 1,
+            windows,
+            ctes: query.ctes.iter().map(|c| c.name.clone()).collect(),
+        });
+        let result = inner.query_level(query);
+        self.out = inner.out;
+        self.indent = indent;
+        result
+    }
+
+    fn query_level(&mut self, query: &'a Query) -> Result<()> {
+        if query.locking.is_some() {
+            return Err(PgError::not_supported("FOR UPDATE in a view"));
+        }
+        self.with_clause(&query.ctes)?;
+        match &query.body {
+            QueryBody::Select(select) => self.select(query, select)?,
+            QueryBody::Values(rows) => {
+                self.indent += STD;
+                self.out.push(' ');
+                self.values(rows)?;
+            }
+            QueryBody::SetOperation { .. } => self.set_operation(query)?,
+        }
+        if !query.order_by.is_empty() {
+            self.keyword(" ORDER BY ", -STD, STD, 1);
+            self.sort_keys(&query.order_by, matches!(query.body, QueryBody::SetOperation { .. }))?;
+        }
+        if let Some(offset) = &query.offset {
+            self.keyword(" OFFSET ", -STD, STD, 0);
+            self.expr(offset, false)?;
+        }
+        if let Some(limit) = &query.limit {
+            if query.with_ties {
+                self.keyword(" FETCH FIRST ", -STD, STD, 0);
+                self.out.push('(');
+                self.expr(limit, false)?;
+                self.out.push_str(") ROWS WITH TIES");
+            } else {
+                self.keyword(" LIMIT ", -STD, STD, 0);
+                self.expr(limit, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn with_clause(&mut self, ctes: &'a [Cte]) -> Result<()> {
+        if ctes.is_empty() {
+            return Ok(());
+        }
+        self.indent += STD;
+        self.out.push(' ');
+        let mut separator = if ctes.iter().any(|c| c.recursive) { "WITH RECURSIVE " } else { "WITH " };
+        for cte in ctes {
+            self.out.push_str(separator);
+            separator = ", ";
+            self.out.push_str(&quote_identifier(&cte.name));
+            let CteBody::Query(query) = &cte.body else {
+                return Err(PgError::not_supported("a data-modifying WITH in a view"));
+            };
+            if !cte.columns.iter().map(|c| &c.name).eq(query.columns.iter().map(|c| &c.name)) {
+                let names: Vec<String> = cte.columns.iter().map(|c| quote_identifier(&c.name)).collect();
+                self.out.push_str(&format!("({})", names.join(", ")));
+            }
+            self.out.push_str(match cte.materialized {
+                Some(true) => " AS MATERIALIZED (",
+                Some(false) => " AS NOT MATERIALIZED (",
+                None => " AS (",
+            });
+            self.keyword("", 0, 0, 0);
+            self.query(query)?;
+            self.keyword("", 0, 0, 0);
+            self.out.push(')');
+        }
+        self.indent -= STD;
+        self.keyword("", 0, 0, 0);
+        Ok(())
+    }
+
+    fn values(&mut self, rows: &[Vec<Expr>]) -> Result<()> {
+        self.out.push_str("VALUES ");
+        for (i, row) in rows.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            self.out.push('(');
+            for (j, value) in row.iter().enumerate() {
+                if j > 0 {
+                    self.out.push(',');
+                }
+                self.expr(value, false)?;
+            }
+            self.out.push(')');
+        }
+        Ok(())
+    }
+
+    fn set_operation(&mut self, query: &'a Query) -> Result<()> {
+        let QueryBody::SetOperation { op, all, left, right } = &query.body else {
+            return Err(PgError::internal("not a set operation"));
+        };
+        let nested = |q: &Query| matches!(q.body, QueryBody::SetOperation { .. });
+        let own_clauses =
+            |q: &Query| !q.ctes.is_empty() || !q.order_by.is_empty() || q.limit.is_some() || q.offset.is_some();
+        let same = matches!(&left.body, QueryBody::SetOperation { op: o, all: a, .. } if o == op && a == all);
+        let parentheses = nested(left) && !same || own_clauses(left);
+        if parentheses {
+            self.out.push('(');
+            if nested(left) {
+                self.keyword("", STD, 0, 0);
+            }
+        }
+        self.query(left)?;
+        if parentheses {
+            if nested(left) {
+                self.keyword(") ", -STD, 0, 0);
+            } else {
+                self.out.push(')');
+                self.keyword("", 0, 0, 0);
+            }
+        } else {
+            self.keyword("", 0, 0, 0);
+        }
+        self.out.push_str(match op {
+            SetOperation::Union => "UNION ",
+            SetOperation::Intersect => "INTERSECT ",
+            SetOperation::Except => "EXCEPT ",
+        });
+        if *all {
+            self.out.push_str("ALL ");
+        }
+        let right_nested = nested(right);
+        if right_nested {
+            self.out.push('(');
+        }
+        self.keyword("", if right_nested { STD } else { 0 }, 0, 0);
+        if own_clauses(right) && !right_nested {
+            self.out.push('(');
+        }
+        self.query(right)?;
+        if own_clauses(right) && !right_nested {
+            self.out.push(')');
+        }
+        if right_nested {
+            self.indent -= STD;
+            self.keyword(")", 0, 0, 0);
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, query: &'a Query, select: &'a Select) -> Result<()> {
+        self.indent += STD;
+        self.out.push_str(" SELECT");
+        match &select.distinct {
+            Distinct::No => {}
+            Distinct::All => self.out.push_str(" DISTINCT"),
+            Distinct::On(list) => {
+                self.out.push_str(" DISTINCT ON (");
+                for (i, expr) in list.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.group_item(expr)?;
+                }
+                self.out.push(')');
+            }
+        }
+        for (i, target) in select.targets.iter().take(query.columns.len()).enumerate() {
+            self.out.push_str(if i == 0 { " " } else { ", " });
+            let before = std::mem::take(&mut self.out);
+            self.expr(&target.expr, true)?;
+            let own = match &target.expr.kind {
+                ExprKind::Var(v) => self.var_name(*v),
+                _ => Some("?column?".to_string()),
+            };
+            let name = query.columns.get(i).map_or(&target.name, |c| &c.name);
+            if own.as_deref() != Some(name) {
+                self.out.push_str(&format!(" AS {}", quote_identifier(name)));
+            }
+            let text = std::mem::replace(&mut self.out, before);
+            // Every column but the first has a line of its own (a text that begins with one has it already).
+            if text.starts_with('\n') {
+                while self.out.ends_with(' ') {
+                    self.out.pop();
+                }
+            } else if i > 0 {
+                self.keyword("", -STD, STD, VAR);
+            }
+            self.out.push_str(&text);
+        }
+        let mut first = true;
+        for item in &select.from {
+            if first {
+                self.keyword(" FROM ", -STD, STD, 2);
+                first = false;
+            } else {
+                self.out.push_str(", ");
+                self.keyword("", -STD, STD, VAR);
+            }
+            self.from_item(query, item)?;
+        }
+        if let Some(filter) = &select.filter {
+            self.keyword(" WHERE ", -STD, STD, 1);
+            self.expr(filter, false)?;
+        }
+        if !select.grouping_sets.is_empty() {
+            return Err(PgError::not_supported("GROUPING SETS in a view"));
+        }
+        if !select.group_by.is_empty() {
+            self.keyword(" GROUP BY ", -STD, STD, 1);
+            for (i, expr) in select.group_by.iter().enumerate() {
+                if i > 0 {
+                    self.out.push_str(", ");
+                }
+                self.group_item(expr)?;
+            }
+        }
+        if let Some(having) = &select.having {
+            self.keyword(" HAVING ", -STD, STD, 0);
+            self.expr(having, false)?;
+        }
+        let named: Vec<&Window> = select.windows.iter().filter(|w| w.name.is_some()).collect();
+        for (i, window) in named.iter().enumerate() {
+            if i == 0 {
+                self.keyword(" WINDOW ", -STD, STD, 1);
+            } else {
+                self.out.push_str(", ");
+            }
+            self.out.push_str(&quote_identifier(window.name.as_deref().unwrap_or("")));
+            self.out.push_str(" AS ");
+            self.window(window)?;
+        }
+        Ok(())
+    }
+
+    /// The name a plain column reference has by itself.
+    fn var_name(&self, var: Var) -> Option<String> {
+        let at = self.levels.len().checked_sub(1 + var.levels_up)?;
+        let entry = self.levels[at].entries.get(var.rte)?;
+        Some(self.entry_column_name(entry, var.column))
+    }
+
+    fn from_item(&mut self, query: &'a Query, item: &'a FromItem) -> Result<()> {
+        match item {
+            FromItem::Entry(i) => self.entry(query, *i),
+            FromItem::Join { kind, left, right, on, entry } => {
+                let alias = entry.and_then(|e| query.range_table.get(e)).filter(|e| e.has_alias);
+                let parentheses = self.style == Style::Full || alias.is_some();
+                if parentheses {
+                    self.out.push('(');
+                }
+                self.from_item(query, left)?;
+                let word = match kind {
+                    JoinKind::Inner if on.is_none() => " CROSS JOIN ",
+                    JoinKind::Inner => " JOIN ",
+                    JoinKind::Left => " LEFT JOIN ",
+                    JoinKind::Right => " RIGHT JOIN ",
+                    JoinKind::Full => " FULL JOIN ",
+                    JoinKind::Cross => " CROSS JOIN ",
+                };
+                self.keyword(word, -STD, STD, JOIN);
+                let right_join = self.style == Style::Pretty && matches!(**right, FromItem::Join { .. });
+                if right_join {
+                    self.out.push('(');
+                }
+                self.from_item(query, right)?;
+                if right_join {
+                    self.out.push(')');
+                }
+                if let Some(on) = on {
+                    self.out.push_str(" ON ");
+                    if self.style == Style::Full {
+                        self.out.push('(');
+                    }
+                    self.expr(on, false)?;
+                    if self.style == Style::Full {
+                        self.out.push(')');
+                    }
+                }
+                if parentheses {
+                    self.out.push(')');
+                }
+                if alias.is_some() {
+                    return Err(PgError::not_supported("a join with an alias in a view"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn entry(&mut self, query: &'a Query, index: usize) -> Result<()> {
+        let entry = &query.range_table[index];
+        let alias = self.levels.last().and_then(|l| l.aliases.get(index)).cloned().unwrap_or_default();
+        let mut show_alias = entry.has_alias;
+        let mut own_columns: Option<Vec<String>> = None;
+        match &entry.kind {
+            RteKind::Relation(relation) => {
+                let name = self.names.relation(relation.oid);
+                self.out.push_str(&name);
+                let now = self.names.catalog.relation(relation.oid).unwrap_or(relation);
+                // The alias is needed, too, where it was made unique.
+                show_alias |= alias != now.name;
+                own_columns = Some(
+                    entry
+                        .columns
+                        .iter()
+                        .map(|c| relation.column_by_attnum(c.attnum).map(|c| c.name.clone()).unwrap_or_default())
+                        .collect(),
+                );
+            }
+            RteKind::Subquery { query, lateral } => {
+                if *lateral {
+                    self.out.push_str("LATERAL ");
+                }
+                self.out.push('(');
+                self.query(query)?;
+                self.out.push(')');
+                own_columns = Some(query.columns.iter().map(|c| c.name.clone()).collect());
+                show_alias = true;
+            }
+            RteKind::Cte { levels_up, index, .. } => {
+                let at = self.levels.len().checked_sub(1 + levels_up);
+                let name = at
+                    .and_then(|a| self.levels[a].ctes.get(*index))
+                    .cloned()
+                    .ok_or_else(|| PgError::internal("no such WITH query"))?;
+                self.out.push_str(&quote_identifier(&name));
+                show_alias |= alias != name;
+            }
+            RteKind::Function { functions, ordinality, lateral } => {
+                if *lateral {
+                    self.out.push_str("LATERAL ");
+                }
+                let several = functions.len() > 1;
+                if several {
+                    self.out.push_str("ROWS FROM(");
+                }
+                for (i, f) in functions.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.expr(&f.call, true)?;
+                }
+                if several {
+                    self.out.push(')');
+                }
+                if *ordinality {
+                    self.out.push_str(" WITH ORDINALITY");
+                }
+                own_columns = Some(Vec::new());
+                show_alias = true;
+            }
+            RteKind::Values { rows, .. } => {
+                self.out.push_str("( ");
+                self.values(rows)?;
+                self.out.push(')');
+                own_columns = Some(Vec::new());
+                show_alias = true;
+            }
+            RteKind::Join { .. } => return Err(PgError::internal("a join among the tables of FROM")),
+        }
+        if show_alias {
+            self.out.push_str(&format!(" {}", quote_identifier(&alias)));
+        }
+        if let Some(own) = own_columns {
+            if !entry.columns.iter().map(|c| &c.name).eq(own.iter()) {
+                let names: Vec<String> = entry.columns.iter().map(|c| quote_identifier(&c.name)).collect();
+                self.out.push_str(&format!("({})", names.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The aliases of a level's entries, made unique among themselves and those of the levels around (`t`, `t_1` …).
+fn unique_aliases(query: &Query, outer: &[String]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for entry in &query.range_table {
+        let wanted = entry.alias.clone();
+        let mut name = wanted.clone();
+        let mut n = 1;
+        while !name.is_empty() && (out.contains(&name) || outer.contains(&name)) {
+            name = format!("{wanted}_{n}");
+            n += 1;
+        }
+        out.push(name);
+    }
+    out
 }

@@ -1,0 +1,663 @@
+//! ALTER TABLE: one command after the other, each with its change of the catalog, the stored rows and SQLite's table.
+
+use super::create_table::Elements;
+use super::drop::Object;
+use super::sequence::SequenceOptions;
+use super::{options, sqlite_quote, Ddl, NodeEnum};
+use crate::store::sqlite_error;
+use pgsqlite_sql::analyze;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::Names;
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::collections::HashMap;
+
+impl Ddl<'_> {
+    pub(super) fn alter_table(&mut self, statement: &ast::AlterTableStmt) -> Result<String> {
+        let tag = match statement.objtype() {
+            ast::ObjectType::ObjectTable => "ALTER TABLE",
+            ast::ObjectType::ObjectIndex => "ALTER INDEX",
+            ast::ObjectType::ObjectSequence => "ALTER SEQUENCE",
+            ast::ObjectType::ObjectView => "ALTER VIEW",
+            _ => return Err(PgError::not_supported("ALTER of this kind of relation")),
+        };
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TABLE without a name"))?;
+        let Some(relation) = self.find_opt(name)? else {
+            if statement.missing_ok {
+                let message = format!("relation \"{}\" does not exist, skipping", name.relname);
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                return Ok(tag.into());
+            }
+            return Err(self.no_relation(name));
+        };
+        self.check_not_system(&relation)?;
+        for node in &statement.cmds {
+            let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
+                return Err(PgError::internal("a command that is no AlterTableCmd"));
+            };
+            self.alter_command(relation.oid, command)?;
+        }
+        Ok(tag.into())
+    }
+
+    fn alter_column_of(&self, relation: &Relation, name: &str) -> Result<Column> {
+        relation.column(name).cloned().ok_or_else(|| {
+            PgError::new(
+                SqlState::UNDEFINED_COLUMN,
+                format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
+            )
+        })
+    }
+
+    fn alter_command(&mut self, table: Oid, command: &ast::AlterTableCmd) -> Result<()> {
+        use ast::AlterTableType as T;
+        let relation = (**self.required(table)?).clone();
+        let kind = command.subtype();
+        if kind == T::AtChangeOwner {
+            let spec = command.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
+            let owner = self.role(spec)?.oid;
+            return self.put_relation(Relation { owner, ..relation });
+        }
+        if matches!(kind, T::AtSetRelOptions | T::AtResetRelOptions) {
+            return match command.def.as_ref().and_then(|d| d.node.as_ref()) {
+                Some(NodeEnum::List(list)) => options::check_storage_parameters(&list.items),
+                _ => Ok(()),
+            };
+        }
+        if relation.kind != RelationKind::Table {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("ALTER action cannot be performed on relation \"{}\"", relation.name),
+            )
+            .detail(super::index::kind_not_supported(&relation.kind)));
+        }
+        match kind {
+            T::AtAddColumn => self.add_column(relation, command),
+            T::AtDropColumn => match relation.column(&command.name) {
+                Some(column) => {
+                    let cascade = command.behavior() == ast::DropBehavior::DropCascade;
+                    self.drop_objects(&[Object::Column(table, column.attnum)], cascade)
+                }
+                None => {
+                    let error = self.alter_column_of(&relation, &command.name).expect_err("the column is not there");
+                    if command.missing_ok {
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
+                        return Ok(());
+                    }
+                    Err(error)
+                }
+            },
+            T::AtColumnDefault => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                if column.identity.is_some() {
+                    return Err(self.is_identity(&relation, &column));
+                }
+                if column.generated.is_some() {
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        format!("column \"{}\" of relation \"{}\" is a generated column", column.name, relation.name),
+                    ));
+                }
+                let default = match &command.def {
+                    Some(node) => Some(self.column_default(&relation, column.attnum, node)?),
+                    None => None,
+                };
+                let mut relation = relation;
+                let column = &mut relation.columns[column.attnum as usize - 1];
+                column.default = default;
+                column.sqlite_default = false;
+                self.put_relation(relation)
+            }
+            T::AtSetNotNull => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                self.set_not_null(&relation, column.attnum)
+            }
+            T::AtDropNotNull => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                if relation.primary_key().is_some_and(|k| k.columns.contains(&column.attnum)) {
+                    return Err(PgError::new(
+                        SqlState::INVALID_TABLE_DEFINITION,
+                        format!("column \"{}\" is in a primary key", column.name),
+                    ));
+                }
+                if column.identity.is_some() {
+                    return Err(self.is_identity(&relation, &column));
+                }
+                if !column.not_null {
+                    return Ok(());
+                }
+                let mut new = relation.clone();
+                new.columns[column.attnum as usize - 1].not_null = false;
+                self.put_relation(new.clone())?;
+                self.rebuild(&relation, &new, &HashMap::new())
+            }
+            T::AtAlterColumnType => self.alter_type(relation, command),
+            T::AtAddConstraint => {
+                let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+                    return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
+                };
+                let mut elements = Elements::default();
+                self.table_constraint(&relation, c, &mut elements)?;
+                self.add_constraints(table, elements)
+            }
+            T::AtDropConstraint => match relation.constraints.iter().find(|c| c.name == command.name) {
+                Some(c) => {
+                    let cascade = command.behavior() == ast::DropBehavior::DropCascade;
+                    self.drop_objects(&[Object::Constraint(table, c.oid)], cascade)
+                }
+                None => {
+                    let message =
+                        format!("constraint \"{}\" of relation \"{}\" does not exist", command.name, relation.name);
+                    if command.missing_ok {
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                        return Ok(());
+                    }
+                    Err(PgError::new(SqlState::UNDEFINED_OBJECT, message))
+                }
+            },
+            T::AtValidateConstraint => {
+                let mut relation = relation;
+                let Some(at) = relation.constraints.iter().position(|c| c.name == command.name) else {
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("constraint \"{}\" of relation \"{}\" does not exist", command.name, relation.name),
+                    ));
+                };
+                let constraint = relation.constraints[at].clone();
+                if constraint.not_valid {
+                    self.check_rows(&relation, &constraint)?;
+                }
+                relation.constraints[at].not_valid = false;
+                self.put_relation(relation)
+            }
+            T::AtAddIdentity => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+                    return Err(PgError::internal("ADD GENERATED without its options"));
+                };
+                let state = |message: String| PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+                let of = format!("column \"{}\" of relation \"{}\"", column.name, relation.name);
+                if !matches!(column.type_oid, oid::INT2 | oid::INT4 | oid::INT8) {
+                    return Err(PgError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        "identity column type must be smallint, integer, or bigint",
+                    ));
+                }
+                if !column.not_null {
+                    return Err(state(format!("{of} must be declared NOT NULL before identity can be added")));
+                }
+                if column.identity.is_some() {
+                    return Err(state(format!("{of} is already an identity column")));
+                }
+                if column.default.is_some() {
+                    return Err(state(format!("{of} already has a default value")));
+                }
+                let mut relation = relation;
+                relation.columns[column.attnum as usize - 1].identity =
+                    Some(if c.generated_when == "a" { Identity::Always } else { Identity::ByDefault });
+                relation.columns[column.attnum as usize - 1].sqlite_default = false;
+                self.add_owned_sequence(&mut relation, column.attnum, true, &c.options)?;
+                self.put_relation(relation)
+            }
+            T::AtSetIdentity => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                if column.identity.is_none() {
+                    return Err(self.not_identity(&relation, &column));
+                }
+                let Some(NodeEnum::List(list)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+                    return Err(PgError::internal("SET GENERATED without options"));
+                };
+                let mut sequence_options = Vec::new();
+                let mut relation = relation;
+                for node in &list.items {
+                    match &node.node {
+                        Some(NodeEnum::DefElem(d)) if d.defname == "generated" => {
+                            let always = matches!(d.arg.as_ref().and_then(|a| a.node.as_ref()), Some(NodeEnum::Integer(i)) if i.ival == i32::from(b'a'));
+                            relation.columns[column.attnum as usize - 1].identity =
+                                Some(if always { Identity::Always } else { Identity::ByDefault });
+                        }
+                        _ => sequence_options.push(node.clone()),
+                    }
+                }
+                self.put_relation(relation)?;
+                if !sequence_options.is_empty() {
+                    let options = SequenceOptions::read(self, &sequence_options)?;
+                    let sequence = self.required(column.sequence)?.clone();
+                    if let RelationKind::Sequence(old) = &sequence.kind {
+                        self.change_sequence(&sequence, old, &options)?;
+                    }
+                }
+                Ok(())
+            }
+            T::AtDropIdentity => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                if column.identity.is_none() {
+                    let error = self.not_identity(&relation, &column);
+                    if command.missing_ok {
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
+                        return Ok(());
+                    }
+                    return Err(error);
+                }
+                let mut relation = relation;
+                let sequence = column.sequence;
+                relation.columns[column.attnum as usize - 1].identity = None;
+                relation.columns[column.attnum as usize - 1].sequence = 0;
+                self.put_relation(relation)?;
+                self.catalog.remove_relation(sequence);
+                crate::store::write::delete_object(self.conn, sequence)
+            }
+            T::AtDropExpression => {
+                let column = self.alter_column_of(&relation, &command.name)?;
+                let mut relation = relation;
+                if column.generated.is_none() && !command.missing_ok {
+                    return Err(PgError::new(
+                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        format!(
+                            "column \"{}\" of relation \"{}\" is not a stored generated column",
+                            column.name, relation.name
+                        ),
+                    ));
+                }
+                relation.columns[column.attnum as usize - 1].generated = None;
+                self.put_relation(relation)
+            }
+            T::AtSetLogged | T::AtSetUnLogged => {
+                self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
+            }
+            other => {
+                let word = format!("{other:?}");
+                Err(PgError::not_supported(format!("ALTER TABLE ({})", word.trim_start_matches("At"))))
+            }
+        }
+    }
+
+    fn is_identity(&self, relation: &Relation, column: &Column) -> PgError {
+        PgError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("column \"{}\" of relation \"{}\" is an identity column", column.name, relation.name),
+        )
+    }
+
+    fn not_identity(&self, relation: &Relation, column: &Column) -> PgError {
+        PgError::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("column \"{}\" of relation \"{}\" is not an identity column", column.name, relation.name),
+        )
+    }
+
+    fn sqlite_table(&self, relation: &Relation) -> String {
+        let database = if relation.temporary { "temp" } else { "main" };
+        format!("{database}.{}", sqlite_quote(&relation.sqlite_name))
+    }
+
+    fn any_row(&self, relation: &Relation, condition: &str) -> Result<bool> {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {condition})", self.sqlite_table(relation));
+        self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)
+    }
+
+    fn add_column(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
+        let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+            return Err(PgError::internal("ADD COLUMN without a column"));
+        };
+        if old.column(&def.colname).is_some() {
+            let message = format!("column \"{}\" of relation \"{}\" already exists", def.colname, old.name);
+            if command.missing_ok {
+                self.notice(SqlState::DUPLICATE_COLUMN, format!("{message}, skipping"));
+                return Ok(());
+            }
+            return Err(PgError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        let mut new = old.clone();
+        let mut elements = Elements::default();
+        self.column_definition(&mut new, def, &mut elements)?;
+        let attnum = new.columns.len() as i16;
+        let at = attnum as usize - 1;
+        for &attnum in &elements.serials {
+            self.add_owned_sequence(&mut new, attnum, false, &[])?;
+        }
+        for (attnum, _, options) in &elements.identities {
+            self.add_owned_sequence(&mut new, *attnum, true, options)?;
+        }
+        for (attnum, node) in &elements.defaults {
+            new.columns[at].default = Some(self.column_default(&new, *attnum, node)?);
+        }
+        for (attnum, node) in &elements.generated {
+            new.columns[at].generated = Some(self.generation_expression(&new, *attnum, node)?);
+        }
+        let column = new.columns[at].clone();
+        let target = Some((column.type_oid, column.typmod));
+        let value = match (&column.default, &column.generated, column.identity) {
+            (Some(text), ..) => Some(self.lower_stored(text, None, target)?),
+            (_, Some(text), _) => Some(self.lower_stored(text, Some(&new), target)?),
+            (.., Some(_)) => {
+                let sequence = Names::stored(&self.catalog).relation(column.sequence);
+                let literal = pgsqlite_sql::deparse::quote_literal(&sequence);
+                Some(self.lower_stored(&format!("nextval({literal}::regclass)"), None, target)?)
+            }
+            _ => None,
+        };
+        self.put_relation(new.clone())?;
+        if column.not_null {
+            let value = value.unwrap_or_else(|| "NULL".into());
+            self.rebuild(&old, &new, &HashMap::from([(attnum, value)]))?;
+        } else {
+            let declared = self.column_sql(&new, &column)?;
+            self.sqlite(&format!("ALTER TABLE {} ADD COLUMN {declared}", self.sqlite_table(&new)))?;
+            if let Some(value) = value {
+                self.sqlite(&format!(
+                    "UPDATE {} SET {} = {value}",
+                    self.sqlite_table(&new),
+                    sqlite_quote(&column.name)
+                ))?;
+            }
+        }
+        elements.defaults.clear();
+        elements.generated.clear();
+        self.add_constraints(new.oid, elements)
+    }
+
+    /// Adds CHECK, key and foreign key constraints to a table with rows.
+    fn add_constraints(&mut self, table: Oid, elements: Elements) -> Result<()> {
+        for spec in &elements.checks {
+            let mut relation = (**self.required(table)?).clone();
+            let constraint = self.check_constraint(&relation, spec)?;
+            if !constraint.not_valid {
+                self.check_rows(&relation, &constraint)?;
+            }
+            relation.constraints.push(constraint);
+            self.put_relation(relation)?;
+        }
+        for spec in &elements.keys {
+            let old = (**self.required(table)?).clone();
+            if spec.primary && old.primary_key().is_some() {
+                return Err(PgError::new(
+                    SqlState::INVALID_TABLE_DEFINITION,
+                    format!("multiple primary keys for table \"{}\" are not allowed", old.name),
+                )
+                .at(spec.location));
+            }
+            let mut new = old.clone();
+            let mut indexes = Vec::new();
+            self.add_key(&mut new, spec, &mut indexes, false)?;
+            let tightened: Vec<i16> = new
+                .live_columns()
+                .filter(|c| c.not_null && old.column_by_attnum(c.attnum).is_some_and(|o| !o.not_null))
+                .map(|c| c.attnum)
+                .collect();
+            if !tightened.is_empty() {
+                // The rows are copied into the tighter table; the index comes after.
+                let mut middle = old.clone();
+                for &attnum in &tightened {
+                    middle.columns[attnum as usize - 1].not_null = true;
+                }
+                self.put_relation(middle.clone())?;
+                self.rebuild(&old, &middle, &HashMap::new())?;
+            }
+            for index in indexes {
+                self.make_sqlite_index(&index, &new)?;
+                self.put_relation(index)?;
+            }
+            self.put_relation(new)?;
+        }
+        for spec in &elements.foreign_keys {
+            let old = (**self.required(table)?).clone();
+            let mut constraint = self.foreign_key(&old, spec)?;
+            if let Err(violation) = self.check_rows(&old, &constraint) {
+                if constraint.not_valid {
+                    return Err(PgError::not_supported("NOT VALID for a foreign key that rows violate"));
+                }
+                return Err(violation);
+            }
+            constraint.not_valid &= spec.constraint.skip_validation;
+            let mut new = old.clone();
+            new.constraints.push(constraint);
+            self.put_relation(new.clone())?;
+            self.rebuild(&old, &new, &HashMap::new())?;
+        }
+        Ok(())
+    }
+
+    /// 23514 or 23503 if rows violate the constraint.
+    fn check_rows(&self, relation: &Relation, constraint: &Constraint) -> Result<()> {
+        match &constraint.kind {
+            ConstraintKind::Check { expression, .. } => {
+                let condition = self.lower_stored(expression, Some(relation), Some((oid::BOOL, -1)))?;
+                if self.any_row(relation, &format!("NOT ({condition})"))? {
+                    return Err(PgError::new(
+                        SqlState::CHECK_VIOLATION,
+                        format!(
+                            "check constraint \"{}\" of relation \"{}\" is violated by some row",
+                            constraint.name, relation.name
+                        ),
+                    )
+                    .schema(self.catalog.schema_name(relation.schema))
+                    .table(&relation.name)
+                    .constraint(&constraint.name));
+                }
+                Ok(())
+            }
+            ConstraintKind::ForeignKey { references, columns, .. } => {
+                let parent = self.required(*references)?.clone();
+                let pair = |own: &i16, other: &i16| -> Result<(Column, Column)> {
+                    let find = |r: &Relation, a: i16| {
+                        r.column_by_attnum(a).cloned().ok_or_else(|| PgError::internal("a key on a missing column"))
+                    };
+                    Ok((find(relation, *own)?, find(&parent, *other)?))
+                };
+                let pairs: Vec<(Column, Column)> =
+                    constraint.columns.iter().zip(columns).map(|(a, b)| pair(a, b)).collect::<Result<_>>()?;
+                let own: Vec<String> = pairs.iter().map(|p| format!("c.{}", sqlite_quote(&p.0.name))).collect();
+                let matches: Vec<String> = pairs
+                    .iter()
+                    .map(|p| format!("p.{} = c.{}", sqlite_quote(&p.1.name), sqlite_quote(&p.0.name)))
+                    .collect();
+                let present: Vec<String> = own.iter().map(|o| format!("{o} IS NOT NULL")).collect();
+                let sql = format!(
+                    "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) LIMIT 1",
+                    own.join(", "),
+                    self.sqlite_table(relation),
+                    present.join(" AND "),
+                    self.sqlite_table(&parent),
+                    matches.join(" AND ")
+                );
+                let mut statement = self.conn.prepare(&sql).map_err(sqlite_error)?;
+                let mut rows = statement.query([]).map_err(sqlite_error)?;
+                let Some(row) = rows.next().map_err(sqlite_error)? else { return Ok(()) };
+                let mut values = Vec::new();
+                for (i, p) in pairs.iter().enumerate() {
+                    let value = row.get_ref(i).map_err(sqlite_error)?;
+                    values.push(self.display_value(value, p.0.type_oid).map_err(sqlite_error)?);
+                }
+                let names: Vec<&str> = pairs.iter().map(|p| p.0.name.as_str()).collect();
+                Err(PgError::new(
+                    SqlState::FOREIGN_KEY_VIOLATION,
+                    format!(
+                        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                        relation.name, constraint.name
+                    ),
+                )
+                .detail(format!(
+                    "Key ({})=({}) is not present in table \"{}\".",
+                    names.join(", "),
+                    values.join(", "),
+                    parent.name
+                ))
+                .schema(self.catalog.schema_name(relation.schema))
+                .table(&relation.name)
+                .constraint(&constraint.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_not_null(&mut self, old: &Relation, attnum: i16) -> Result<()> {
+        let column = &old.columns[attnum as usize - 1];
+        if column.not_null {
+            return Ok(());
+        }
+        if self.any_row(old, &format!("{} IS NULL", sqlite_quote(&column.name)))? {
+            return Err(self.contains_nulls(old, &column.name));
+        }
+        let mut new = old.clone();
+        new.columns[attnum as usize - 1].not_null = true;
+        self.put_relation(new.clone())?;
+        self.rebuild(old, &new, &HashMap::new())
+    }
+
+    fn alter_type(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
+        let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+            return Err(PgError::internal("ALTER TYPE without a type"));
+        };
+        let column = self.alter_column_of(&old, &command.name)?;
+        let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a type"))?;
+        let (ty, typmod) = self.type_name(type_name)?;
+        self.check_column_type(&column.name, ty, type_name.location)?;
+        for (view, references) in self.view_references()? {
+            if references.iter().any(|r| r.object == old.oid && r.sub == i32::from(column.attnum)) {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "cannot alter type of a column used by a view or rule",
+                )
+                .detail(format!(
+                    "rule _RETURN on {} depends on column \"{}\"",
+                    self.describe(Object::Relation(view)),
+                    column.name
+                )));
+            }
+        }
+        for other in old.live_columns() {
+            if let Some(text) = &other.generated {
+                if self.expression_columns(text, &old)?.contains(&column.attnum) {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot alter type of a column used by a generated column",
+                    )
+                    .detail(format!("Column \"{}\" is used by generated column \"{}\".", column.name, other.name)));
+                }
+            }
+        }
+        let in_foreign_key = old
+            .constraints
+            .iter()
+            .any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }) && c.columns.contains(&column.attnum))
+            || self.catalog.referencing(old.oid).any(|(_, c)| {
+                matches!(&c.kind, ConstraintKind::ForeignKey { columns, .. } if columns.contains(&column.attnum))
+            });
+        let class = |ty: Oid| {
+            (super::sqlite::storage_class(&self.catalog, ty), self.catalog.codec(ty).and_then(|c| c.collation()))
+        };
+        if in_foreign_key && class(ty) != class(column.type_oid) {
+            return Err(PgError::not_supported("changing the storage class of a foreign key's column"));
+        }
+        let display = Names::new(&self.catalog, self.environment.search_path).type_name(ty, typmod);
+        let quoted = pgsqlite_sql::deparse::quote_identifier(&column.name);
+        let expr = match &def.raw_default {
+            Some(node) => self.analyze(|e| analyze::analyze_expression_node(e, node, Some(&old), Some((ty, typmod)))),
+            None => self.analyze(|e| analyze::analyze_expression(e, &quoted, Some(&old), Some((ty, typmod)))),
+        }
+        .map_err(|e| {
+            if e.code() != SqlState::DATATYPE_MISMATCH {
+                return e;
+            }
+            if def.raw_default.is_some() {
+                return PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!(
+                        "result of USING clause for column \"{}\" cannot be cast automatically to type {display}",
+                        column.name
+                    ),
+                )
+                .hint("You might need to add an explicit cast.");
+            }
+            PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("column \"{}\" cannot be cast automatically to type {display}", column.name),
+            )
+            .hint(format!("You might need to specify \"USING {quoted}::{display}\"."))
+        })?;
+        let value = self.analyze(|e| pgsqlite_sql::lower::lower_expression(e, &expr, Some(&old)))?;
+        let mut new = old.clone();
+        {
+            let collation = self.column_collation(def.coll_clause.as_deref(), ty)?;
+            let changed = &mut new.columns[column.attnum as usize - 1];
+            changed.type_oid = ty;
+            changed.typmod = typmod;
+            changed.collation = collation;
+            changed.storage = StorageForm::Canonical;
+        }
+        if let Some(text) = &column.default {
+            self.lower_stored(text, None, Some((ty, typmod))).map_err(|e| {
+                if e.code() == SqlState::DATATYPE_MISMATCH {
+                    PgError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!(
+                            "default for column \"{}\" cannot be cast automatically to type {display}",
+                            column.name
+                        ),
+                    )
+                } else {
+                    e
+                }
+            })?;
+        }
+        let integer = matches!(self.catalog.base_type(ty), oid::INT2 | oid::INT4 | oid::INT8);
+        let mut index_changes: Vec<Relation> = Vec::new();
+        if new.rowid_column == Some(column.attnum) && !integer {
+            new.rowid_column = None;
+            if let Some(key) = new.primary_key() {
+                let index = self.required(key.index)?;
+                index_changes.push(Relation {
+                    sqlite_name: format!("sqlite_autoindex_{}_1", new.sqlite_name),
+                    ..(**index).clone()
+                });
+            }
+        }
+        let indexes: Vec<Relation> = self.catalog.indexes_of(old.oid).map(|(r, _)| (**r).clone()).collect();
+        for mut index in indexes {
+            if let Some(changed) = index_changes.iter().find(|c| c.oid == index.oid) {
+                index.sqlite_name.clone_from(&changed.sqlite_name);
+            }
+            if let RelationKind::Index(definition) = &mut index.kind {
+                let method = definition.method.clone();
+                for key in definition.columns.iter_mut().filter(|k| k.key == IndexKey::Column(column.attnum)) {
+                    key.opclass = super::naming::default_opclass(&self.catalog, ty, &method).ok_or_else(|| {
+                        PgError::new(
+                            SqlState::UNDEFINED_OBJECT,
+                            format!("data type {display} has no default operator class for access method \"{method}\""),
+                        )
+                    })?;
+                    key.collation = super::naming::default_collation(&self.catalog, ty);
+                }
+            }
+            self.put_relation(index)?;
+        }
+        // Texts over the column are printed anew: their casts may differ for the new type.
+        for i in 0..new.constraints.len() {
+            if !new.constraints[i].columns.contains(&column.attnum) {
+                continue;
+            }
+            if let ConstraintKind::Check { expression, no_inherit } = new.constraints[i].kind.clone() {
+                let text = self.reprint(&expression, &new)?;
+                new.constraints[i].kind = ConstraintKind::Check { expression: text, no_inherit };
+            }
+        }
+        self.put_relation(new.clone())?;
+        self.rebuild(&old, &new, &HashMap::from([(column.attnum, value)]))?;
+        for constraint in new.constraints.iter().filter(|c| c.columns.contains(&column.attnum) && !c.not_valid) {
+            self.check_rows(&new, constraint)?;
+        }
+        Ok(())
+    }
+
+    /// A stored expression analyzed over the relation as it is now, and printed.
+    fn reprint(&self, text: &str, relation: &Relation) -> Result<String> {
+        let expr = self.analyze_stored(|e| analyze::analyze_expression(e, text, Some(relation), None))?;
+        pgsqlite_sql::deparse::expression(
+            Names::stored(&self.catalog),
+            pgsqlite_sql::deparse::Style::Full,
+            &expr,
+            Some(relation),
+        )
+    }
+}

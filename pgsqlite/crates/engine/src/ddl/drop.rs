@@ -1,0 +1,592 @@
+//! DROP, with what depends on the dropped objects; TRUNCATE.
+
+use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
+use crate::store;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{Names, Reference};
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::collections::BTreeSet;
+
+/// Something that can be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Object {
+    Relation(Oid),
+    Type(Oid),
+    Schema(Oid),
+    /// (table, constraint)
+    Constraint(Oid, Oid),
+    /// (table, attnum)
+    Default(Oid, i16),
+    Column(Oid, i16),
+}
+
+fn kind_word(kind: &RelationKind) -> &'static str {
+    match kind {
+        RelationKind::Table | RelationKind::System => "table",
+        RelationKind::View { .. } | RelationKind::ForeignView => "view",
+        RelationKind::Index(_) => "index",
+        RelationKind::Sequence(_) => "sequence",
+    }
+}
+
+impl Ddl<'_> {
+    /// The object as messages name it.
+    pub(super) fn describe(&self, object: Object) -> String {
+        let names = Names::new(&self.catalog, self.environment.search_path);
+        let column = |table: Oid, attnum: i16| {
+            self.catalog
+                .relation(table)
+                .and_then(|r| r.column_by_attnum(attnum))
+                .map(|c| c.name.clone())
+                .unwrap_or_default()
+        };
+        match object {
+            Object::Relation(oid) => {
+                let word = self.catalog.relation(oid).map_or("table", |r| kind_word(&r.kind));
+                format!("{word} {}", names.relation(oid))
+            }
+            Object::Type(oid) => format!("type {}", names.type_name(oid, -1)),
+            Object::Schema(oid) => format!("schema {}", self.catalog.schema_name(oid)),
+            Object::Constraint(table, constraint) => {
+                let name = self
+                    .catalog
+                    .relation(table)
+                    .and_then(|r| r.constraints.iter().find(|c| c.oid == constraint))
+                    .map_or("", |c| c.name.as_str());
+                format!("constraint {name} on table {}", names.relation(table))
+            }
+            Object::Default(table, attnum) => {
+                format!("default value for column {} of table {}", column(table, attnum), names.relation(table))
+            }
+            Object::Column(table, attnum) => {
+                format!("column {} of table {}", column(table, attnum), names.relation(table))
+            }
+        }
+    }
+
+    /// What depends on `object`: (dependent, goes without being asked for).
+    fn dependents(&self, object: Object, views: &[(Oid, Vec<Reference>)]) -> Result<Vec<(Object, bool)>> {
+        let mut out: Vec<(Object, bool)> = Vec::new();
+        let by_view = |test: &dyn Fn(&Reference) -> bool, out: &mut Vec<(Object, bool)>| {
+            for (view, references) in views {
+                if references.iter().any(test) {
+                    out.push((Object::Relation(*view), false));
+                }
+            }
+        };
+        match object {
+            Object::Relation(oid) => {
+                let Some(relation) = self.catalog.relation(oid) else { return Ok(out) };
+                match &relation.kind {
+                    RelationKind::Sequence(_) => {
+                        for table in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table) {
+                            for column in table.live_columns() {
+                                if column.default.as_deref().is_some_and(|d| self.names_relation(d, oid)) {
+                                    out.push((Object::Default(table.oid, column.attnum), false));
+                                }
+                            }
+                        }
+                    }
+                    RelationKind::Table => {
+                        for (index, _) in self.catalog.indexes_of(oid) {
+                            out.push((Object::Relation(index.oid), true));
+                        }
+                        for sequence in self.catalog.relations.values() {
+                            if let RelationKind::Sequence(s) = &sequence.kind {
+                                if s.owned_by.is_some_and(|o| o.0 == oid) {
+                                    out.push((Object::Relation(sequence.oid), true));
+                                }
+                            }
+                        }
+                        for (child, constraint) in self.catalog.referencing(oid) {
+                            if child.oid != oid {
+                                out.push((Object::Constraint(child.oid, constraint.oid), false));
+                            }
+                        }
+                        self.uses_of_type(relation.row_type, relation.array_type, oid, &mut out);
+                    }
+                    _ => {}
+                }
+                by_view(&|r| r.class == super::schema::CLASS_RELATION && r.object == oid, &mut out);
+            }
+            Object::Column(table, attnum) => {
+                let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
+                by_view(
+                    &|r| r.class == super::schema::CLASS_RELATION && r.object == table && r.sub == i32::from(attnum),
+                    &mut out,
+                );
+                for c in relation.constraints.iter().filter(|c| c.columns.contains(&attnum)) {
+                    out.push((Object::Constraint(table, c.oid), true));
+                }
+                for (child, constraint) in self.catalog.referencing(table) {
+                    if let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind {
+                        if columns.contains(&attnum) {
+                            out.push((Object::Constraint(child.oid, constraint.oid), child.oid == table));
+                        }
+                    }
+                }
+                for column in relation.live_columns().filter(|c| c.attnum != attnum) {
+                    if let Some(text) = &column.generated {
+                        if self.expression_columns(text, relation)?.contains(&attnum) {
+                            out.push((Object::Column(table, column.attnum), false));
+                        }
+                    }
+                }
+            }
+            Object::Constraint(table, constraint) => {
+                let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
+                let Some(c) = relation.constraints.iter().find(|c| c.oid == constraint) else { return Ok(out) };
+                if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
+                    for child in self.catalog.relations.values() {
+                        for f in &child.constraints {
+                            if f.index == c.index && matches!(f.kind, ConstraintKind::ForeignKey { .. }) {
+                                out.push((Object::Constraint(child.oid, f.oid), false));
+                            }
+                        }
+                    }
+                }
+            }
+            Object::Type(ty) => {
+                if let Some(t) = self.catalog.types.get(&ty) {
+                    self.uses_of_type(ty, t.array_oid, 0, &mut out);
+                    by_view(
+                        &|r| r.class == super::schema::CLASS_TYPE && (r.object == ty || r.object == t.array_oid),
+                        &mut out,
+                    );
+                }
+            }
+            Object::Schema(schema) => {
+                for relation in self.catalog.relations.values().filter(|r| r.schema == schema) {
+                    let owned = match &relation.kind {
+                        RelationKind::Index(_) => true,
+                        RelationKind::Sequence(s) => s.owned_by.is_some(),
+                        _ => false,
+                    };
+                    if !owned {
+                        out.push((Object::Relation(relation.oid), false));
+                    }
+                }
+                out.extend(
+                    self.catalog.types.values().filter(|t| t.schema == schema).map(|t| (Object::Type(t.oid), false)),
+                );
+            }
+            Object::Default(..) => {}
+        }
+        Ok(out)
+    }
+
+    fn uses_of_type(&self, ty: Oid, array: Oid, own: Oid, out: &mut Vec<(Object, bool)>) {
+        if ty == 0 {
+            return;
+        }
+        for relation in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table && r.oid != own) {
+            for column in relation.live_columns().filter(|c| c.type_oid == ty || c.type_oid == array) {
+                out.push((Object::Column(relation.oid, column.attnum), false));
+            }
+        }
+        for user in self.catalog.types.values() {
+            if matches!(&user.kind, UserTypeKind::Domain { base, .. } if *base == ty || *base == array) {
+                out.push((Object::Type(user.oid), false));
+            }
+        }
+    }
+
+    /// A stored default that names the relation in a regclass constant.
+    fn names_relation(&self, text: &str, relation: Oid) -> bool {
+        let literal = pgsqlite_sql::deparse::quote_literal(&Names::stored(&self.catalog).relation(relation));
+        text.contains(&format!("{literal}::regclass"))
+    }
+
+    pub(super) fn drop_statement(&mut self, statement: &ast::DropStmt) -> Result<String> {
+        let kind = statement.remove_type();
+        let tag = match kind {
+            ast::ObjectType::ObjectTable => "DROP TABLE",
+            ast::ObjectType::ObjectView => "DROP VIEW",
+            ast::ObjectType::ObjectIndex => "DROP INDEX",
+            ast::ObjectType::ObjectSequence => "DROP SEQUENCE",
+            ast::ObjectType::ObjectType => "DROP TYPE",
+            ast::ObjectType::ObjectDomain => "DROP DOMAIN",
+            ast::ObjectType::ObjectSchema => "DROP SCHEMA",
+            ast::ObjectType::ObjectExtension => "DROP EXTENSION",
+            other => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                return Err(PgError::not_supported(format!("DROP {word}")));
+            }
+        };
+        let mut targets: Vec<Object> = Vec::new();
+        for node in &statement.objects {
+            match self.drop_target(kind, node)? {
+                Ok(object) => {
+                    if !targets.contains(&object) {
+                        targets.push(object);
+                    }
+                }
+                Err(missing) if statement.missing_ok => {
+                    let message = format!("{}, skipping", missing.message());
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                }
+                Err(missing) => return Err(missing),
+            }
+        }
+        let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
+        self.drop_objects(&targets, cascade)?;
+        Ok(tag.into())
+    }
+
+    /// The object a name in DROP means; the inner error: it does not exist.
+    fn drop_target(&self, kind: ast::ObjectType, node: &ast::Node) -> Result<Result<Object>> {
+        let parts: Vec<&str> = match &node.node {
+            Some(NodeEnum::List(list)) => strings(&list.items),
+            Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
+            Some(NodeEnum::TypeName(t)) => strings(&t.names),
+            _ => return Err(PgError::not_supported("this name in DROP")),
+        };
+        let shown = parts.join(".");
+        let missing =
+            |code: SqlState, word: &str| Ok(Err(PgError::new(code, format!("{word} \"{shown}\" does not exist"))));
+        let (word, hint) = match kind {
+            ast::ObjectType::ObjectSchema => {
+                return match self.catalog.schema_oid(&shown) {
+                    Some(oid) if oid < oid::FIRST_USER_OID && oid != PUBLIC => Err(PgError::new(
+                        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                        format!("cannot drop schema {shown} because it is required by the database system"),
+                    )),
+                    Some(oid) => Ok(Ok(Object::Schema(oid))),
+                    None => missing(SqlState::UNDEFINED_SCHEMA, "schema"),
+                }
+            }
+            ast::ObjectType::ObjectType | ast::ObjectType::ObjectDomain => {
+                return match self.find_type(&parts) {
+                    Ok(t) => {
+                        let domain = matches!(t.kind, UserTypeKind::Domain { .. });
+                        if kind == ast::ObjectType::ObjectDomain && !domain {
+                            return Err(PgError::new(
+                                SqlState::WRONG_OBJECT_TYPE,
+                                format!("\"{shown}\" is not a domain"),
+                            ));
+                        }
+                        Ok(Ok(Object::Type(t.oid)))
+                    }
+                    Err(_) => {
+                        let builtin = pgsqlite_types::catalog::by_name(parts[parts.len() - 1]);
+                        if builtin.is_some() && parts.len() == 1 {
+                            return Err(PgError::new(
+                                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                                format!("cannot drop type {shown} because it is required by the database system"),
+                            ));
+                        }
+                        missing(SqlState::UNDEFINED_OBJECT, "type")
+                    }
+                }
+            }
+            ast::ObjectType::ObjectExtension => return missing(SqlState::UNDEFINED_OBJECT, "extension"),
+            ast::ObjectType::ObjectView => ("view", "DROP VIEW"),
+            ast::ObjectType::ObjectIndex => ("index", "DROP INDEX"),
+            ast::ObjectType::ObjectSequence => ("sequence", "DROP SEQUENCE"),
+            _ => ("table", "DROP TABLE"),
+        };
+        let _ = hint;
+        let parts = match &parts[..] {
+            [database, rest @ ..] if rest.len() == 2 && *database == self.catalog.database => rest,
+            all => all,
+        };
+        let (schema, name) = qualified(parts)?;
+        if !schema.is_empty() && self.catalog.schema_oid(schema).is_none() {
+            return Ok(Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))));
+        }
+        let Some(relation) = self.find_relation(schema, name) else {
+            let code = if word == "index" { SqlState::UNDEFINED_OBJECT } else { SqlState::UNDEFINED_TABLE };
+            return missing(code, word);
+        };
+        self.check_not_system(&relation)?;
+        if kind_word(&relation.kind) != word {
+            let (article, own, command) = match kind_word(&relation.kind) {
+                "view" => ("a", "view", "DROP VIEW"),
+                "index" => ("an", "index", "DROP INDEX"),
+                "sequence" => ("a", "sequence", "DROP SEQUENCE"),
+                _ => ("a", "table", "DROP TABLE"),
+            };
+            let wanted_article = if word == "index" { "an" } else { "a" };
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("\"{}\" is not {wanted_article} {word}", relation.name),
+            )
+            .hint(format!("Use {command} to remove {article} {own}.")));
+        }
+        Ok(Ok(Object::Relation(relation.oid)))
+    }
+
+    /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents.
+    pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
+        let views = self.view_references()?;
+        for &target in targets {
+            if let Object::Relation(oid) = target {
+                let owner = self.catalog.relations.values().find_map(|r| {
+                    r.constraints
+                        .iter()
+                        .find(|c| c.index == oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+                        .map(|c| Object::Constraint(r.oid, c.oid))
+                });
+                if let Some(constraint) = owner {
+                    if !targets.contains(&constraint) {
+                        let described = self.describe(constraint);
+                        return Err(PgError::new(
+                            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                            format!("cannot drop {} because {described} requires it", self.describe(target)),
+                        )
+                        .hint(format!("You can drop {described} instead.")));
+                    }
+                }
+                if let Some(RelationKind::Sequence(s)) = self.catalog.relation(oid).map(|r| &r.kind) {
+                    if let (Some((table, attnum)), true) = (s.owned_by, s.identity) {
+                        if !targets.contains(&Object::Relation(table)) {
+                            let described = self.describe(Object::Column(table, attnum));
+                            return Err(PgError::new(
+                                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                                format!("cannot drop {} because {described} requires it", self.describe(target)),
+                            )
+                            .hint(format!("You can drop {described} instead.")));
+                        }
+                    }
+                }
+            }
+        }
+        let mut all: Vec<Object> = targets.to_vec();
+        let mut seen: BTreeSet<Object> = targets.iter().copied().collect();
+        let mut reported: Vec<(Object, Object)> = Vec::new();
+        let mut at = 0;
+        while at < all.len() {
+            let object = all[at];
+            at += 1;
+            for (dependent, automatic) in self.dependents(object, &views)? {
+                // What goes with a dropped table anyway is not listed.
+                let inside = match dependent {
+                    Object::Constraint(table, _) | Object::Default(table, _) | Object::Column(table, _) => {
+                        seen.contains(&Object::Relation(table))
+                    }
+                    _ => false,
+                };
+                if inside || !seen.insert(dependent) {
+                    continue;
+                }
+                if !automatic {
+                    reported.push((dependent, object));
+                }
+                all.push(dependent);
+            }
+        }
+        if !reported.is_empty() {
+            if !cascade {
+                let message = match targets {
+                    [one] => format!("cannot drop {} because other objects depend on it", self.describe(*one)),
+                    _ => "cannot drop desired object(s) because other objects depend on them".into(),
+                };
+                let detail: Vec<String> = reported
+                    .iter()
+                    .map(|(d, on)| format!("{} depends on {}", self.describe(*d), self.describe(*on)))
+                    .collect();
+                return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .detail(detail.join("\n"))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            let lines: Vec<String> =
+                reported.iter().map(|(d, _)| format!("drop cascades to {}", self.describe(*d))).collect();
+            match &lines[..] {
+                [one] => self.notice(SqlState::SUCCESSFUL_COMPLETION, one.clone()),
+                several => {
+                    let notice = PgError::new(
+                        SqlState::SUCCESSFUL_COMPLETION,
+                        format!("drop cascades to {} other objects", several.len()),
+                    )
+                    .severity(Severity::Notice)
+                    .detail(several.join("\n"));
+                    self.notices.push(notice);
+                }
+            }
+        }
+        self.remove(&all)
+    }
+
+    /// Removes objects from the catalog, the store and SQLite.
+    fn remove(&mut self, all: &[Object]) -> Result<()> {
+        self.ensure_store()?;
+        self.changed = true;
+        let tables: Vec<Oid> = all
+            .iter()
+            .filter_map(|o| match o {
+                Object::Relation(oid) => Some(*oid),
+                _ => None,
+            })
+            .filter(|oid| self.catalog.relation(*oid).is_some_and(|r| r.kind == RelationKind::Table))
+            .collect();
+        // Parts of tables that stay.
+        for &object in all {
+            match object {
+                Object::Constraint(table, constraint) if !tables.contains(&table) => {
+                    self.remove_constraint(table, constraint)?
+                }
+                Object::Default(table, attnum) if !tables.contains(&table) => {
+                    let mut relation = (**self.required(table)?).clone();
+                    for column in relation.columns.iter_mut().filter(|c| c.attnum == attnum) {
+                        column.default = None;
+                    }
+                    self.put_relation(relation)?;
+                }
+                Object::Column(table, attnum) if !tables.contains(&table) => self.remove_column(table, attnum)?,
+                _ => {}
+            }
+        }
+        // Referencing tables go first, so that dropping the referenced one touches no row of theirs.
+        let mut left = tables.clone();
+        while !left.is_empty() {
+            let next = left.iter().position(|&t| {
+                !self.catalog.referencing(t).any(|(child, _)| child.oid != t && left.contains(&child.oid))
+            });
+            let table = match next {
+                Some(i) => left.remove(i),
+                None => {
+                    return Err(PgError::not_supported("dropping tables that reference each other in one statement"))
+                }
+            };
+            self.remove_relation(table)?;
+        }
+        for &object in all {
+            match object {
+                Object::Relation(oid) if self.catalog.relation(oid).is_some() => self.remove_relation(oid)?,
+                Object::Type(oid) => {
+                    self.catalog.remove_type(oid);
+                    store::write::delete_object(self.conn, oid)?;
+                    self.forget_comments(oid);
+                }
+                _ => {}
+            }
+        }
+        for &object in all {
+            if let Object::Schema(oid) = object {
+                if let Some(schema) = self.catalog.schemas.get(&oid).cloned() {
+                    self.catalog.remove_schema(oid);
+                    store::write::delete_object(self.conn, oid)?;
+                    if oid < oid::FIRST_USER_OID {
+                        store::write::put_dropped_schema(self.conn, &schema)?;
+                    }
+                    self.forget_comments(oid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn required(&self, oid: Oid) -> Result<&std::sync::Arc<Relation>> {
+        self.catalog.relation(oid).ok_or_else(|| PgError::internal(format!("relation {oid} is not there")))
+    }
+
+    fn forget_comments(&mut self, object: Oid) {
+        self.catalog.comments.retain(|key, _| key.1 != object);
+    }
+
+    /// One relation: from SQLite, the store and the catalog, with a table's indexes.
+    fn remove_relation(&mut self, oid: Oid) -> Result<()> {
+        let relation = self.required(oid)?.clone();
+        let name = sqlite_quote(&relation.sqlite_name);
+        let database = if relation.temporary { "temp" } else { "main" };
+        match &relation.kind {
+            RelationKind::Table => {
+                self.sqlite(&format!("DROP TABLE {database}.{name}"))?;
+                let indexes: Vec<Oid> = self.catalog.indexes_of(oid).map(|(r, _)| r.oid).collect();
+                for index in indexes {
+                    self.catalog.remove_relation(index);
+                    store::write::delete_object(self.conn, index)?;
+                    self.forget_comments(index);
+                }
+                for c in &relation.constraints {
+                    self.forget_comments(c.oid);
+                }
+            }
+            RelationKind::ForeignView => self.sqlite(&format!("DROP VIEW {database}.{name}"))?,
+            RelationKind::Index(_)
+                if !relation.sqlite_name.is_empty() && !relation.sqlite_name.starts_with("sqlite_autoindex_") =>
+            {
+                self.sqlite(&format!("DROP INDEX IF EXISTS {database}.{name}"))?
+            }
+            RelationKind::Sequence(_) => self.sequences.push(oid),
+            _ => {}
+        }
+        self.catalog.remove_relation(oid);
+        store::write::delete_object(self.conn, oid)?;
+        self.forget_comments(oid);
+        Ok(())
+    }
+
+    pub(super) fn truncate(&mut self, statement: &ast::TruncateStmt) -> Result<String> {
+        let mut tables: Vec<Oid> = Vec::new();
+        for node in &statement.relations {
+            let Some(NodeEnum::RangeVar(name)) = &node.node else {
+                return Err(PgError::internal("TRUNCATE of something without a name"));
+            };
+            let relation = self.find(name)?;
+            self.check_not_system(&relation)?;
+            if relation.kind != RelationKind::Table {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", relation.name)));
+            }
+            if !tables.contains(&relation.oid) {
+                tables.push(relation.oid);
+            }
+        }
+        let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
+        let mut at = 0;
+        while at < tables.len() {
+            let table = tables[at];
+            at += 1;
+            let children: Vec<(Oid, String)> =
+                self.catalog.referencing(table).map(|(child, _)| (child.oid, child.name.clone())).collect();
+            for (child, name) in children {
+                if tables.contains(&child) {
+                    continue;
+                }
+                if !cascade {
+                    let parent = self.required(table)?.name.clone();
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot truncate a table referenced in a foreign key constraint",
+                    )
+                    .detail(format!("Table \"{name}\" references \"{parent}\"."))
+                    .hint(format!("Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE.")));
+                }
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("truncate cascades to table \"{name}\""));
+                tables.push(child);
+            }
+        }
+        // Children first: no foreign key sees a missing row.
+        let mut left = tables.clone();
+        while !left.is_empty() {
+            let next = left
+                .iter()
+                .position(|&t| {
+                    !self.catalog.referencing(t).any(|(child, _)| child.oid != t && left.contains(&child.oid))
+                })
+                .unwrap_or(0);
+            let relation = self.required(left.remove(next))?.clone();
+            let database = if relation.temporary { "temp" } else { "main" };
+            self.sqlite(&format!("DELETE FROM {database}.{}", sqlite_quote(&relation.sqlite_name)))?;
+        }
+        if statement.restart_seqs {
+            let owned: Vec<(Oid, i64)> = self
+                .catalog
+                .relations
+                .values()
+                .filter_map(|r| match &r.kind {
+                    RelationKind::Sequence(s) if s.owned_by.is_some_and(|o| tables.contains(&o.0)) => {
+                        Some((r.oid, s.start))
+                    }
+                    _ => None,
+                })
+                .collect();
+            for (sequence, start) in owned {
+                self.put_sequence_state(sequence, start, false)?;
+            }
+        }
+        Ok("TRUNCATE TABLE".into())
+    }
+}

@@ -1,0 +1,223 @@
+//! Making a table anew with another declaration, in the same transaction: what SQLite's ALTER TABLE cannot do by itself.
+
+use super::{naming, sqlite_quote, Ddl};
+use crate::store::sqlite_error;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::HashMap;
+
+impl Ddl<'_> {
+    /// Replaces the table's SQLite table by one for `new`; `values`: SQLite expressions over the old columns for the columns
+    /// (by attnum) that do not just keep their value. The catalog must already have `new` and its indexes.
+    ///
+    /// The old table is renamed out of the way. SQLite then rewrites the foreign keys, views and triggers of others to the
+    /// new name, so their texts are put back afterwards; only then nothing refers to the old table any more, and dropping it
+    /// runs no foreign key action.
+    pub(super) fn rebuild(&mut self, old: &Relation, new: &Relation, values: &HashMap<i16, String>) -> Result<()> {
+        if old.origin == Origin::Foreign {
+            return Err(PgError::not_supported("this change of a table that another program made"));
+        }
+        let (database, schema_table) =
+            if new.temporary { ("temp", "sqlite_temp_schema") } else { ("main", "sqlite_schema") };
+        let name = sqlite_quote(&old.sqlite_name);
+        let aside = format!("__pgsqlite_old_{}", old.oid);
+        let read = |sql: String| -> Result<Vec<(String, String, String)>> {
+            let mut statement = self.conn.prepare(&sql).map_err(sqlite_error)?;
+            let rows = statement
+                .query_map([&old.sqlite_name], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+                .map_err(sqlite_error)?;
+            rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)
+        };
+        let explicit = read(format!(
+            "SELECT type, name, sql FROM {database}.{schema_table} WHERE type = 'index' AND tbl_name = ?1 AND sql IS NOT NULL"
+        ))?;
+        let triggers = read(format!(
+            "SELECT type, name, sql FROM {database}.{schema_table} WHERE type = 'trigger' AND tbl_name = ?1"
+        ))?;
+        for (_, index, _) in &explicit {
+            self.sqlite(&format!("DROP INDEX {database}.{}", sqlite_quote(index)))?;
+        }
+        for (_, trigger, _) in &triggers {
+            self.sqlite(&format!("DROP TRIGGER {database}.{}", sqlite_quote(trigger)))?;
+        }
+        let others = read(format!(
+            "SELECT type, name, sql FROM {database}.{schema_table} WHERE tbl_name <> ?1 AND sql IS NOT NULL"
+        ))?;
+        self.sqlite(&format!("ALTER TABLE {database}.{name} RENAME TO {}", sqlite_quote(&aside)))?;
+        let made = self.table_sql(new, &new.sqlite_name)?;
+        self.sqlite(&made)?;
+        let columns: Vec<String> = new.live_columns().map(|c| sqlite_quote(&c.name)).collect();
+        let sources: Vec<String> = new
+            .live_columns()
+            .map(|c| {
+                values.get(&c.attnum).cloned().unwrap_or_else(|| {
+                    old.column_by_attnum(c.attnum).map_or("NULL".to_string(), |o| sqlite_quote(&o.name))
+                })
+            })
+            .collect();
+        let copy = format!(
+            "INSERT INTO {database}.{} ({}) SELECT {} FROM {database}.{} ORDER BY rowid",
+            sqlite_quote(&new.sqlite_name),
+            columns.join(", "),
+            sources.join(", "),
+            sqlite_quote(&aside)
+        );
+        self.conn.execute_batch(&copy).map_err(|e| self.copy_error(new, e))?;
+        // Put back the texts in which SQLite followed the rename.
+        self.sqlite("PRAGMA writable_schema = ON")?;
+        let restored = (|| -> rusqlite::Result<()> {
+            let mut statement = self.conn.prepare(&format!(
+                "UPDATE {database}.{schema_table} SET sql = ?3 WHERE type = ?1 AND name = ?2 AND sql <> ?3"
+            ))?;
+            for (kind, name, sql) in &others {
+                statement.execute([kind, name, sql])?;
+            }
+            Ok(())
+        })();
+        self.sqlite("PRAGMA writable_schema = RESET")?;
+        restored.map_err(sqlite_error)?;
+        self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&aside)))?;
+        let indexes: Vec<Relation> = self.catalog.indexes_of(new.oid).map(|(r, _)| (**r).clone()).collect();
+        let ours: Vec<&str> = indexes.iter().map(|i| i.sqlite_name.as_str()).collect();
+        for index in &indexes {
+            self.make_sqlite_index(index, new)?;
+        }
+        for (_, index, sql) in &explicit {
+            let known = self.catalog.relations.values().any(|r| r.sqlite_name == *index);
+            if !ours.contains(&index.as_str()) && !known && self.catalog.relation_in(old.schema, index).is_none() {
+                // An index of another program (partial or on expressions) that the catalog does not have. Ours that
+                // were dropped in this statement are gone from the catalog and from the store.
+                if !self.was_ours(index) {
+                    self.sqlite(sql)?;
+                }
+            }
+        }
+        for (_, _, sql) in &triggers {
+            self.sqlite(sql)?;
+        }
+        Ok(())
+    }
+
+    /// The catalog before this statement had an index of this SQLite name.
+    fn was_ours(&self, sqlite_name: &str) -> bool {
+        self.environment.catalog.relations.values().any(|r| r.sqlite_name == sqlite_name)
+    }
+
+    /// What a failed copy means to the user.
+    fn copy_error(&self, table: &Relation, error: rusqlite::Error) -> PgError {
+        let text = error.to_string();
+        if let Some(column) =
+            text.strip_prefix("NOT NULL constraint failed: ").and_then(|t| t.rsplit_once('.')).map(|t| t.1)
+        {
+            return self.contains_nulls(table, column);
+        }
+        if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) {
+            return PgError::new(
+                SqlState::INTEGRITY_CONSTRAINT_VIOLATION,
+                format!("a row of table \"{}\" violates a constraint", table.name),
+            );
+        }
+        sqlite_error(error)
+    }
+
+    pub(super) fn contains_nulls(&self, table: &Relation, column: &str) -> PgError {
+        PgError::new(
+            SqlState::NOT_NULL_VIOLATION,
+            format!("column \"{column}\" of relation \"{}\" contains null values", table.name),
+        )
+        .schema(self.catalog.schema_name(table.schema))
+        .table(&table.name)
+        .column(column)
+    }
+
+    /// Drops a constraint of a table that stays.
+    pub(super) fn remove_constraint(&mut self, table: Oid, constraint: Oid) -> Result<()> {
+        let old = (**self.required(table)?).clone();
+        let mut new = old.clone();
+        let Some(at) = new.constraints.iter().position(|c| c.oid == constraint) else { return Ok(()) };
+        let gone = new.constraints.remove(at);
+        let mut rebuild = matches!(gone.kind, ConstraintKind::ForeignKey { .. });
+        if matches!(gone.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
+            let index = self.required(gone.index)?.clone();
+            if gone.kind == ConstraintKind::PrimaryKey
+                && (old.rowid_column.is_some() || index.sqlite_name.starts_with("sqlite_autoindex_"))
+            {
+                new.rowid_column = None;
+                rebuild = true;
+            } else {
+                self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index.sqlite_name)))?;
+            }
+            self.catalog.remove_relation(gone.index);
+            crate::store::write::delete_object(self.conn, gone.index)?;
+        }
+        self.put_relation(new.clone())?;
+        if rebuild {
+            self.rebuild(&old, &new, &HashMap::new())?;
+        }
+        Ok(())
+    }
+
+    /// Drops a column of a table that stays, with its indexes, constraints and owned sequence.
+    pub(super) fn remove_column(&mut self, table: Oid, attnum: i16) -> Result<()> {
+        let keys: Vec<Oid> =
+            self.required(table)?.constraints.iter().filter(|c| c.columns.contains(&attnum)).map(|c| c.oid).collect();
+        for constraint in keys {
+            self.remove_constraint(table, constraint)?;
+        }
+        let old = (**self.required(table)?).clone();
+        let column = old.column_by_attnum(attnum).ok_or_else(|| PgError::internal("the column is not there"))?.clone();
+        if old.live_columns().count() == 1 {
+            return Err(PgError::not_supported("dropping a table's only column"));
+        }
+        let mut indexes = Vec::new();
+        for (index, definition) in self.catalog.indexes_of(table) {
+            let mut uses = definition.include.contains(&attnum);
+            for key in &definition.columns {
+                uses |= match &key.key {
+                    IndexKey::Column(a) => *a == attnum,
+                    IndexKey::Expression(text) => self.expression_columns(text, &old)?.contains(&attnum),
+                };
+            }
+            if let Some(text) = &definition.predicate {
+                uses |= self.expression_columns(text, &old)?.contains(&attnum);
+            }
+            if uses {
+                indexes.push((index.oid, index.sqlite_name.clone()));
+            }
+        }
+        for (oid, sqlite_name) in indexes {
+            self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&sqlite_name)))?;
+            self.catalog.remove_relation(oid);
+            crate::store::write::delete_object(self.conn, oid)?;
+        }
+        let owned: Vec<Oid> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| matches!(&r.kind, RelationKind::Sequence(s) if s.owned_by == Some((table, attnum))))
+            .map(|r| r.oid)
+            .collect();
+        for sequence in owned {
+            self.catalog.remove_relation(sequence);
+            crate::store::write::delete_object(self.conn, sequence)?;
+        }
+        let mut new = old.clone();
+        for c in new.columns.iter_mut().filter(|c| c.attnum == attnum) {
+            c.dropped = true;
+            c.default = None;
+            c.generated = None;
+            c.identity = None;
+            c.not_null = false;
+            c.name = format!("........pg.dropped.{attnum}........");
+        }
+        if new.rowid_column == Some(attnum) {
+            new.rowid_column = None;
+        }
+        self.put_relation(new)?;
+        let name = sqlite_quote(&old.sqlite_name);
+        let database = if old.temporary { "temp" } else { "main" };
+        self.sqlite(&format!("ALTER TABLE {database}.{name} DROP COLUMN {}", sqlite_quote(&column.name)))?;
+        let _ = naming::MAX_NAME;
+        Ok(())
+    }
+}

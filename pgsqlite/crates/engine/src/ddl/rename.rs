@@ -1,0 +1,478 @@
+//! ALTER … RENAME, SET SCHEMA, OWNER TO; COMMENT ON.
+//!
+//! Stored texts name objects, so after a rename every text is analyzed with the old catalog and printed with the new one.
+
+use super::schema::{CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE};
+use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
+use crate::store::{self, names::CatalogNames};
+use pgsqlite_sql::analyze::{self, Environment};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{self, Names, Style};
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+impl Ddl<'_> {
+    /// Prints all stored texts anew: analyzed with `old`, printed with the working catalog.
+    fn refresh_texts(&mut self, old: &Catalog) -> Result<()> {
+        let search_path = deparse::names::STORED_PATH;
+        let old_names = CatalogNames { catalog: old, search_path };
+        let environment = Environment { catalog: old, search_path, names: &old_names, ..*self.environment };
+        let mut changed: Vec<Relation> = Vec::new();
+        for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+            let Some(before) = old.relation(relation.oid) else { continue };
+            let print = |text: &str, over: Option<&Relation>| -> Result<String> {
+                let expr = analyze::analyze_expression(&environment, text, over, None)?;
+                deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
+            };
+            let mut new = (**relation).clone();
+            for column in &mut new.columns {
+                if let Some(text) = &mut column.default {
+                    *text = print(text, None)?;
+                }
+                if let Some(text) = &mut column.generated {
+                    *text = print(text, Some(before))?;
+                }
+            }
+            for constraint in &mut new.constraints {
+                if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
+                    *expression = print(expression, Some(before))?;
+                }
+            }
+            match &mut new.kind {
+                RelationKind::Index(index) => {
+                    let table = old.relation(index.table).map(|t| &**t);
+                    for key in &mut index.columns {
+                        if let IndexKey::Expression(text) = &mut key.key {
+                            *text = print(text, table)?;
+                        }
+                    }
+                    if let Some(text) = &mut index.predicate {
+                        *text = print(text, table)?;
+                    }
+                }
+                RelationKind::View { definition, .. } => {
+                    let mut query = self.stored_view_in(old, definition)?;
+                    // The view's own columns keep their names.
+                    for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
+                        column.name.clone_from(&own.name);
+                    }
+                    *definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
+                }
+                _ => {}
+            }
+            if new != **relation {
+                changed.push(new);
+            }
+        }
+        for relation in changed {
+            self.put_relation(relation)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn rename(&mut self, statement: &ast::RenameStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let old = self.catalog.clone();
+        let new_name = statement.newname.as_str();
+        let kind = statement.rename_type();
+        let tag = match kind {
+            T::ObjectTable | T::ObjectView | T::ObjectIndex | T::ObjectSequence => {
+                let tag = match kind {
+                    T::ObjectTable => "ALTER TABLE",
+                    T::ObjectView => "ALTER VIEW",
+                    T::ObjectIndex => "ALTER INDEX",
+                    _ => "ALTER SEQUENCE",
+                };
+                let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                self.rename_relation(&relation, new_name)?;
+                tag
+            }
+            T::ObjectColumn => {
+                let tag = if statement.relation_type() == T::ObjectView { "ALTER VIEW" } else { "ALTER TABLE" };
+                let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                let mut new = (*relation).clone();
+                let attnum = relation.column(&statement.subname).map(|c| c.attnum).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", statement.subname))
+                })?;
+                if relation.column(new_name).is_some() {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_COLUMN,
+                        format!("column \"{new_name}\" of relation \"{}\" already exists", relation.name),
+                    ));
+                }
+                super::create_table::check_column_name(
+                    &relation.columns.iter().filter(|c| c.attnum != attnum).cloned().collect::<Vec<_>>(),
+                    new_name,
+                    -1,
+                )?;
+                new.columns[attnum as usize - 1].name = new_name.to_string();
+                if relation.kind == RelationKind::Table {
+                    let database = if relation.temporary { "temp" } else { "main" };
+                    self.sqlite(&format!(
+                        "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",
+                        sqlite_quote(&relation.sqlite_name),
+                        sqlite_quote(&statement.subname),
+                        sqlite_quote(new_name)
+                    ))?;
+                } else if !matches!(relation.kind, RelationKind::View { .. }) {
+                    return Err(PgError::not_supported("renaming a column of this kind of relation"));
+                }
+                self.put_relation(new)?;
+                tag
+            }
+            T::ObjectTabconstraint => {
+                let tag = "ALTER TABLE";
+                let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                let mut new = (*relation).clone();
+                self.check_constraint_name(&relation, new_name)?;
+                let constraint = new.constraints.iter_mut().find(|c| c.name == statement.subname).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("constraint \"{}\" for table \"{}\" does not exist", statement.subname, relation.name),
+                    )
+                })?;
+                constraint.name = new_name.to_string();
+                let index = match constraint.kind {
+                    ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => constraint.index,
+                    _ => 0,
+                };
+                if index != 0 {
+                    let index = self.required(index)?.clone();
+                    self.check_free(index.schema, new_name)?;
+                    self.put_relation(Relation { name: new_name.to_string(), ..(*index).clone() })?;
+                }
+                self.put_relation(new)?;
+                tag
+            }
+            T::ObjectSchema => {
+                let oid = self.catalog.schema_oid(&statement.subname).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", statement.subname))
+                })?;
+                if self.catalog.schema_oid(new_name).is_some() {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_SCHEMA,
+                        format!("schema \"{new_name}\" already exists"),
+                    ));
+                }
+                if oid < oid::FIRST_USER_OID {
+                    return Err(PgError::not_supported("renaming a schema that every database has"));
+                }
+                let schema = Schema { name: new_name.to_string(), ..(*self.catalog.schemas[&oid]).clone() };
+                self.ensure_store()?;
+                store::write::put_schema(self.conn, &schema)?;
+                self.catalog.remove_schema(oid);
+                self.catalog.add_schema(schema);
+                self.changed = true;
+                "ALTER SCHEMA"
+            }
+            T::ObjectType | T::ObjectDomain => {
+                let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+                    Some(NodeEnum::List(list)) => strings(&list.items),
+                    _ => return Err(PgError::internal("a type without a name")),
+                };
+                let user_type = self.find_type(&parts)?;
+                if self.catalog.type_in(user_type.schema, new_name).is_some() {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_OBJECT,
+                        format!("type \"{new_name}\" already exists"),
+                    ));
+                }
+                self.put_type(UserType { name: new_name.to_string(), ..(*user_type).clone() })?;
+                if kind == T::ObjectDomain {
+                    "ALTER DOMAIN"
+                } else {
+                    "ALTER TYPE"
+                }
+            }
+            T::ObjectRole => {
+                let role = self.catalog.role_named(&statement.subname).cloned().ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", statement.subname))
+                })?;
+                if self.catalog.role_named(new_name).is_some() {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_OBJECT,
+                        format!("role \"{new_name}\" already exists"),
+                    ));
+                }
+                self.put_role(Role { name: new_name.to_string(), ..(*role).clone() })?;
+                "ALTER ROLE"
+            }
+            other => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                return Err(PgError::not_supported(format!("ALTER {word} … RENAME")));
+            }
+        };
+        self.refresh_texts(&old)?;
+        Ok(tag.into())
+    }
+
+    fn rename_target(&mut self, statement: &ast::RenameStmt) -> Result<Option<std::sync::Arc<Relation>>> {
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("RENAME without a relation"))?;
+        match self.find_opt(name)? {
+            Some(relation) => {
+                self.check_not_system(&relation)?;
+                Ok(Some(relation))
+            }
+            None if statement.missing_ok => {
+                let message = format!("relation \"{}\" does not exist, skipping", name.relname);
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                Ok(None)
+            }
+            None => Err(self.no_relation(name)),
+        }
+    }
+
+    fn check_free(&self, schema: Oid, name: &str) -> Result<()> {
+        if self.catalog.relation_in(schema, name).is_some() {
+            return Err(PgError::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists")));
+        }
+        Ok(())
+    }
+
+    fn rename_relation(&mut self, relation: &Relation, new_name: &str) -> Result<()> {
+        self.check_free(relation.schema, new_name)?;
+        let mut new = Relation { name: new_name.to_string(), ..relation.clone() };
+        if relation.kind == RelationKind::Table {
+            self.check_row_type_name(relation.schema, new_name)?;
+            self.move_sqlite_table(relation, &mut new)?;
+        }
+        if let RelationKind::Index(index) = &relation.kind {
+            // The constraint behind which the index stands is renamed with it.
+            let mut table = (**self.required(index.table)?).clone();
+            let own = table
+                .constraints
+                .iter_mut()
+                .find(|c| c.index == relation.oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }));
+            if let Some(constraint) = own {
+                constraint.name = new_name.to_string();
+                self.put_relation(table)?;
+            }
+        }
+        self.put_relation(new)
+    }
+
+    /// Renames the SQLite table to what the relation's new name and schema call for.
+    fn move_sqlite_table(&mut self, old: &Relation, new: &mut Relation) -> Result<()> {
+        let wanted = self.choose_sqlite_name(new.schema, &new.name);
+        let database = if old.temporary { "temp" } else { "main" };
+        self.sqlite(&format!(
+            "ALTER TABLE {database}.{} RENAME TO {}",
+            sqlite_quote(&old.sqlite_name),
+            sqlite_quote(&wanted)
+        ))?;
+        // SQLite names the index of a PRIMARY KEY after its table.
+        let automatic = format!("sqlite_autoindex_{}_", old.sqlite_name);
+        let indexes: Vec<Relation> = self
+            .catalog
+            .indexes_of(old.oid)
+            .filter(|(r, _)| r.sqlite_name.starts_with(&automatic))
+            .map(|(r, _)| (**r).clone())
+            .collect();
+        for index in indexes {
+            let number = index.sqlite_name[automatic.len()..].to_string();
+            self.put_relation(Relation { sqlite_name: format!("sqlite_autoindex_{wanted}_{number}"), ..index })?;
+        }
+        new.sqlite_name = wanted;
+        Ok(())
+    }
+
+    pub(super) fn set_schema(&mut self, statement: &ast::AlterObjectSchemaStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let old = self.catalog.clone();
+        let schema = self.creation_schema(&statement.newschema, -1)?;
+        let kind = statement.object_type();
+        let tag = match kind {
+            T::ObjectTable | T::ObjectView | T::ObjectSequence => {
+                let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("SET SCHEMA without a name"))?;
+                let tag = match kind {
+                    T::ObjectTable => "ALTER TABLE",
+                    T::ObjectView => "ALTER VIEW",
+                    _ => "ALTER SEQUENCE",
+                };
+                let Some(relation) = self.find_opt(name)? else {
+                    if statement.missing_ok {
+                        let message = format!("relation \"{}\" does not exist, skipping", name.relname);
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                        return Ok(tag.into());
+                    }
+                    return Err(self.no_relation(name));
+                };
+                self.check_not_system(&relation)?;
+                if relation.schema == schema {
+                    return Ok(tag.into());
+                }
+                self.check_schema_free(schema, &relation.name)?;
+                let mut new = Relation { schema, ..(*relation).clone() };
+                if relation.kind == RelationKind::Table {
+                    self.move_sqlite_table(&relation, &mut new)?;
+                    let with: Vec<Relation> = self
+                        .catalog
+                        .relations
+                        .values()
+                        .filter(|r| match &r.kind {
+                            RelationKind::Index(i) => i.table == relation.oid,
+                            RelationKind::Sequence(s) => s.owned_by.is_some_and(|o| o.0 == relation.oid),
+                            _ => false,
+                        })
+                        .map(|r| (**r).clone())
+                        .collect();
+                    for part in with {
+                        self.check_schema_free(schema, &part.name)?;
+                        self.put_relation(Relation { schema, ..part })?;
+                    }
+                }
+                self.put_relation(new)?;
+                tag
+            }
+            T::ObjectType | T::ObjectDomain => {
+                let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+                    Some(NodeEnum::List(list)) => strings(&list.items),
+                    _ => return Err(PgError::internal("a type without a name")),
+                };
+                let user_type = self.find_type(&parts)?;
+                self.put_type(UserType { schema, ..(*user_type).clone() })?;
+                "ALTER TYPE"
+            }
+            other => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                return Err(PgError::not_supported(format!("ALTER {word} … SET SCHEMA")));
+            }
+        };
+        self.refresh_texts(&old)?;
+        Ok(tag.into())
+    }
+
+    fn check_schema_free(&self, schema: Oid, name: &str) -> Result<()> {
+        if self.catalog.relation_in(schema, name).is_some() {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_TABLE,
+                format!("relation \"{name}\" already exists in schema \"{}\"", self.catalog.schema_name(schema)),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn alter_owner(&mut self, statement: &ast::AlterOwnerStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let spec = statement.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
+        let owner = self.role(spec)?.oid;
+        let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+            Some(NodeEnum::List(list)) => strings(&list.items),
+            Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
+            _ => return Err(PgError::not_supported("OWNER TO of this object")),
+        };
+        match statement.object_type() {
+            T::ObjectSchema => {
+                let oid = self.catalog.schema_oid(parts[0]).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", parts[0]))
+                })?;
+                let schema = Schema { owner, ..(*self.catalog.schemas[&oid]).clone() };
+                self.ensure_store()?;
+                store::write::put_schema(self.conn, &schema)?;
+                self.catalog.add_schema(schema);
+                self.changed = true;
+                Ok("ALTER SCHEMA".into())
+            }
+            T::ObjectType | T::ObjectDomain => {
+                let user_type = self.find_type(&parts)?;
+                self.put_type(UserType { owner, ..(*user_type).clone() })?;
+                Ok("ALTER TYPE".into())
+            }
+            other => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                Err(PgError::not_supported(format!("ALTER {word} … OWNER TO")))
+            }
+        }
+    }
+
+    pub(super) fn comment(&mut self, statement: &ast::CommentStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let parts: Vec<&str> = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+            Some(NodeEnum::List(list)) => strings(&list.items),
+            Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
+            Some(NodeEnum::TypeName(t)) => strings(&t.names),
+            _ => return Err(PgError::not_supported("COMMENT ON this object")),
+        };
+        let find = |parts: &[&str]| -> Result<std::sync::Arc<Relation>> {
+            let (schema, name) = qualified(parts)?;
+            self.find_relation(schema, name).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
+            })
+        };
+        let (class, object, sub) = match statement.objtype() {
+            T::ObjectTable | T::ObjectView | T::ObjectIndex | T::ObjectSequence => {
+                let relation = find(&parts)?;
+                let (is, article_word) = match statement.objtype() {
+                    T::ObjectTable => (relation.kind == RelationKind::Table, "a table"),
+                    T::ObjectView => {
+                        (matches!(relation.kind, RelationKind::View { .. } | RelationKind::ForeignView), "a view")
+                    }
+                    T::ObjectIndex => (matches!(relation.kind, RelationKind::Index(_)), "an index"),
+                    _ => (matches!(relation.kind, RelationKind::Sequence(_)), "a sequence"),
+                };
+                if !is {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not {article_word}", relation.name),
+                    ));
+                }
+                (CLASS_RELATION, relation.oid, 0)
+            }
+            T::ObjectColumn => {
+                let [table @ .., column] = &parts[..] else {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "column name must be qualified"));
+                };
+                if table.is_empty() {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "column name must be qualified"));
+                }
+                let relation = find(table)?;
+                let column = relation.column(column).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{column}\" of relation \"{}\" does not exist", relation.name),
+                    )
+                })?;
+                (CLASS_RELATION, relation.oid, i32::from(column.attnum))
+            }
+            T::ObjectTabconstraint => {
+                let [table @ .., name] = &parts[..] else {
+                    return Err(PgError::internal("a constraint without a table"));
+                };
+                let relation = find(table)?;
+                let constraint = relation.constraints.iter().find(|c| c.name == *name).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("constraint \"{name}\" for table \"{}\" does not exist", relation.name),
+                    )
+                })?;
+                (CLASS_CONSTRAINT, constraint.oid, 0)
+            }
+            T::ObjectSchema => {
+                let oid = self.catalog.schema_oid(parts[0]).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", parts[0]))
+                })?;
+                (CLASS_SCHEMA, oid, 0)
+            }
+            T::ObjectType | T::ObjectDomain => (CLASS_TYPE, self.find_type(&parts)?.oid, 0),
+            T::ObjectDatabase if parts[0] == self.catalog.database => (CLASS_DATABASE, 1, 0),
+            T::ObjectDatabase => {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_DATABASE,
+                    format!("database \"{}\" does not exist", parts[0]),
+                ))
+            }
+            T::ObjectRole => {
+                let role = self.catalog.role_named(parts[0]).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
+                })?;
+                (CLASS_ROLE, role.oid, 0)
+            }
+            other => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                return Err(PgError::not_supported(format!("COMMENT ON {word}")));
+            }
+        };
+        self.set_comment(class, object, sub, Some(&statement.comment))?;
+        Ok("COMMENT".into())
+    }
+}

@@ -1,0 +1,169 @@
+//! CREATE VIEW. A view is kept as PostgreSQL's text in the catalog; the analyzer expands it.
+
+use super::{Ddl, NodeEnum};
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::analyze::{self, Environment};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{self, Names, Reference, Style};
+use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::typed::Query;
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+
+/// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.
+fn unexpanded(catalog: &Catalog) -> Catalog {
+    let mut out = catalog.clone();
+    for view in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
+        out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
+    }
+    out
+}
+
+impl Ddl<'_> {
+    /// Analyzes a query so that the views in it stay references.
+    fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
+        let catalog = unexpanded(catalog);
+        let names = CatalogNames { catalog: &catalog, search_path };
+        let environment = Environment { catalog: &catalog, search_path, names: &names, ..*self.environment };
+        analyze::analyze_query(&environment, select)
+    }
+
+    /// A stored view's query.
+    fn stored_view(&self, definition: &str) -> Result<Query> {
+        self.stored_view_in(&self.catalog, definition)
+    }
+
+    /// A view's query, analyzed over another state of the catalog.
+    pub(super) fn stored_view_in(&self, catalog: &Catalog, definition: &str) -> Result<Query> {
+        let statements = pgsqlite_sql::parse::parse(definition)?;
+        match statements.first().map(|s| &s.node) {
+            Some(NodeEnum::SelectStmt(select)) => self.analyze_view_query(catalog, select, deparse::names::STORED_PATH),
+            _ => Err(PgError::internal("a view that is no query")),
+        }
+    }
+
+    pub(super) fn create_view(&mut self, statement: &ast::ViewStmt) -> Result<String> {
+        let tag = "CREATE VIEW".to_string();
+        let name = statement.view.as_ref().ok_or_else(|| PgError::internal("CREATE VIEW without a name"))?;
+        if statement.with_check_option() != ast::ViewCheckOption::NoCheckOption
+            && statement.with_check_option() != ast::ViewCheckOption::Undefined
+        {
+            return Err(PgError::not_supported("WITH CHECK OPTION").at(name.location));
+        }
+        let mut options = Vec::new();
+        for option in super::options::def_elems(&statement.options) {
+            match option.defname.as_str() {
+                "security_barrier" | "security_invoker" => {
+                    options.push(format!("{}={}", option.defname, super::options::boolean(option)?))
+                }
+                other => return Err(PgError::not_supported(format!("the view option {other}"))),
+            }
+        }
+        let select = match statement.query.as_ref().and_then(|q| q.node.as_ref()) {
+            Some(NodeEnum::SelectStmt(select)) if select.into_clause.is_none() => select,
+            _ => return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "views must not contain SELECT INTO")),
+        };
+        let mut query = self.analyze_view_query(&self.catalog, select, self.environment.search_path)?;
+        let aliases = super::strings(&statement.aliases);
+        if aliases.len() > query.columns.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns"));
+        }
+        for (column, alias) in query.columns.iter_mut().zip(&aliases) {
+            column.name = (*alias).to_string();
+        }
+        let mut columns: Vec<Column> = Vec::new();
+        for (column, attnum) in query.columns.iter().zip(1i16..) {
+            if columns.iter().any(|c| c.name == column.name) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", column.name),
+                ));
+            }
+            columns.push(Column {
+                collation: super::naming::default_collation(&self.catalog, column.ty),
+                ..Column::new(attnum, column.name.clone(), column.ty, column.typmod)
+            });
+        }
+        let uses_temporary = deparse::query_references(&query)
+            .iter()
+            .any(|r| self.catalog.relation(r.object).is_some_and(|r| r.temporary));
+        let temporary = name.relpersistence == "t" || uses_temporary;
+        if uses_temporary && name.relpersistence != "t" {
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{}\" will be a temporary view", name.relname));
+        }
+        let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
+        let kind = RelationKind::View { definition, options };
+        let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
+        self.check_creation(schema, &name.relname)?;
+        if let Some(old) = self.catalog.relation_in(schema, &name.relname).cloned() {
+            if !statement.replace {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_TABLE,
+                    format!("relation \"{}\" already exists", name.relname),
+                ));
+            }
+            if !matches!(old.kind, RelationKind::View { .. }) {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a view", name.relname)));
+            }
+            self.check_replaced_columns(&old.columns, &columns)?;
+            self.put_relation(Relation { kind, columns, ..(*old).clone() })?;
+            return Ok(tag);
+        }
+        self.check_row_type_name(schema, &name.relname)?;
+        let relation = Relation {
+            oid: self.new_oid(temporary)?,
+            schema,
+            name: name.relname.clone(),
+            kind,
+            sqlite_name: String::new(),
+            owner: self.environment.user,
+            row_type: self.new_oid(temporary)?,
+            array_type: self.new_oid(temporary)?,
+            temporary,
+            unlogged: false,
+            columns,
+            constraints: Vec::new(),
+            rowid_column: None,
+            without_rowid: false,
+            origin: Origin::Pgsqlite,
+        };
+        self.put_relation(relation)?;
+        Ok(tag)
+    }
+
+    /// CREATE OR REPLACE VIEW may only add columns at the end.
+    fn check_replaced_columns(&self, old: &[Column], new: &[Column]) -> Result<()> {
+        let invalid = |message: String| PgError::new(SqlState::INVALID_TABLE_DEFINITION, message);
+        if new.len() < old.len() {
+            return Err(invalid("cannot drop columns from view".into()));
+        }
+        for (old, new) in old.iter().zip(new) {
+            if old.name != new.name {
+                return Err(invalid(format!("cannot change name of view column \"{}\" to \"{}\"", old.name, new.name))
+                    .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
+            }
+            if (old.type_oid, old.typmod) != (new.type_oid, new.typmod) {
+                let names = Names::new(&self.catalog, self.environment.search_path);
+                return Err(invalid(format!(
+                    "cannot change data type of view column \"{}\" from {} to {}",
+                    old.name,
+                    names.type_name(old.type_oid, old.typmod),
+                    names.type_name(new.type_oid, new.typmod)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each of the user's views names.
+    pub(super) fn view_references(&self) -> Result<Vec<(Oid, Vec<Reference>)>> {
+        let mut out = Vec::new();
+        for view in self.catalog.relations.values() {
+            if let (RelationKind::View { definition, .. }, true) =
+                (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
+            {
+                out.push((view.oid, deparse::query_references(&self.stored_view(definition)?)));
+            }
+        }
+        Ok(out)
+    }
+}
