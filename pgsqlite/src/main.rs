@@ -1,1 +1,203 @@
-fn main() {}
+//! pgsqlite: flags, environment and configuration file → a running server.
+//!
+//! A flag wins over the environment, the environment over the file, the file over the default.
+
+use clap::{Parser, ValueEnum};
+use pgsqlite_server::config::{Auth, Config, Databases, Tls};
+use pgsqlite_server::Server;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// A PostgreSQL server over an ordinary SQLite file.
+///
+/// Every flag can also be given as an environment variable (shown in brackets) or, without the dashes, in the TOML file
+/// that --config names.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100)]
+struct Flags {
+    /// Serve this SQLite file, whatever database name a client gives; made if it does not exist
+    #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE", conflicts_with_all = ["in_memory", "data_dir"])]
+    database: Option<PathBuf>,
+    /// Serve a private database in memory, gone when the server stops
+    #[arg(long, env = "PGSQLITE_IN_MEMORY", conflicts_with = "data_dir")]
+    in_memory: bool,
+    /// Serve a folder of files: database `name` is DIR/name.db
+    #[arg(long, env = "PGSQLITE_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Address to listen on [default: localhost]
+    #[arg(long, env = "PGSQLITE_HOST")]
+    host: Option<String>,
+    /// Port, also of the Unix socket .s.PGSQL.<port> [default: 5432]
+    #[arg(long, env = "PGSQLITE_PORT")]
+    port: Option<u16>,
+    /// Folder of the Unix socket [default: /tmp]
+    #[arg(long, env = "PGSQLITE_SOCKET_DIR", value_name = "DIR")]
+    socket_dir: Option<PathBuf>,
+    /// Listen on the Unix socket only
+    #[arg(long, env = "PGSQLITE_NO_TCP")]
+    no_tcp: bool,
+    /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
+    #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
+    auth: Option<AuthFlag>,
+    /// TLS certificate chain, PEM (with --tls-key)
+    #[arg(long, env = "PGSQLITE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// TLS private key, PEM
+    #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Offer TLS with a certificate made at start
+    #[arg(long, env = "PGSQLITE_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+    /// Lease SQLite connections from a pool (true), or give every session one of its own (false) [default: true]
+    #[arg(long, env = "PGSQLITE_USE_POOLING", value_name = "BOOL")]
+    use_pooling: Option<bool>,
+    /// Most SQLite connections kept idle in the pool [default: 16]
+    #[arg(long, env = "PGSQLITE_POOL_SIZE", value_name = "N")]
+    pool_size: Option<usize>,
+    /// Seconds a statement waits for a connection of the pool [default: 30]
+    #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
+    pool_timeout: Option<u64>,
+    /// Most clients at once [default: 1000]
+    #[arg(long, env = "PGSQLITE_MAX_CONNECTIONS", value_name = "N")]
+    max_connections: Option<usize>,
+    /// error, warn, info, debug or trace [default: warn]
+    #[arg(long, env = "PGSQLITE_LOG_LEVEL")]
+    log_level: Option<String>,
+    /// TOML file with the same names as the flags
+    #[arg(long, env = "PGSQLITE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AuthFlag {
+    Trust,
+    Scram,
+}
+
+/// The configuration file: what the flags say, without dashes.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileConfig {
+    database: Option<PathBuf>,
+    in_memory: Option<bool>,
+    data_dir: Option<PathBuf>,
+    host: Option<String>,
+    port: Option<u16>,
+    socket_dir: Option<PathBuf>,
+    no_tcp: Option<bool>,
+    auth: Option<AuthFlag>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    tls_self_signed: Option<bool>,
+    use_pooling: Option<bool>,
+    pool_size: Option<usize>,
+    pool_timeout: Option<u64>,
+    max_connections: Option<usize>,
+    log_level: Option<String>,
+}
+
+/// Flags and file together.
+fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
+    let file: FileConfig = match &flags.config {
+        Some(path) => {
+            let text =
+                std::fs::read_to_string(path).map_err(|e| anyhow::anyhow!("cannot read {}: {e}", path.display()))?;
+            toml::from_str(&text).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?
+        }
+        None => FileConfig::default(),
+    };
+    // one of the three places, from the first of flags and file that names one
+    let databases = match (flags.database, flags.in_memory, flags.data_dir) {
+        (Some(path), _, _) => Databases::File(path),
+        (None, true, _) => Databases::Memory,
+        (None, false, Some(dir)) => Databases::Directory(dir),
+        (None, false, None) => match (file.database, file.in_memory.unwrap_or(false), file.data_dir) {
+            (Some(path), false, None) => Databases::File(path),
+            (None, true, None) => Databases::Memory,
+            (None, false, Some(dir)) => Databases::Directory(dir),
+            (None, false, None) => anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR"),
+            _ => anyhow::bail!("the configuration file names more than one of database, in_memory, data_dir"),
+        },
+    };
+    let tls = match (flags.tls_cert.or(file.tls_cert), flags.tls_key.or(file.tls_key)) {
+        (Some(cert), Some(key)) => Some(Tls::Files { cert, key }),
+        (None, None) => (flags.tls_self_signed || file.tls_self_signed.unwrap_or(false)).then_some(Tls::SelfSigned),
+        _ => anyhow::bail!("tls_cert and tls_key go together"),
+    };
+    let config = Config {
+        databases,
+        host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
+        port: flags.port.or(file.port).unwrap_or(5432),
+        socket_dir: Some(flags.socket_dir.or(file.socket_dir).unwrap_or_else(|| "/tmp".into())),
+        tcp: !(flags.no_tcp || file.no_tcp.unwrap_or(false)),
+        auth: flags.auth.or(file.auth).map(|a| match a {
+            AuthFlag::Trust => Auth::Trust,
+            AuthFlag::Scram => Auth::Scram,
+        }),
+        tls,
+        pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
+        pool_size: flags.pool_size.or(file.pool_size).unwrap_or(16),
+        pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
+        max_connections: flags.max_connections.or(file.max_connections).unwrap_or(1000),
+    };
+    Ok((config, flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into())))
+}
+
+/// Lines that tell a newcomer how to connect.
+fn greeting(config: &Config) -> String {
+    let what = match &config.databases {
+        Databases::File(path) => path.display().to_string(),
+        Databases::Memory => "a database in memory".into(),
+        Databases::Directory(dir) => format!("the databases in {}", dir.display()),
+    };
+    let database = if matches!(config.databases, Databases::Directory(_)) { "NAME" } else { "main" };
+    let mut lines = format!("pgsqlite {} serves {what}\n", env!("CARGO_PKG_VERSION"));
+    if let Some(dir) = &config.socket_dir {
+        lines += &format!("  psql -h {} -p {} {database}\n", dir.display(), config.port);
+    }
+    if config.tcp {
+        lines += &format!("  postgresql://{}:{}/{database}\n", config.host, config.port);
+    }
+    lines
+}
+
+async fn stop_signal() {
+    use tokio::signal::unix::{signal, SignalKind};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("no signal handlers: stop the server with SIGKILL");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+fn run() -> anyhow::Result<()> {
+    let (config, level) = configure(Flags::parse())?;
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(&level).map_err(|e| anyhow::anyhow!("log level \"{level}\": {e}"))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let text = greeting(&config);
+        let server = Server::start(config).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
+        print!("{text}");
+        use std::io::Write;
+        std::io::stdout().flush()?;
+        server.run(stop_signal()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))
+    })
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("pgsqlite: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

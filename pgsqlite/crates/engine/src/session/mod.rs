@@ -65,6 +65,11 @@ impl CancelHandle {
         self.cancel();
         self.0.wake.notify_one();
     }
+    /// The session ends with 57P01 when it is between statements; what runs may finish.
+    pub fn finish(&self) {
+        self.0.terminated.store(true, Ordering::Release);
+        self.0.wake.notify_one();
+    }
     pub fn is_terminated(&self) -> bool {
         self.0.terminated.load(Ordering::Acquire)
     }
@@ -105,6 +110,13 @@ pub struct Script {
     next: usize,
     /// the one that is running is in the unnamed script portal
     running: bool,
+}
+
+impl Script {
+    /// Whether the statement that ran was the last one.
+    pub fn is_last(&self) -> bool {
+        self.next >= self.statements.len()
+    }
 }
 
 const SCRIPT_PORTAL: &str = "\0script";

@@ -1,0 +1,44 @@
+//! What the server is told by flags, environment and file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the databases are.
+#[derive(Debug, Clone)]
+pub enum Databases {
+    /// one file, whatever database name a client gives
+    File(PathBuf),
+    /// one private database in memory
+    Memory,
+    /// `name` means DIR/name.db
+    Directory(PathBuf),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    Trust,
+    Scram,
+}
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub databases: Databases,
+    pub host: String,
+    pub port: u16,
+    pub socket_dir: Option<PathBuf>,
+    pub tcp: bool,
+    /// None: trust on loopback and Unix sockets, and nothing else is listened on
+    pub auth: Option<Auth>,
+    /// certificate chain and key, PEM
+    pub tls: Option<Tls>,
+    pub pooling: bool,
+    pub pool_size: usize,
+    pub pool_timeout: Duration,
+    pub max_connections: usize,
+}
+
+#[derive(Debug, Clone)]
+pub enum Tls {
+    Files { cert: PathBuf, key: PathBuf },
+    SelfSigned,
+}

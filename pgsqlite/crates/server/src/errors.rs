@@ -1,0 +1,38 @@
+//! PgError → ErrorResponse / NoticeResponse fields (manual, "Error and Notice Message Fields").
+
+use pgsqlite_types::PgError;
+use pgsqlite_wire::backend::Output;
+use std::borrow::Cow;
+
+/// Appends an error or notice. `text`: the statement string the error's location counts in.
+pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
+    let f = error.fields();
+    let mut fields: Vec<(u8, Cow<str>)> = vec![
+        (b'S', f.severity.as_str().into()),
+        (b'V', f.severity.as_str().into()),
+        (b'C', f.code.as_str().to_string().into()),
+        (b'M', f.message.as_str().into()),
+    ];
+    let mut optional = |code: u8, value: &Option<String>| {
+        if let Some(value) = value {
+            fields.push((code, value.clone().into()));
+        }
+    };
+    optional(b'D', &f.detail);
+    optional(b'H', &f.hint);
+    optional(b'q', &f.internal_query);
+    optional(b'W', &f.context);
+    optional(b's', &f.schema);
+    optional(b't', &f.table);
+    optional(b'c', &f.column);
+    optional(b'd', &f.data_type);
+    optional(b'n', &f.constraint);
+    if let (Some(location), Some(text)) = (f.location, text) {
+        // bytes → characters, from 1
+        let before = text.get(..location).map(|t| t.chars().count());
+        if let Some(n) = before {
+            fields.push((b'P', (n + 1).to_string().into()));
+        }
+    }
+    out.fields(kind, fields.into_iter());
+}

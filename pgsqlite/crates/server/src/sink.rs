@@ -1,0 +1,84 @@
+//! Rows straight from SQLite into DataRow messages.
+
+use pgsqlite_engine::session::{Flow, Format, OutputColumn, Row, RowSink};
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{DatumRef, PgError, Result};
+use pgsqlite_wire::backend::{Column, Output};
+use std::sync::Arc;
+
+/// The buffer is flushed when it holds this much.
+pub const FLUSH: usize = 32 * 1024;
+
+/// Encodes the rows of one statement.
+pub struct WireSink<'a> {
+    pub out: &'a mut Output,
+    pub columns: Option<Arc<[OutputColumn]>>,
+    /// per column; empty: all text
+    pub formats: Vec<Format>,
+    /// simple protocol: RowDescription goes out before the first row
+    pub describe: bool,
+}
+
+/// RowDescription of these columns.
+pub fn describe(out: &mut Output, columns: &[OutputColumn], formats: &[Format]) {
+    out.row_description(columns.iter().enumerate().map(|(i, c)| Column {
+        name: &c.name,
+        table_oid: c.table_oid,
+        attnum: c.attnum,
+        type_oid: c.type_oid,
+        type_len: c.type_len,
+        typmod: c.typmod,
+        format: (formats.get(i) == Some(&Format::Binary)) as i16,
+    }));
+}
+
+impl RowSink for WireSink<'_> {
+    fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> Result<()> {
+        if self.describe {
+            describe(self.out, columns, &self.formats);
+        }
+        self.columns = Some(columns.clone());
+        Ok(())
+    }
+
+    fn row(&mut self, row: &dyn Row, context: &Context) -> Result<Flow> {
+        let columns = self.columns.as_ref().ok_or_else(|| PgError::internal("a row before its columns"))?;
+        let start = self.out.begin(b'D');
+        let buffer = &mut self.out.buffer;
+        buffer.extend_from_slice(&(columns.len() as i16).to_be_bytes());
+        for (i, column) in columns.iter().enumerate() {
+            let value = row.value(i);
+            if value == DatumRef::Null {
+                buffer.extend_from_slice(&(-1i32).to_be_bytes());
+                continue;
+            }
+            let at = buffer.len();
+            buffer.extend_from_slice(&[0; 4]);
+            let encoded = if self.formats.get(i) == Some(&Format::Binary) {
+                column.codec.binary_out(value, context, buffer)
+            } else {
+                column.codec.text_out(value, context, buffer)
+            };
+            if let Err(e) = encoded {
+                // the half-written row is taken back
+                self.out.buffer.truncate(start - 1);
+                return Err(e);
+            }
+            let length = (buffer.len() - at - 4) as i32;
+            buffer[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        self.out.finish(start);
+        Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
+    }
+
+    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
+        let formats: Vec<i16> = formats.iter().map(|f| (*f == Format::Binary) as i16).collect();
+        self.out.copy_response(b'H', &formats);
+        Ok(())
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
+        self.out.copy_data(data);
+        Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
+    }
+}

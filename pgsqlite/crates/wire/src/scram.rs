@@ -1,0 +1,193 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side, as a state machine; and verifiers in PostgreSQL's form
+//! `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+
+use base64::engine::general_purpose::STANDARD as B64;
+use base64::Engine;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+pub const ITERATIONS: u32 = 4096;
+
+/// A stored verifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verifier {
+    pub iterations: u32,
+    pub salt: Vec<u8>,
+    pub stored_key: Vec<u8>,
+    pub server_key: Vec<u8>,
+}
+
+fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(data);
+    mac.finalize().into_bytes().to_vec()
+}
+
+fn salted(password: &str, salt: &[u8], iterations: u32) -> [u8; 32] {
+    // a password that SASLprep refuses is used as it is, as PostgreSQL does
+    let prepared = stringprep::saslprep(password).map_or(password.into(), |p| p.into_owned());
+    let mut out = [0u8; 32];
+    pbkdf2::pbkdf2_hmac::<Sha256>(prepared.as_bytes(), salt, iterations, &mut out);
+    out
+}
+
+impl Verifier {
+    pub fn new(password: &str, salt: &[u8], iterations: u32) -> Verifier {
+        let salted = salted(password, salt, iterations);
+        let client_key = hmac(&salted, b"Client Key");
+        Verifier {
+            iterations,
+            salt: salt.to_vec(),
+            stored_key: Sha256::digest(&client_key).to_vec(),
+            server_key: hmac(&salted, b"Server Key"),
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Verifier> {
+        let rest = text.strip_prefix("SCRAM-SHA-256$")?;
+        let (params, keys) = rest.split_once('$')?;
+        let (iterations, salt) = params.split_once(':')?;
+        let (stored, server) = keys.split_once(':')?;
+        Some(Verifier {
+            iterations: iterations.parse().ok()?,
+            salt: B64.decode(salt).ok()?,
+            stored_key: B64.decode(stored).ok()?,
+            server_key: B64.decode(server).ok()?,
+        })
+    }
+}
+
+impl std::fmt::Display for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "SCRAM-SHA-256${}:{}${}:{}",
+            self.iterations,
+            B64.encode(&self.salt),
+            B64.encode(&self.stored_key),
+            B64.encode(&self.server_key)
+        )
+    }
+}
+
+/// An exchange that waits for the client's final message.
+pub struct Exchange {
+    verifier: Verifier,
+    /// the user exists and has a verifier: otherwise the exchange runs to its end and fails there
+    genuine: bool,
+    client_first_bare: String,
+    server_first: String,
+    nonce: String,
+    gs2_header: String,
+}
+
+/// Why an exchange failed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Failure {
+    Malformed(&'static str),
+    /// wrong password or unknown user: the client is not told which
+    Denied,
+}
+
+/// Answers the client's first message. `verifier` None: a mock exchange, so that unknown users cannot be told apart.
+/// `mock_salt` must be the same for the same user name.
+pub fn first(
+    client_first: &str,
+    verifier: Option<Verifier>,
+    mock_salt: &[u8],
+    server_nonce: &str,
+) -> Result<(Exchange, String), Failure> {
+    let bad = Failure::Malformed("malformed SCRAM message");
+    let mut parts = client_first.splitn(3, ',');
+    let (flag, authzid, bare) = match (parts.next(), parts.next(), parts.next()) {
+        (Some(a), Some(b), Some(c)) => (a, b, c),
+        _ => return Err(bad),
+    };
+    // n: no channel binding; y: the client would but believes we do not offer it, which is so
+    if !matches!(flag, "n" | "y") {
+        return Err(Failure::Malformed(
+            "client selected SCRAM-SHA-256 without channel binding, but the message includes channel binding data",
+        ));
+    }
+    let client_nonce = bare.split(',').find_map(|p| p.strip_prefix("r=")).filter(|n| !n.is_empty()).ok_or(bad)?;
+    let genuine = verifier.is_some();
+    let verifier = verifier.unwrap_or_else(|| Verifier {
+        iterations: ITERATIONS,
+        salt: mock_salt.to_vec(),
+        stored_key: vec![0; 32],
+        server_key: vec![0; 32],
+    });
+    let nonce = format!("{client_nonce}{server_nonce}");
+    let server_first = format!("r={nonce},s={},i={}", B64.encode(&verifier.salt), verifier.iterations);
+    let exchange = Exchange {
+        verifier,
+        genuine,
+        client_first_bare: bare.to_string(),
+        server_first: server_first.clone(),
+        nonce,
+        gs2_header: format!("{flag},{authzid},"),
+    };
+    Ok((exchange, server_first))
+}
+
+impl Exchange {
+    /// Checks the client's final message: the server's final message.
+    pub fn last(self, client_final: &str) -> Result<String, Failure> {
+        let bad = || Failure::Malformed("malformed SCRAM message");
+        let (without_proof, proof) = client_final.rsplit_once(",p=").ok_or_else(bad)?;
+        let mut parts = without_proof.split(',');
+        let binding = parts.next().and_then(|p| p.strip_prefix("c=")).ok_or_else(bad)?;
+        let nonce = parts.next().and_then(|p| p.strip_prefix("r=")).ok_or_else(bad)?;
+        if B64.decode(binding).ok().as_deref() != Some(self.gs2_header.as_bytes()) {
+            return Err(Failure::Malformed("unexpected SCRAM channel-binding attribute in client-final-message"));
+        }
+        if nonce != self.nonce {
+            return Err(bad());
+        }
+        let proof = B64.decode(proof).map_err(|_| bad())?;
+        let message = format!("{},{},{without_proof}", self.client_first_bare, self.server_first);
+        let signature = hmac(&self.verifier.stored_key, message.as_bytes());
+        if proof.len() != signature.len() {
+            return Err(bad());
+        }
+        let client_key: Vec<u8> = proof.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
+        let digest = Sha256::digest(&client_key);
+        // compared without an early end, so that time tells nothing
+        let differs = digest.iter().zip(&self.verifier.stored_key).fold(0u8, |acc, (a, b)| acc | (a ^ b));
+        if differs != 0 || !self.genuine {
+            return Err(Failure::Denied);
+        }
+        Ok(format!("v={}", B64.encode(hmac(&self.verifier.server_key, message.as_bytes()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example exchange of RFC 7677, section 3.
+    #[test]
+    fn rfc_7677() {
+        let salt = B64.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
+        let verifier = Verifier::new("pencil", &salt, 4096);
+        assert_eq!(Verifier::parse(&verifier.to_string()), Some(verifier.clone()));
+        let (exchange, server_first) =
+            first("n,,n=user,r=rOprNGfwEbeRWgbNEkqO", Some(verifier), b"", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0").unwrap();
+        assert_eq!(
+            server_first,
+            "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+        );
+        let last = exchange.last("c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
+        assert_eq!(last.as_deref(), Ok("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="));
+    }
+
+    #[test]
+    fn wrong_password_and_unknown_user_fail_alike() {
+        let client = "n,,n=,r=abc";
+        let proof = "c=biws,r=abcdef,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
+        for verifier in [Some(Verifier::new("x", b"0123456789abcdef", 4096)), None] {
+            let (exchange, _) = first(client, verifier, b"0123456789abcdef", "def").unwrap();
+            assert_eq!(exchange.last(proof), Err(Failure::Denied));
+        }
+    }
+}
