@@ -188,6 +188,7 @@ def timestamps():
                                     "2500-07-01 00:00", "12000-07-01 00:00", "12000-01-01 00:00", "0044-03-15 00:00 BC", "294276-12-31 23:59:59.999999", "4714-11-24 00:00:00 BC"], ZONES)
     rows += cross(["timestamptz"], ["2024-07-01 00:00+00", "2024-01-01 00:00+00", "1850-01-01 00:00+00", "0044-03-15 00:00+00 BC"],
                   [f"{z};{s}" for z in ZONES for s in STYLES if s])
+    rows += cross(["timestamptz"], ["2024-07-01 00:00+00"], [f"TimeZone={z};{s}" for z in ("Asia/Riyadh", "America/Sao_Paulo", "Asia/Kathmandu", "UTC", "EST5EDT", "Etc/GMT+5") for s in STYLES if s])
     rows += cross(["timestamp(0)", "timestamp(3)", "timestamptz(1)", "timestamp(6)"],
                   ["2024-02-29 04:05:06.789", "2024-02-29 23:59:59.5", "2024-02-29 23:59:59.49", "2024-02-29 04:05:06.123456", "1999-12-31 23:59:59.9995", "1969-12-31 23:59:59.5", "infinity",
                    "294276-12-31 23:59:59.999999"])

@@ -187,9 +187,7 @@ impl Gucs {
         };
         match key {
             "timezone" => {
-                let name = value.trim().trim_matches('\'');
-                let zone = pgsqlite_types::datetime::zone::by_name(name).ok_or_else(invalid)?;
-                let shown = zone.iana_name().map_or(name.to_string(), str::to_string);
+                let (zone, shown) = pgsqlite_types::datetime::zone::for_setting(value).ok_or_else(invalid)?;
                 self.typed.time_zone = zone;
                 self.typed.time_zone_name.clone_from(&shown);
                 return Ok(shown);

@@ -104,15 +104,14 @@ fn write_local(local: Timestamp, zoned: Option<(i32, Timestamp)>, settings: &Set
         two(out, c.second as u32);
         fraction(out, c.micros as u32);
     };
-    // All styles but ISO show the zone's abbreviation where it has one that is letters.
-    let zone_name = |separator: &[u8], out: &mut Vec<u8>| {
+    // All styles but ISO show the zone's abbreviation; that of a bare offset is the offset.
+    let zone_name = |out: &mut Vec<u8>| {
         if let Some((offset, moment)) = zoned {
             let (_, name) = zone::offset_and_name(&settings.time_zone, moment);
-            if name.starts_with(['+', '-']) || name.is_empty() {
-                out.extend_from_slice(separator);
+            out.push(b' ');
+            if name.is_empty() || name.starts_with(['+', '-']) && settings.time_zone.to_fixed_offset().is_ok() {
                 write_offset(offset, out);
             } else {
-                out.push(b' ');
                 out.extend_from_slice(name.as_bytes());
             }
         }
@@ -131,13 +130,13 @@ fn write_local(local: Timestamp, zoned: Option<(i32, Timestamp)>, settings: &Set
             numeric_date(c.year, first, second, b'/', out);
             out.push(b' ');
             time(out);
-            zone_name(b"", out);
+            zone_name(out);
         }
         DateStyle::German => {
             numeric_date(c.year, c.day, c.month, b'.', out);
             out.push(b' ');
             time(out);
-            zone_name(b"", out);
+            zone_name(out);
         }
         DateStyle::Postgres => {
             let day_name = DAYS[calendar::day_of_week(local.split().0) as usize];
@@ -157,8 +156,7 @@ fn write_local(local: Timestamp, zoned: Option<(i32, Timestamp)>, settings: &Set
             time(out);
             out.push(b' ');
             padded(out, shown_year(c.year), 4);
-            // A blank keeps a numeric offset apart from the year.
-            zone_name(b" ", out);
+            zone_name(out);
         }
     }
     era(c.year, out);

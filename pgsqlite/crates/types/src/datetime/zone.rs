@@ -56,6 +56,32 @@ pub fn by_name(name: &str) -> Option<TimeZone> {
     TimeZone::posix(&upper).or_else(|_| TimeZone::posix(&format!("{upper},M3.2.0,M11.1.0"))).ok()
 }
 
+/// The zone that `SET TimeZone` means and the name that SHOW prints: hours east of UTC as a number (also fractional),
+/// `INTERVAL '…'`, an IANA name or a POSIX rule. None: the value is invalid.
+pub fn for_setting(value: &str) -> Option<(TimeZone, String)> {
+    let value = value.trim();
+    let value = value.strip_prefix('\'').and_then(|v| v.strip_suffix('\'')).unwrap_or(value);
+    let seconds = if let Some(rest) = value.get(..8).filter(|w| w.eq_ignore_ascii_case("interval")) {
+        let text = value[rest.len()..].trim().strip_prefix('\'')?.strip_suffix('\'')?;
+        let i = super::interval_text::parse(text, -1, crate::settings::IntervalStyle::Postgres).ok()?;
+        (i.months == 0 && i.days == 0).then_some((i.micros / MICROS_PER_SECOND) as i32)?
+    } else if value.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && value.parse::<f64>().is_ok() {
+        (value.parse::<f64>().ok()? * 3600.0) as i32
+    } else {
+        let zone = by_name(value)?;
+        let name = zone.iana_name().map_or(value, |n| n).to_string();
+        return Some((zone, name));
+    };
+    let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(seconds).ok()?);
+    let mut digits = Vec::new();
+    super::storage::write_offset(seconds, &mut digits);
+    let shown = String::from_utf8(digits).ok()?;
+    // POSIX counts the other way round: <+03>-03 is three hours east.
+    let (sign, rest) = shown.split_at(1);
+    let posix_sign = if sign == "+" { "-" } else { "+" };
+    Some((zone, format!("<{shown}>{posix_sign}{rest}")))
+}
+
 /// Seconds east of `±hh[:mm[:ss]]`, which counts west.
 fn posix_offset(text: &str) -> Option<i32> {
     let mut seconds = 0;
@@ -207,4 +233,37 @@ pub fn to_utc(zone: &TimeZone, local: Timestamp) -> Option<Timestamp> {
     }
     let t = Timestamp(local.0.checked_sub(offset_of_local(zone, local) as i64 * MICROS_PER_SECOND)?);
     t.is_valid().then_some(t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values and names as PostgreSQL shows them.
+    #[test]
+    fn settings() {
+        let cases = [
+            ("-7", "<-07>+07", -7 * 3600),
+            ("5.5", "<+05:30>-05:30", 19_800),
+            ("interval '3 hours'", "<+03>-03", 10_800),
+            ("INTERVAL '-08:00'", "<-08>+08", -8 * 3600),
+            ("15.123", "<+15:07:22>-15:07:22", 54_442),
+            ("utc", "UTC", 0),
+            ("america/new_york", "America/New_York", -5 * 3600),
+            ("EST5EDT", "EST5EDT", -5 * 3600),
+            ("<+03>-3", "<+03>-3", 10_800),
+            ("UTC+3", "UTC+3", -10_800),
+            ("+05:30", "+05:30", -19_800),
+            ("JST-9", "JST-9", 9 * 3600),
+        ];
+        for (value, name, offset) in cases {
+            let (zone, shown) = for_setting(value).unwrap_or_else(|| panic!("{value}"));
+            assert_eq!(shown, name, "{value}");
+            // 2024-01-01 00:00 UTC
+            assert_eq!(offset_at(&zone, Timestamp(757_382_400_000_000)), offset, "{value}");
+        }
+        for value in ["foo", "PST", "", "1x", "interval '1 day'", "100"] {
+            assert!(for_setting(value).is_none(), "{value}");
+        }
+    }
 }
