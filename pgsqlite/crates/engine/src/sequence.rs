@@ -10,6 +10,7 @@ use crate::udf::session_cell::SequenceSource;
 use parking_lot::Mutex;
 use pgsqlite_sql::catalog::{Catalog, RelationKind, Sequence};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
 
@@ -58,11 +59,10 @@ impl SessionSequences {
     fn with_state<R>(&self, oid: Oid, definition: &Sequence, f: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
         let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
         let mut all = engine.sequences.lock();
-        if !all.contains_key(&oid) {
-            let loaded = engine.load_sequence(oid, definition)?;
-            all.insert(oid, loaded);
+        match all.entry(oid) {
+            Entry::Occupied(mut found) => f(found.get_mut()),
+            Entry::Vacant(place) => f(place.insert(engine.load_sequence(oid, definition)?)),
         }
-        f(all.get_mut(&oid).ok_or_else(|| PgError::internal("sequence state"))?)
     }
 }
 

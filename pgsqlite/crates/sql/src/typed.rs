@@ -342,8 +342,9 @@ pub enum SetOperation {
     Except,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Distinct {
+    #[default]
     No,
     All,
     On(Vec<Expr>),
@@ -435,12 +436,6 @@ pub struct Select {
     pub having: Option<Expr>,
     pub windows: Vec<Window>,
     pub distinct: Distinct,
-}
-
-impl Default for Distinct {
-    fn default() -> Self {
-        Distinct::No
-    }
 }
 
 /// FOR UPDATE / SHARE …

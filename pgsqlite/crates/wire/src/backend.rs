@@ -117,7 +117,7 @@ impl Output {
     /// CopyInResponse (`G`) or CopyOutResponse (`H`); 0 text, 1 binary per column.
     pub fn copy_response(&mut self, kind: u8, formats: &[i16]) {
         self.message(kind, |b| {
-            b.push(formats.iter().any(|&f| f == 1) as u8);
+            b.push(formats.contains(&1) as u8);
             b.extend_from_slice(&(formats.len() as i16).to_be_bytes());
             formats.iter().for_each(|f| b.extend_from_slice(&f.to_be_bytes()));
         });

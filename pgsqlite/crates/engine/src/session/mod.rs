@@ -77,7 +77,6 @@ impl CancelHandle {
 
 /// A prepared statement of the session.
 struct Statement {
-    text: String,
     /// the types the client gave
     given: Vec<Oid>,
     raw: Option<RawStatement>,
@@ -247,14 +246,8 @@ impl Session {
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let mut statement = Statement {
-            text: text.into(),
-            given: parameter_types.to_vec(),
-            raw: raw.pop(),
-            prepared: None,
-            epoch: 0,
-            path: vec![],
-        };
+        let mut statement =
+            Statement { given: parameter_types.to_vec(), raw: raw.pop(), prepared: None, epoch: 0, path: vec![] };
         if let Some(raw) = statement.raw.clone() {
             self.check_not_failed(&raw.node)?;
             self.begin_statement()?;
@@ -325,7 +318,6 @@ impl Session {
         if portal.is_empty() {
             self.drop_portal("");
         }
-        let text = self.statements.get(statement).map(|s| s.text.clone()).unwrap_or_default();
         let wanted = prepared.as_ref().map_or(0, |p| p.parameters.len());
         if values.len() != wanted {
             return Err(PgError::new(
@@ -381,7 +373,7 @@ impl Session {
             [one] => vec![*one; columns],
             many => many.to_vec(),
         };
-        self.portals.insert(portal.to_string(), Portal::new(prepared, parameters, formats, text));
+        self.portals.insert(portal.to_string(), Portal::new(prepared, parameters, formats));
         Ok(())
     }
 
@@ -445,7 +437,7 @@ impl Session {
                 return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
             let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-            let portal = Portal::new(Some(prepared), vec![], formats, raw.text.clone());
+            let portal = Portal::new(Some(prepared), vec![], formats);
             self.portals.insert(SCRIPT_PORTAL.into(), portal);
             script.running = true;
         }

@@ -18,7 +18,6 @@ pub(super) struct Portal {
     state: State,
     /// rows given out so far
     rows: u64,
-    pub text: String,
     /// DECLARE … WITH HOLD is refused; cursors of DECLARE end with their transaction
     pub is_cursor: bool,
 }
@@ -29,31 +28,25 @@ enum State {
     Running {
         statement: RawStatement,
         sql: String,
-        affected: u64,
         row_waiting: bool,
     },
     Done(String),
 }
 
 impl Portal {
-    pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>, text: String) -> Portal {
+    pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>) -> Portal {
         Portal {
             prepared,
             parameters: parameters.into_boxed_slice(),
             formats,
             state: State::New,
             rows: 0,
-            text,
             is_cursor: false,
         }
     }
 
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
         self.prepared.as_ref().and_then(|p| p.columns.clone())
-    }
-
-    pub fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
     }
 }
 
@@ -173,7 +166,7 @@ impl Session {
                 // SAFETY: the portal owns the values in a box and outlives the statement's execution.
                 unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
                 if i == last && step.output == StepOutput::Rows {
-                    portal.state = State::Running { statement, sql: step.sql.clone(), affected, row_waiting: false };
+                    portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: false };
                     break;
                 }
                 let result = run_to_end(connection, &mut statement, &step.output);

@@ -394,8 +394,7 @@ impl Session {
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
         }
-        let statement =
-            Statement { text: raw.text.clone(), given: types, raw: Some(inner), prepared: Some(prepared), epoch, path };
+        let statement = Statement { given: types, raw: Some(inner), prepared: Some(prepared), epoch, path };
         self.statements.insert(p.name.clone(), statement);
         Ok("PREPARE".into())
     }
@@ -427,7 +426,7 @@ impl Session {
                 values.push(self.evaluate(node, ty)?);
             }
             let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-            let portal = Portal::new(Some(prepared), values, formats, String::new());
+            let portal = Portal::new(Some(prepared), values, formats);
             self.portals.insert(EXECUTE.into(), portal);
         }
         let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
@@ -495,7 +494,7 @@ impl Session {
             ));
         }
         let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-        let mut portal = Portal::new(Some(prepared), vec![], formats, raw.text.clone());
+        let mut portal = Portal::new(Some(prepared), vec![], formats);
         portal.is_cursor = true;
         self.portals.insert(d.portalname.clone(), portal);
         Ok("DECLARE CURSOR".into())

@@ -202,7 +202,7 @@ fn column_of(info: &Info, attnum: i16) -> Column {
     let declared = declared::parse(&info.declared);
     let default = info.default.as_deref().and_then(|d| literal_default(d, declared.type_oid));
     Column {
-        not_null: info.not_null || info.key > 0 && info.not_null,
+        not_null: info.not_null,
         storage: declared.storage,
         sqlite_default: info.hidden != 0
             || info.default.as_deref().is_some_and(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),

@@ -8,7 +8,7 @@ use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
 };
-use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{catalog as pg_type, oid, Oid, PgError, Result, SqlState};
 
 /// Bits of WindowDef.frame_options (PostgreSQL's parsenodes.h).
 mod frame_option {
@@ -658,13 +658,5 @@ impl Analyzer<'_> {
             return self.coerce_implicit(expr, oid::TEXT);
         }
         Ok(expr)
-    }
-
-    /// Whether the expression is an integer constant (ORDER BY 1).
-    pub(crate) fn integer_constant(expr: &Expr) -> Option<i64> {
-        match (&expr.kind, expr.ty) {
-            (ExprKind::Const(Datum::Int(i)), oid::INT4 | oid::INT8) => Some(*i),
-            _ => None,
-        }
     }
 }

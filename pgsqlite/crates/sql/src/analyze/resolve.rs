@@ -298,17 +298,6 @@ impl Analyzer<'_> {
         })
     }
 
-    /// The `=` of a type's default B-tree (or hash) operator class.
-    pub(crate) fn equality_operator(&self, ty: Oid, location: i32) -> Result<OperatorRef> {
-        self.resolve_operator("=", Some(ty), ty, location).map(|(op, _, _)| op).map_err(|_| {
-            PgError::new(
-                SqlState::UNDEFINED_FUNCTION,
-                format!("could not identify an equality operator for type {}", self.type_display(ty)),
-            )
-            .at(location)
-        })
-    }
-
     /// Refuses types that cannot be sorted, as ORDER BY does.
     pub(crate) fn check_orderable(&self, ty: Oid, location: i32) -> Result<()> {
         let base = self.base_type(ty);
@@ -383,9 +372,6 @@ impl Analyzer<'_> {
                 });
             } else if proc.variadic != 0 && !explicit_variadic && actual.len() + 1 >= n {
                 // VARIADIC: as many element types as it takes (at least one, but VARIADIC "any" functions take none, too)
-                if actual.len() + 1 == n && !(proc.variadic == oid::ANY) {
-                    continue;
-                }
                 if actual.len() + 1 == n {
                     continue;
                 }

@@ -241,17 +241,6 @@ pub(crate) fn lowest_level(call: &Aggregate) -> Option<usize> {
     lowest
 }
 
-/// Whether a query uses variables of the queries around it.
-pub(crate) fn is_correlated(query: &Query) -> bool {
-    let mut found = false;
-    query_exprs(query, 0, &mut |depth, e| match &e.kind {
-        ExprKind::Var(v) => found |= v.levels_up > depth,
-        ExprKind::WholeRow { levels_up, .. } => found |= *levels_up > depth,
-        _ => {}
-    });
-    found
-}
-
 /// A copy of an expression with `f` applied to every node, outermost first: Some replaces the node (and stops there).
 pub(crate) fn map(expr: &Expr, f: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
     if let Some(new) = f(expr) {

@@ -339,7 +339,7 @@ impl Lowerer<'_> {
         let (text, columns) = self.table_function(*proc, args, *variadic, call, 1)?;
         let rte = self.scope().entries.len();
         self.scope().entries.push(columns);
-        let mut swap = |e: &mut Expr| {
+        let swap = |e: &mut Expr| {
             *e = walk::map(e, &mut |x| {
                 (x == call).then(|| Expr {
                     kind: ExprKind::Var(crate::typed::Var { levels_up: 0, rte, column: 0 }),
