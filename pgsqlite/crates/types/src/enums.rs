@@ -27,3 +27,19 @@ pub(crate) fn binary_in(bytes: &[u8], of: &EnumType) -> Result<Datum> {
 pub(crate) fn out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     text::text_out(value, out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels() {
+        let mood = EnumType { oid: 1, name: "mood".into(), labels: ["sad", "ok", "happy"].map(String::from).into() };
+        assert_eq!(text_in("ok", &mood).ok(), Some(Datum::from("ok")));
+        let e = text_in("bad", &mood).expect_err("no such label");
+        assert_eq!((e.code().as_str(), e.message()), ("22P02", "invalid input value for enum mood: \"bad\""));
+        let codec = crate::codec::TypeCodec::Enum(std::sync::Arc::new(mood));
+        assert!(codec.compare_text("sad", "happy").is_lt());
+        assert!(codec.compare_text("happy", "ok").is_gt());
+    }
+}

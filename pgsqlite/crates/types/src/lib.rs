@@ -5,6 +5,16 @@
 //! * in: client bytes → [`codec::TypeCodec::text_in`] / [`codec::TypeCodec::binary_in`] → a [`Datum`] in *storage form* → bound to SQLite
 //! * out: `sqlite3_column_*` → a borrowed [`DatumRef`] → [`codec::TypeCodec::text_out`] / [`codec::TypeCodec::binary_out`] → the session's output buffer
 //!
+//! | what | where |
+//! | --- | --- |
+//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `uuid`, `enums`, `reg`, `record`, `array`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
+//! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
+//! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
+//! | values that another program stored | [`foreign`] |
+//!
+//! `tests/vectors` holds what PostgreSQL itself answered; `gen/type_vectors.py` and `gen/operator_vectors.py` record it.
+//!
 //! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
 
 pub mod array;

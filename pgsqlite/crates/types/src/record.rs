@@ -135,3 +135,58 @@ pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
     }
     x.len().cmp(&y.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::RegNames;
+    use crate::{oid, Settings};
+
+    struct NoNames;
+    impl RegNames for NoNames {
+        fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
+            None
+        }
+        fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
+            Err(PgError::not_supported(name))
+        }
+        fn codec(&self, _: Oid) -> Option<TypeCodec> {
+            None
+        }
+    }
+
+    /// `row(1, 'a b'::text, NULL::int, ''::text, 1.50::numeric, true, array[1,2], 'x"y\z'::text, '(,)'::text,
+    /// 1.5::float8, '\x4142'::bytea)` as PostgreSQL prints and sends it.
+    #[test]
+    fn a_row_of_many_types() {
+        let text = |t: &str| Datum::from(t);
+        let stored = to_storage(&[
+            (oid::INT4, Datum::Int(1)),
+            (oid::TEXT, text("a b")),
+            (oid::INT4, Datum::Null),
+            (oid::TEXT, text("")),
+            (oid::NUMERIC, text("1.50")),
+            (oid::BOOL, Datum::Int(1)),
+            (oid::INT4_ARRAY, text("[1,2]")),
+            (oid::TEXT, text("x\"y\\z")),
+            (oid::TEXT, text("(,)")),
+            (oid::FLOAT8, Datum::Real(1.5)),
+            (oid::BYTEA, Datum::Blob(b"AB".to_vec())),
+        ]);
+        let settings = Settings::default();
+        let context = Context { settings: &settings, names: &NoNames };
+        let mut out = Vec::new();
+        TypeCodec::Record.text_out(DatumRef::Text(&stored), &context, &mut out).expect("text");
+        let expected = r#"(1,"a b",,"",1.50,t,"{1,2}","x""y\\z","(,)",1.5,"\\x4142")"#;
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+        out.clear();
+        TypeCodec::Record.binary_out(DatumRef::Text(&stored), &context, &mut out).expect("binary");
+        let mut hex = Vec::new();
+        crate::write::hex(&mut hex, &out);
+        let expected = "0000000b000000170000000400000001000000190000000361206200000017ffffffff00000019000000000000\
+            06a40000000c000200000000000200011388000000100000000101000003ef000000240000000100000000000000170000000200000\
+            0010000000400000001000000040000000200000019000000057822795c7a0000001900000003282c29000002bd000000083ff80000\
+            0000000000000011000000024142";
+        assert_eq!(String::from_utf8_lossy(&hex), expected);
+    }
+}
