@@ -46,3 +46,5 @@ lint: setup
 gen:
 	gen/catalogs.sh
 	gen/rust_tables.py
+	tools/oracle.sh gen/type_vectors.py
+	tools/oracle.sh gen/operator_vectors.py

@@ -51,4 +51,7 @@ dump "$sql/pg_settings.tsv" "
 list=$(pg_config --sharedir 2>/dev/null || echo /usr/share/postgresql/15)/errcodes.txt
 [ -e "$list" ] || list=/usr/share/postgresql/15/errcodes.txt
 awk 'BEGIN { OFS = "\t"; print "code", "kind", "name" } /^[0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z][0-9A-Z] / { name = $4 == "" ? tolower(substr($3, 9)) : $4; print $1, $2, name }' "$list" >"$types/sqlstate.tsv"
+
+# Abbreviations of time zones, PostgreSQL's default set: seconds east of UTC or the zone that decides, daylight saving.
+awk '{ sub(/#.*/, "") } NF >= 2 { print $1 "\t" $2 "\t" ($3 == "D" ? "t" : "f") }' "$(dirname "$list")/timezonesets/Default" >"$types/zone_abbreviations.tsv"
 wc -l "$types"/*.tsv "$sql"/*.tsv
