@@ -4,20 +4,104 @@
 //! PostgreSQL's own C symbol (`pg_proc.prosrc`), so that all OIDs that share one share the implementation. Values are in
 //! storage form throughout. [`register_all`] is called once per connection.
 
+mod aggregates;
 pub mod collation;
+mod numbers;
 pub mod pattern;
+mod regex_syntax;
 pub mod session_cell;
 pub mod shim;
+mod strings;
+mod support;
+#[cfg(test)]
+mod tests;
 
 pub use session_cell::{SessionCell, SessionState};
 
-use pgsqlite_types::Result;
-use std::sync::Arc;
+use pgsqlite_sql::builtins::catalog::proc_by_oid;
+use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
+use pgsqlite_types::{Oid, PgError, Result};
+use shim::{NewState, Scalar, Traits};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The scalar (and set-returning) functions of all areas.
+const SCALARS: &[&[(&str, Scalar)]] = &[numbers::FUNCTIONS, strings::FUNCTIONS, pattern::FUNCTIONS];
+
+enum Run {
+    Scalar(Scalar),
+    Aggregate(NewState),
+}
+
+/// A native function ready to be registered.
+struct Entry {
+    oid: Oid,
+    name: String,
+    traits: Traits,
+    run: Run,
+}
+
+/// Everything that the table calls native, joined with its implementation once per process.
+fn entries() -> &'static Result<Vec<Entry>> {
+    static ENTRIES: OnceLock<Result<Vec<Entry>>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let mut runs: HashMap<Oid, Run> = HashMap::new();
+        for (words, run) in SCALARS.iter().flat_map(|area| area.iter()) {
+            for oid in words.split_whitespace().flat_map(named) {
+                runs.insert(*oid, Run::Scalar(*run));
+            }
+        }
+        for (words, new) in aggregates::FUNCTIONS {
+            for oid in words.split_whitespace().flat_map(named) {
+                runs.insert(*oid, Run::Aggregate(*new));
+            }
+        }
+        runs.into_iter()
+            .map(|(oid, run)| {
+                let missing = || PgError::internal(format!("native function {oid} has no row in the table"));
+                let p = proc_by_oid(oid).ok_or_else(missing)?;
+                let typed = match imp(oid).ok_or_else(missing)? {
+                    Imp::Native => false,
+                    Imp::NativeTyped => true,
+                    Imp::NativeSet { typed } | Imp::NativeAggregate { typed } => typed,
+                    _ => return Err(missing()),
+                };
+                let variadic = p.variadic == pgsqlite_types::oid::ANY;
+                let direct_or_plain = p.args.len() as i32 + typed as i32;
+                let traits = Traits {
+                    arity: if variadic || p.kind == b'a' { -1 } else { direct_or_plain },
+                    strict: match run {
+                        Run::Scalar(_) => p.strict,
+                        Run::Aggregate(_) => aggregates::skips_nulls(p),
+                    },
+                    deterministic: p.volatility == b'i',
+                };
+                Ok(Entry { oid, name: native_name(oid), traits, run })
+            })
+            .collect()
+    })
+}
 
 /// Registers all functions, aggregates and collations on a connection.
 pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Result<()> {
     // SAFETY: the handle is used while `conn` is borrowed.
     let db = unsafe { conn.handle() };
     collation::register(db, &state)?;
-    Ok(())
+    for entry in entries().as_ref().map_err(Clone::clone)? {
+        match entry.run {
+            Run::Scalar(run) => shim::scalar(db, &state, &entry.name, entry.traits, run)?,
+            Run::Aggregate(new) => shim::aggregate(db, &state, &entry.name, entry.traits, new)?,
+        }
+    }
+    for (name, arity, deterministic, run) in support::FUNCTIONS {
+        let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
+        shim::scalar(db, &state, name, traits, *run)?;
+    }
+    let single = Traits { arity: 1, strict: false, deterministic: true };
+    shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single)
+}
+
+/// OIDs of all native functions that are registered.
+pub fn registered() -> Result<Vec<Oid>> {
+    Ok(entries().as_ref().map_err(Clone::clone)?.iter().map(|e| e.oid).collect())
 }

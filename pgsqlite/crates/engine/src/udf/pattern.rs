@@ -1,5 +1,19 @@
-//! Compiled patterns of a connection.
+//! Pattern matching: LIKE, SIMILAR TO and PostgreSQL's regular expressions.
+//!
+//! An "advanced regular expression" is translated ([`super::regex_syntax`]) to the syntax of the `fancy-regex` crate and
+//! kept compiled per connection. That engine takes the first alternative that matches where PostgreSQL takes the longest
+//! match: for a mere test that is the same; where the extent of the match matters, patterns for which the two might
+//! differ are refused.
 
+use super::regex_syntax::{self, Options, Translation};
+use super::shim::{Call, Scalar};
+use super::strings::{invalid_parameter, lower_text};
+use fancy_regex::Regex;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+
+/// The parts of a match in a text.
+type Captures<'t> = fancy_regex::Captures<'t, str>;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -33,3 +47,489 @@ impl Cache {
         Ok(regex)
     }
 }
+
+// --- LIKE ------------------------------------------------------------------------------------------------------------
+
+/// Whether `text` matches a LIKE pattern with `\` as escape character.
+fn like(text: &str, pattern: &str) -> Result<bool> {
+    let bad = || PgError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character");
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let (mut t, mut p) = (0, 0);
+    // Where to go on if the text after the last % does not match: one character further.
+    let mut retry: Option<(usize, usize)> = None;
+    let character = |b: &[u8], i: usize| {
+        let mut n = 1;
+        while b.get(i + n).is_some_and(|b| b & 0xc0 == 0x80) {
+            n += 1;
+        }
+        n
+    };
+    loop {
+        let matched = match pattern.get(p) {
+            None if t == text.len() => return Ok(true),
+            None => false,
+            Some(b'%') => {
+                p += 1;
+                if p == pattern.len() {
+                    return Ok(true);
+                }
+                retry = Some((t, p));
+                continue;
+            }
+            Some(b'_') if t < text.len() => {
+                t += character(text, t);
+                p += 1;
+                true
+            }
+            Some(b'_') => false,
+            Some(b'\\') => {
+                let next = pattern.get(p + 1).ok_or_else(bad)?;
+                if text.get(t) == Some(next) {
+                    t += 1;
+                    p += 2;
+                    true
+                } else {
+                    false
+                }
+            }
+            Some(b) if text.get(t) == Some(b) => {
+                t += 1;
+                p += 1;
+                true
+            }
+            Some(_) => false,
+        };
+        if !matched {
+            match retry {
+                Some((from, after)) if from < text.len() => {
+                    t = from + character(text, from);
+                    p = after;
+                    retry = Some((t, p));
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+}
+fn like_call(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(like(c.text(0)?, c.text(1)?)?))
+}
+fn not_like(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(!like(c.text(0)?, c.text(1)?)?))
+}
+fn ilike(c: &Call) -> Result<bool> {
+    like(&lower_text(c.text(0)?), &lower_text(c.text(1)?))
+}
+fn ilike_call(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(ilike(c)?))
+}
+fn not_ilike(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(!ilike(c)?))
+}
+fn escape_character(escape: &str) -> Result<Option<char>> {
+    let mut chars = escape.chars();
+    match (chars.next(), chars.next()) {
+        (first, None) => Ok(first),
+        _ => Err(PgError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+            .hint("Escape string must be empty or one character.")),
+    }
+}
+/// The pattern with `\` as escape character instead of the one given.
+fn like_escape(c: &Call) -> Result<Datum> {
+    let escape = escape_character(c.text(1)?)?;
+    let mut out = String::new();
+    let mut after_escape = false;
+    for ch in c.text(0)?.chars() {
+        if Some(ch) == escape && escape != Some('\\') && !after_escape {
+            out.push('\\');
+            after_escape = true;
+        } else if ch == '\\' && escape != Some('\\') {
+            out.push('\\');
+            if !after_escape {
+                out.push('\\');
+            }
+            after_escape = false;
+        } else {
+            out.push(ch);
+            after_escape = false;
+        }
+    }
+    Ok(Datum::Text(out))
+}
+
+// --- SIMILAR TO ------------------------------------------------------------------------------------------------------
+
+/// The regular expression that a SIMILAR TO pattern means.
+fn similar(pattern: &str, escape: Option<char>) -> Result<String> {
+    let mut out = String::from("^(?:");
+    let (mut after_escape, mut separators) = (false, 0);
+    let mut bracket = 0usize;
+    let mut bracket_start = false;
+    for ch in pattern.chars() {
+        if after_escape {
+            if ch == '"' && bracket == 0 {
+                match separators {
+                    0 => out += "){1,1}?(",
+                    1 => out += "){1,1}(?:",
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::INVALID_USE_OF_ESCAPE_CHARACTER,
+                            "SQL regular expression may not contain more than two escape-double-quote separators",
+                        ))
+                    }
+                }
+                separators += 1;
+            } else {
+                out.push('\\');
+                out.push(ch);
+            }
+            after_escape = false;
+        } else if Some(ch) == escape {
+            after_escape = true;
+        } else if bracket > 0 {
+            if ch == '\\' {
+                out.push('\\');
+            }
+            out.push(ch);
+            if ch == ']' && !bracket_start {
+                bracket -= 1;
+            }
+            bracket_start = bracket_start && ch == '^';
+        } else {
+            match ch {
+                '[' => {
+                    bracket += 1;
+                    bracket_start = true;
+                    out.push('[');
+                }
+                '%' => out += ".*",
+                '_' => out.push('.'),
+                '(' => out += "(?:",
+                '\\' | '.' | '^' | '$' => {
+                    out.push('\\');
+                    out.push(ch);
+                }
+                _ => out.push(ch),
+            }
+        }
+    }
+    Ok(out + ")$")
+}
+fn similar_to_escape(c: &Call) -> Result<Datum> {
+    let escape = if c.len() > 1 { escape_character(c.text(1)?)? } else { Some('\\') };
+    Ok(Datum::Text(similar(c.text(0)?, escape)?))
+}
+/// The older form: a NULL escape means the default one.
+fn similar_escape(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let escape = if c.is_null(1) { Some('\\') } else { escape_character(c.text(1)?)? };
+    Ok(Datum::Text(similar(c.text(0)?, escape)?))
+}
+
+// --- regular expressions: compiling ----------------------------------------------------------------------------------
+
+/// Flags as `regexp_…` functions take them: the options of the pattern and whether `g` was among them.
+fn parse_flags(flags: &str) -> Result<(Options, bool)> {
+    let (mut options, mut global) = (Options::default(), false);
+    for ch in flags.chars() {
+        if ch == 'g' {
+            global = true;
+        } else if !options.apply(ch) {
+            return Err(invalid_parameter(format!("invalid regular expression option: \"{ch}\"")));
+        }
+    }
+    Ok((options, global))
+}
+
+fn failed(e: fancy_regex::Error) -> PgError {
+    match e {
+        fancy_regex::Error::RuntimeError(_) => {
+            PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "regular expression is too complex")
+        }
+        other => PgError::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {other}")),
+    }
+}
+
+/// The compiled pattern; `extent`: it matters where the match begins and ends.
+fn compiled(c: &Call, pattern: &str, options: Options, extent: bool) -> Result<Rc<Regex>> {
+    let key = format!("{options:?}{extent}");
+    c.session.patterns.get(pattern, &key, || {
+        let Translation { regex, doubtful } = regex_syntax::translate(pattern, options)?;
+        if let Some(why) = doubtful.filter(|_| extent) {
+            return Err(PgError::not_supported(format!("a regular expression with {why} here")));
+        }
+        Regex::new(&regex).map_err(failed)
+    })
+}
+
+fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
+    let options = Options { ignore_case, ..Options::default() };
+    compiled(c, c.text(1)?, options, false)?.is_match(c.text(0)?).map_err(failed)
+}
+fn regex_eq(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(matches(c, false)?))
+}
+fn regex_ne(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(!matches(c, false)?))
+}
+fn iregex_eq(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(matches(c, true)?))
+}
+fn iregex_ne(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(!matches(c, true)?))
+}
+
+/// The matches from byte `from` on, in order, each after the one before. An empty match is taken only where it does not
+/// touch the end of the one before, as PostgreSQL searches.
+fn all<'t>(regex: &Regex, text: &'t str, from: usize, most: usize) -> Result<Vec<Captures<'t>>> {
+    let (mut out, mut at) = (Vec::new(), from);
+    while out.len() < most && at <= text.len() {
+        let Some(captures) = regex.captures_from_pos(text, at).map_err(failed)? else { break };
+        let whole = captures.get(0).ok_or_else(|| PgError::internal("a match without extent"))?;
+        at = whole.end();
+        if whole.start() == whole.end() {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        }
+        out.push(captures);
+    }
+    Ok(out)
+}
+
+fn group(captures: &Captures, n: usize) -> Datum {
+    captures.get(n).map(|m| m.as_str()).into()
+}
+
+/// The parenthesised parts, or the whole match if there are none.
+fn parts(captures: &Captures) -> Datum {
+    let elements = match captures.len() {
+        1 => vec![group(captures, 0)],
+        n => (1..n).map(|i| group(captures, i)).collect(),
+    };
+    Array::from_elements(elements).to_datum()
+}
+
+fn flags_argument(c: &Call, i: usize) -> Result<(Options, bool)> {
+    if c.len() > i {
+        parse_flags(c.text(i)?)
+    } else {
+        Ok((Options::default(), false))
+    }
+}
+fn no_global(function: &str) -> PgError {
+    invalid_parameter(format!("{function} does not support the \"global\" option"))
+}
+
+/// substring(text from pattern): the first parenthesised part, or the whole match.
+fn regex_substr(c: &Call) -> Result<Datum> {
+    let regex = compiled(c, c.text(1)?, Options::default(), true)?;
+    let Some(captures) = regex.captures(c.text(0)?).map_err(failed)? else { return Ok(Datum::Null) };
+    Ok(group(&captures, usize::from(captures.len() > 1)))
+}
+
+fn regexp_match(c: &Call) -> Result<Datum> {
+    let (options, global) = flags_argument(c, 2)?;
+    if global {
+        return Err(no_global("regexp_match()").hint("Use the regexp_matches function instead."));
+    }
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    Ok(regex.captures(c.text(0)?).map_err(failed)?.map_or(Datum::Null, |captures| parts(&captures)))
+}
+fn regexp_matches(c: &Call) -> Result<Datum> {
+    let (options, global) = flags_argument(c, 2)?;
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    let found = all(&regex, c.text(0)?, 0, if global { usize::MAX } else { 1 })?;
+    Ok(Array::from_elements(found.iter().map(parts).collect()).to_datum())
+}
+fn regexp_like(c: &Call) -> Result<Datum> {
+    let (options, global) = flags_argument(c, 2)?;
+    if global {
+        return Err(no_global("regexp_like()"));
+    }
+    Ok(Datum::from(compiled(c, c.text(1)?, options, false)?.is_match(c.text(0)?).map_err(failed)?))
+}
+
+/// An argument that has to be at least `low`; `default` where the call has it not.
+fn bounded(c: &Call, i: usize, name: &str, low: i64, default: i64) -> Result<i64> {
+    if c.len() <= i {
+        return Ok(default);
+    }
+    let v = c.int(i)?;
+    if v < low {
+        return Err(invalid_parameter(format!("invalid value for parameter \"{name}\": {v}")));
+    }
+    Ok(v)
+}
+/// Byte offset of the search's start; None: behind the text's end.
+fn start(c: &Call, text: &str, i: usize) -> Result<Option<usize>> {
+    let n = bounded(c, i, "start", 1, 1)? as usize;
+    let mut offsets = text.char_indices().map(|(i, _)| i).chain([text.len()]);
+    Ok(offsets.nth(n - 1))
+}
+fn regexp_count(c: &Call) -> Result<Datum> {
+    let text = c.text(0)?;
+    let from = start(c, text, 2)?;
+    let (options, global) = flags_argument(c, 3)?;
+    if global {
+        return Err(no_global("regexp_count()"));
+    }
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    Ok(Datum::Int(match from {
+        Some(from) => all(&regex, text, from, usize::MAX)?.len() as i64,
+        None => 0,
+    }))
+}
+/// The n-th match from a start, and which part of it: what `regexp_substr` and `regexp_instr` share.
+fn nth_part(c: &Call, name: &str, flags: usize, part: usize) -> Result<Option<(usize, usize)>> {
+    let text = c.text(0)?;
+    let from = start(c, text, 2)?;
+    let n = bounded(c, 3, "n", 1, 1)? as usize;
+    let (options, global) = flags_argument(c, flags)?;
+    if global {
+        return Err(no_global(name));
+    }
+    let part = bounded(c, part, "subexpr", 0, 0)? as usize;
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    let Some(from) = from else { return Ok(None) };
+    let found = all(&regex, text, from, n)?;
+    Ok(found.get(n - 1).and_then(|captures| captures.get(part)).map(|m| (m.start(), m.end())))
+}
+fn regexp_substr(c: &Call) -> Result<Datum> {
+    let text = c.text(0)?;
+    Ok(nth_part(c, "regexp_substr()", 4, 5)?.map(|(a, b)| &text[a..b]).into())
+}
+fn regexp_instr(c: &Call) -> Result<Datum> {
+    let at_end = match bounded(c, 4, "endoption", 0, 0)? {
+        0 => false,
+        1 => true,
+        v => return Err(invalid_parameter(format!("invalid value for parameter \"endoption\": {v}"))),
+    };
+    let text = c.text(0)?;
+    Ok(Datum::Int(match nth_part(c, "regexp_instr()", 5, 6)? {
+        Some((a, b)) => text[..if at_end { b } else { a }].chars().count() as i64 + 1,
+        None => 0,
+    }))
+}
+
+/// Appends the replacement of one match: `\1` … `\9` and `\&` stand for its parts.
+fn replacement(template: &str, captures: &Captures, out: &mut String) {
+    let mut chars = template.chars();
+    while let Some(ch) = chars.next() {
+        if ch != '\\' {
+            out.push(ch);
+            continue;
+        }
+        match chars.next() {
+            Some('&') => out.push_str(captures.get(0).map_or("", |m| m.as_str())),
+            Some(d @ '1'..='9') => {
+                out.push_str(captures.get(d as usize - '0' as usize).map_or("", |m| m.as_str()));
+            }
+            Some('\\') => out.push('\\'),
+            Some(other) => {
+                out.push('\\');
+                out.push(other);
+            }
+            None => out.push('\\'),
+        }
+    }
+}
+/// Replaces the `n`-th match (0: all).
+fn replaced(c: &Call, options: Options, from: usize, n: usize) -> Result<Datum> {
+    let (text, template) = (c.text(0)?, c.text(2)?);
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    let found = all(&regex, text, from, if n == 0 { usize::MAX } else { n })?;
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for captures in found.iter().skip(n.saturating_sub(1)) {
+        let Some(whole) = captures.get(0) else { continue };
+        out.push_str(&text[copied..whole.start()]);
+        replacement(template, captures, &mut out);
+        copied = whole.end();
+    }
+    out.push_str(&text[copied..]);
+    Ok(Datum::Text(out))
+}
+fn regexp_replace(c: &Call) -> Result<Datum> {
+    if c.len() > 3 {
+        let flags = c.text(3)?;
+        if let Some(digit) = flags.chars().next().filter(char::is_ascii_digit) {
+            return Err(invalid_parameter(format!("invalid regular expression option: \"{digit}\"")).hint(
+                "If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.",
+            ));
+        }
+    }
+    let (options, global) = flags_argument(c, 3)?;
+    replaced(c, options, 0, if global { 0 } else { 1 })
+}
+fn regexp_replace_from(c: &Call) -> Result<Datum> {
+    let text = c.text(0)?;
+    let from = start(c, text, 3)?;
+    let (options, global) = flags_argument(c, 5)?;
+    // `g` counts only where the number of the match is not given
+    let n = bounded(c, 4, "n", 0, if global { 0 } else { 1 })?;
+    match from {
+        Some(from) => replaced(c, options, from, n as usize),
+        None => Ok(Datum::from(text)),
+    }
+}
+fn regexp_split(c: &Call, name: &str) -> Result<Datum> {
+    let (options, global) = flags_argument(c, 2)?;
+    if global {
+        return Err(no_global(name));
+    }
+    let text = c.text(0)?;
+    let regex = compiled(c, c.text(1)?, options, true)?;
+    let (mut elements, mut from) = (Vec::new(), 0);
+    for captures in all(&regex, text, 0, usize::MAX)? {
+        let Some(m) = captures.get(0) else { continue };
+        // An empty match separates only between characters.
+        if m.start() == m.end() && (m.start() == from || m.start() == text.len()) {
+            continue;
+        }
+        elements.push(Datum::from(&text[from..m.start()]));
+        from = m.end();
+    }
+    elements.push(Datum::from(&text[from..]));
+    Ok(Array::from_elements(elements).to_datum())
+}
+fn regexp_split_to_array(c: &Call) -> Result<Datum> {
+    regexp_split(c, "regexp_split_to_array()")
+}
+fn regexp_split_to_table(c: &Call) -> Result<Datum> {
+    regexp_split(c, "regexp_split_to_table()")
+}
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("textlike namelike", like_call),
+    ("textnlike namenlike", not_like),
+    ("texticlike nameiclike", ilike_call),
+    ("texticnlike nameicnlike", not_ilike),
+    ("like_escape", like_escape),
+    ("similar_to_escape_1 similar_to_escape_2", similar_to_escape),
+    ("similar_escape", similar_escape),
+    ("textregexeq nameregexeq", regex_eq),
+    ("textregexne nameregexne", regex_ne),
+    ("texticregexeq nameicregexeq", iregex_eq),
+    ("texticregexne nameicregexne", iregex_ne),
+    ("textregexsubstr", regex_substr),
+    ("textregexreplace textregexreplace_noopt", regexp_replace),
+    (
+        "textregexreplace_extended textregexreplace_extended_no_flags textregexreplace_extended_no_n",
+        regexp_replace_from,
+    ),
+    ("regexp_match regexp_match_no_flags", regexp_match),
+    ("regexp_matches regexp_matches_no_flags", regexp_matches),
+    ("regexp_like regexp_like_no_flags", regexp_like),
+    ("regexp_count regexp_count_no_start regexp_count_no_flags", regexp_count),
+    (
+        "regexp_substr regexp_substr_no_start regexp_substr_no_n regexp_substr_no_flags regexp_substr_no_subexpr",
+        regexp_substr,
+    ),
+    (
+        "regexp_instr regexp_instr_no_start regexp_instr_no_n regexp_instr_no_endoption regexp_instr_no_flags \
+         regexp_instr_no_subexpr",
+        regexp_instr,
+    ),
+    ("regexp_split_to_array regexp_split_to_array_no_flags", regexp_split_to_array),
+    ("regexp_split_to_table regexp_split_to_table_no_flags", regexp_split_to_table),
+];

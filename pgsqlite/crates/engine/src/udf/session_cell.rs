@@ -121,8 +121,8 @@ pub struct SessionCell {
     state: RefCell<SessionState>,
     error: RefCell<Option<PgError>>,
     notices: RefCell<Vec<PgError>>,
-    /// State of `random()`; 0: to be seeded.
-    pub(crate) random: Cell<u64>,
+    /// State of `random()`; zeros: to be seeded.
+    pub(crate) random: Cell<[u64; 2]>,
     pub(crate) patterns: super::pattern::Cache,
 }
 
@@ -143,7 +143,7 @@ impl SessionCell {
             state: RefCell::new(state),
             error: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
-            random: Cell::new(0),
+            random: Cell::new([0, 0]),
             patterns: Default::default(),
         }
     }

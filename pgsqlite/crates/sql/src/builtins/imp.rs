@@ -1,7 +1,11 @@
-//! What is implemented: function OID → how. One row each; a known function without a row is refused with 0A000 and its
-//! full signature. The rows live in the sub-modules, by area, as `const ROWS: &[Row]`.
+//! What is implemented: function → how. A known function without a row is refused with 0A000 and its full signature.
+//!
+//! Rows name functions by PostgreSQL's C symbol (`pg_proc.prosrc`): all OIDs that share a symbol are the same code in
+//! PostgreSQL and so are here. What has no symbol of its own (SQL-language functions, aggregates) is named by its
+//! signature, `name(type,…)` with the type names of `pg_type`. The rows live in the sub-modules, by area.
 
-use pgsqlite_types::Oid;
+use super::catalog::{all_procs, proc_by_oid, Proc};
+use pgsqlite_types::{catalog as pg_type, Oid};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -15,7 +19,7 @@ pub enum Imp {
     Native,
     /// As `Native`, with one more argument in front: TEXT, the OIDs of the argument types joined by `,`
     /// (for polymorphic and VARIADIC "any" functions: storage form alone does not tell a bool from an int).
-    /// The result type's OID comes last, after `>` : `'23,25>114'`.
+    /// `v` stands in front if VARIADIC was written; the result type's OID comes last, after `>` : `'23,25>114'`.
     NativeTyped,
     /// A PostgreSQL SQL expression over `$1` …, analyzed and spliced in.
     Sql(&'static str),
@@ -30,29 +34,113 @@ pub enum Imp {
     InlineAggregate(&'static str),
 }
 
-/// One row of the table.
+/// Some functions, and how they are carried out.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    pub oid: Oid,
+    /// Symbols or signatures, separated by blanks.
+    pub functions: &'static str,
     pub imp: Imp,
+}
+
+/// A row, written short.
+pub(super) const fn row(functions: &'static str, imp: Imp) -> Row {
+    Row { functions, imp }
 }
 
 /// The name under which a native function is registered with SQLite.
 pub fn native_name(oid: Oid) -> String {
-    match super::catalog::proc_by_oid(oid) {
+    match proc_by_oid(oid) {
         Some(p) => format!("pg_{}_{}", p.name, oid),
         None => format!("pg_{oid}"),
     }
 }
 
+/// `name(type,…)` with the type names of `pg_type`: how rows name what has no C symbol of its own.
+pub fn signature(proc: &Proc) -> String {
+    let args: Vec<&str> = proc.args.iter().map(|&a| pg_type::by_oid(a).map_or("?", |t| t.name)).collect();
+    format!("{}({})", proc.name, args.join(","))
+}
+
+/// Whether a row may name the function by its symbol.
+pub fn has_symbol(proc: &Proc) -> bool {
+    proc.kind == b'f' && proc.src.is_some_and(|s| !s.is_empty() && !s.contains([' ', '(']))
+}
+
+/// The functions that one word of [`Row::functions`] names.
+pub fn named(word: &str) -> &'static [Oid] {
+    static NAMES: OnceLock<HashMap<String, Vec<Oid>>> = OnceLock::new();
+    NAMES
+        .get_or_init(|| {
+            let mut names: HashMap<String, Vec<Oid>> = HashMap::new();
+            for p in all_procs() {
+                if let Some(symbol) = p.src.filter(|_| has_symbol(p)) {
+                    names.entry(symbol.to_string()).or_default().push(p.oid);
+                }
+                names.entry(signature(p)).or_default().push(p.oid);
+            }
+            names
+        })
+        .get(word)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn table() -> &'static HashMap<Oid, Imp> {
+    static TABLE: OnceLock<HashMap<Oid, Imp>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let rows = TABLES.iter().flat_map(|rows| rows.iter());
+        rows.flat_map(|r| r.functions.split_whitespace().flat_map(|w| named(w).iter().map(|&oid| (oid, r.imp))))
+            .collect()
+    })
+}
+
 /// The implementation of a built-in function; None: refuse.
 pub fn imp(oid: Oid) -> Option<Imp> {
-    static TABLE: OnceLock<HashMap<Oid, Imp>> = OnceLock::new();
-    TABLE
-        .get_or_init(|| TABLES.iter().flat_map(|rows| rows.iter()).map(|r| (r.oid, r.imp)).collect())
-        .get(&oid)
-        .copied()
+    table().get(&oid).copied()
+}
+
+/// Everything that is implemented.
+pub fn implemented() -> impl Iterator<Item = (Oid, Imp)> {
+    table().iter().map(|(&oid, &imp)| (oid, imp))
 }
 
 /// All areas.
-pub const TABLES: &[&[Row]] = &[];
+pub const TABLES: &[&[Row]] = &[
+    super::numbers::ROWS,
+    super::strings::ROWS,
+    super::times::ROWS,
+    super::documents::ROWS,
+    super::aggregates::ROWS,
+    super::system::ROWS,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_names_functions_and_none_twice() {
+        let mut seen: HashMap<Oid, &str> = HashMap::new();
+        for word in TABLES.iter().flat_map(|t| t.iter()).flat_map(|r| r.functions.split_whitespace()) {
+            assert!(!named(word).is_empty(), "{word} is no function of PostgreSQL 15");
+            for &oid in named(word) {
+                if let Some(other) = seen.insert(oid, word) {
+                    panic!("function {oid} has two rows: {other} and {word}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_fit() {
+        for (oid, imp) in implemented() {
+            let p = proc_by_oid(oid).expect("a row's function");
+            let aggregate = matches!(imp, Imp::NativeAggregate { .. } | Imp::InlineAggregate(_));
+            assert_eq!(aggregate, p.kind != b'f', "{}", signature(p));
+            assert!(
+                aggregate || p.retset == matches!(imp, Imp::NativeSet { .. }) || imp == Imp::Special,
+                "{}",
+                signature(p)
+            );
+        }
+    }
+}

@@ -1,5 +1,12 @@
 //! PostgreSQL's own functions, operators, casts and aggregates: the signatures as data ([`catalog`]), and what of them
-//! is implemented ([`imp`]).
+//! is implemented ([`imp`], its rows in the other modules).
 
 pub mod catalog;
 pub mod imp;
+
+mod aggregates;
+mod documents;
+mod numbers;
+mod strings;
+mod system;
+mod times;

@@ -1,0 +1,453 @@
+//! The functions that lowering calls by itself: text input and output, length coercion, arrays and records as values,
+//! checks. Their names and arguments are those of `pgsqlite_sql::lower::support`.
+
+use super::session_cell::SessionCell;
+use super::shim::{Call, Scalar, State};
+use pgsqlite_sql::lower::support;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
+use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
+
+/// The text form of a value of a type.
+pub(super) fn text_of(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
+    let codec = session.codec(type_oid)?;
+    text_by(session, &codec, value)
+}
+pub(super) fn text_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef) -> Result<String> {
+    let mut out = Vec::new();
+    session.with_context(|context| codec.text_out(value, context, &mut out))?;
+    String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
+}
+
+fn type_argument(c: &Call, i: usize) -> Result<Oid> {
+    Ok(c.int(i)? as Oid)
+}
+
+fn text_in(c: &Call) -> Result<Datum> {
+    if c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    let codec = c.session.codec(type_argument(c, 0)?)?;
+    c.session.with_context(|context| codec.text_in(c.text(2)?, c.int(1)? as i32, context))
+}
+
+fn text_out(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    text_of(c.session, type_argument(c, 0)?, c.datum(1)).map(Datum::Text)
+}
+
+/// Rounded to `precision` digits of a second; 22008 where that leaves the range.
+pub(super) fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp> {
+    if t.is_infinite() {
+        return Ok(t);
+    }
+    let rounded = Timestamp(round_micros(t.0, precision));
+    if rounded.is_valid() || rounded == Timestamp::END {
+        return Ok(rounded);
+    }
+    Err(PgError::new(SqlState::DATETIME_VALUE_OUT_OF_RANGE, "timestamp out of range"))
+}
+
+/// A value brought to its type's modifier, as an assignment or (`explicit`) a cast does it.
+pub(super) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value: DatumRef) -> Result<Datum> {
+    let stored = |v: DatumRef| PgError::internal(format!("{v:?} is not in storage form"));
+    let string = |v: DatumRef| match v {
+        DatumRef::Text(t) => Ok(t.to_string()),
+        other => Err(stored(other)),
+    };
+    if value.is_null() || typmod < 0 {
+        return Ok(value.to_owned());
+    }
+    Ok(match codec {
+        TypeCodec::Numeric => Numeric::from_datum(value)?.apply_typmod(typmod)?.to_datum(),
+        TypeCodec::Text => Datum::from(text::coerce_varchar(&string(value)?, typmod, explicit)?),
+        TypeCodec::BpChar => Datum::Text(text::coerce_bpchar(&string(value)?, typmod, explicit)?),
+        TypeCodec::Time => {
+            let t = Time::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            Datum::Text(Time(round_micros(t.0, typmod)).to_storage())
+        }
+        TypeCodec::TimeTz => {
+            let t = TimeTz::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            Datum::Text(TimeTz { micros: round_micros(t.micros, typmod), ..t }.to_storage())
+        }
+        TypeCodec::Timestamp | TypeCodec::TimestampTz => {
+            let t = Timestamp::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            Datum::Text(timestamp_typmod(t, typmod)?.to_storage())
+        }
+        TypeCodec::Interval => {
+            let t = Interval::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            Datum::Text(t.apply_typmod(typmod)?.to_storage())
+        }
+        TypeCodec::Array(element, ..) => {
+            let mut array = Array::from_storage(&string(value)?, element).ok_or_else(|| stored(value))?;
+            for e in &mut array.elements {
+                *e = apply_typmod(element, typmod, explicit, e.as_ref())?;
+            }
+            array.to_datum()
+        }
+        _ => value.to_owned(),
+    })
+}
+
+fn typmod(c: &Call) -> Result<Datum> {
+    let codec = c.session.codec(type_argument(c, 0)?)?;
+    apply_typmod(&codec, c.int(1)? as i32, c.bool(2)?, c.datum(3))
+}
+
+fn limit(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Int(-1));
+    }
+    let n = c.int(0)?;
+    if n < 0 {
+        return Err(if c.bool(1)? {
+            PgError::new(SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE, "OFFSET must not be negative")
+        } else {
+            PgError::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT must not be negative")
+        });
+    }
+    Ok(Datum::Int(n))
+}
+
+fn check(c: &Call) -> Result<Datum> {
+    if !c.is_null(1) && !c.bool(1)? {
+        let (table, constraint) = (c.text(2)?, c.text(3)?);
+        return Err(PgError::new(
+            SqlState::CHECK_VIOLATION,
+            format!("new row for relation \"{table}\" violates check constraint \"{constraint}\""),
+        )
+        .table(table)
+        .constraint(constraint));
+    }
+    Ok(c.datum(0).to_owned())
+}
+
+fn domain(c: &Call) -> Result<Datum> {
+    let name = c.text(1)?;
+    if c.is_null(0) && c.bool(2)? {
+        return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, format!("domain {name} does not allow null values"))
+            .data_type(name));
+    }
+    for i in (3..c.len()).step_by(2) {
+        if !c.is_null(i) && !c.bool(i)? {
+            let constraint = c.text(i + 1)?;
+            return Err(PgError::new(
+                SqlState::CHECK_VIOLATION,
+                format!("value for domain {name} violates check constraint \"{constraint}\""),
+            )
+            .data_type(name)
+            .constraint(constraint));
+        }
+    }
+    Ok(c.datum(0).to_owned())
+}
+
+/// A value of another program's making, in the storage form of the column's type.
+fn foreign(c: &Call) -> Result<Datum> {
+    let type_oid = type_argument(c, 0)?;
+    let codec = c.session.codec(type_oid)?;
+    let place = c.text(2)?;
+    let misfit = |e: PgError| PgError::new(e.code(), format!("{} in column {place}", e.message()));
+    let through_text = |text: &str| c.session.with_context(|context| codec.text_in(text, -1, context)).map_err(misfit);
+    let unreadable = |shown: String| {
+        let name = pgsqlite_types::typmod::format_type(type_oid, -1).unwrap_or_default();
+        PgError::new(
+            SqlState::INVALID_TEXT_REPRESENTATION,
+            format!("invalid input syntax for type {name}: \"{shown}\" in column {place}"),
+        )
+    };
+    // Microseconds from 2000 of a moment given in seconds from 1970.
+    let moment = |seconds: f64| {
+        let micros = (seconds - 946_684_800.0) * 1e6;
+        let t = Timestamp(micros.round() as i64);
+        t.is_valid().then_some(t).ok_or_else(|| unreadable(seconds.to_string()))
+    };
+    match (c.datum(1), &codec) {
+        (DatumRef::Null, _) => Ok(Datum::Null),
+        (DatumRef::Int(i), TypeCodec::Bool) => Ok(Datum::from(i != 0)),
+        (DatumRef::Int(i), TypeCodec::Int2 | TypeCodec::Int4 | TypeCodec::Int8 | TypeCodec::Oid) => Ok(Datum::Int(i)),
+        (DatumRef::Real(r), TypeCodec::Int2 | TypeCodec::Int4 | TypeCodec::Int8)
+            if r.fract() == 0.0 && r.abs() < 9e18 =>
+        {
+            Ok(Datum::Int(r as i64))
+        }
+        (DatumRef::Int(i), TypeCodec::Float4 | TypeCodec::Float8) => Ok(Datum::Real(i as f64)),
+        (DatumRef::Real(r), TypeCodec::Float4 | TypeCodec::Float8) => Ok(Datum::Real(r)),
+        (DatumRef::Int(i), TypeCodec::Numeric) => Ok(Datum::Text(i.to_string())),
+        (DatumRef::Real(r), TypeCodec::Numeric) => Ok(Numeric::from_f64(r).to_datum()),
+        (DatumRef::Int(i), TypeCodec::Timestamp | TypeCodec::TimestampTz) => {
+            Ok(Datum::Text(moment(i as f64)?.to_storage()))
+        }
+        (DatumRef::Real(r), TypeCodec::Timestamp | TypeCodec::TimestampTz) => Ok(Datum::Text(moment(r)?.to_storage())),
+        (DatumRef::Blob(b), TypeCodec::Bytea) => Ok(Datum::Blob(b.to_vec())),
+        (DatumRef::Text(t), TypeCodec::Bytea) => Ok(Datum::Blob(t.as_bytes().to_vec())),
+        (DatumRef::Int(i), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name) => Ok(Datum::Text(i.to_string())),
+        (DatumRef::Real(r), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name) => {
+            text_of(c.session, oid::FLOAT8, DatumRef::Real(r)).map(Datum::Text)
+        }
+        (DatumRef::Text(t), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Json) => {
+            Ok(Datum::from(t))
+        }
+        (DatumRef::Text(t), _) => through_text(t),
+        (DatumRef::Int(i), _) => Err(unreadable(i.to_string())),
+        (DatumRef::Real(r), _) => Err(unreadable(r.to_string())),
+        (DatumRef::Blob(_), _) => Err(unreadable("a blob".into())),
+    }
+}
+
+// --- arrays as SQLite sees them: the JSON text, element by element --------------------------------------------------
+
+/// One JSON value of a stored array: its text.
+struct Items<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Items<'a> {
+    /// The items of `[…]`.
+    fn of(text: &'a str) -> Result<Items<'a>> {
+        let inner = text
+            .strip_prefix('[')
+            .and_then(|t| t.strip_suffix(']'))
+            .ok_or_else(|| PgError::internal(format!("{text} is no stored array")))?;
+        Ok(Items { text: inner, at: 0 })
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a str;
+    fn next(&mut self) -> Option<&'a str> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        let bytes = self.text.as_bytes();
+        let (start, mut depth, mut quoted) = (self.at, 0usize, false);
+        let mut i = start;
+        while i < bytes.len() {
+            match bytes[i] {
+                b'\\' if quoted => i += 1,
+                b'"' => quoted = !quoted,
+                b'[' | b'{' if !quoted => depth += 1,
+                b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+                b',' if !quoted && depth == 0 => break,
+                _ => {}
+            }
+            i += 1;
+        }
+        self.at = i + 1;
+        Some(&self.text[start..i])
+    }
+}
+
+/// A stored array without knowing its element type: numbers, strings and NULLs as JSON has them.
+pub(super) fn untyped(text: &str) -> Result<Array> {
+    fn walk(text: &str, depth: usize, out: &mut Array) -> Result<()> {
+        let mut count = 0;
+        for item in Items::of(text)? {
+            count += 1;
+            if item.starts_with('[') {
+                walk(item, depth + 1, out)?;
+            } else {
+                out.elements.push(scalar(item)?);
+            }
+        }
+        if count > 0 {
+            if out.dimensions.len() <= depth {
+                out.dimensions.resize(depth + 1, 0);
+            }
+            out.dimensions[depth] = count;
+        }
+        Ok(())
+    }
+    let mut out = Array::default();
+    walk(text, 0, &mut out)?;
+    Ok(out)
+}
+
+/// A JSON scalar as a value in storage form.
+fn scalar(item: &str) -> Result<Datum> {
+    Ok(match item.as_bytes().first() {
+        Some(b'n') => Datum::Null,
+        Some(b'"') => {
+            Datum::Text(serde_json::from_str(item).map_err(|e| PgError::internal(format!("stored array: {e}")))?)
+        }
+        _ => match item.parse::<i64>() {
+            Ok(i) => Datum::Int(i),
+            Err(_) => Datum::Real(item.parse().map_err(|_| PgError::internal(format!("stored array: {item}")))?),
+        },
+    })
+}
+
+/// ARRAY[…]: of scalars, or of arrays that all have the same shape.
+fn array(c: &Call) -> Result<Datum> {
+    if !c.bool(0)? {
+        return Ok(Array::from_elements((1..c.len()).map(|i| c.datum(i).to_owned()).collect()).to_datum());
+    }
+    let mut out = Array::default();
+    let mut shape: Option<Vec<usize>> = None;
+    for i in 1..c.len() {
+        // A NULL or empty array among others has no shape.
+        let inner = if c.is_null(i) { Array::default() } else { untyped(c.text(i)?)? };
+        match &shape {
+            None => shape = Some(inner.dimensions.clone()),
+            Some(s) if *s == inner.dimensions => {}
+            Some(_) => {
+                return Err(PgError::new(
+                    SqlState::ARRAY_SUBSCRIPT_ERROR,
+                    "multidimensional arrays must have array expressions with matching dimensions",
+                ))
+            }
+        }
+        out.elements.extend(inner.elements);
+    }
+    let shape = shape.unwrap_or_default();
+    if shape.is_empty() {
+        return Ok(Datum::from("[]"));
+    }
+    out.dimensions = std::iter::once(c.len() - 1).chain(shape).collect();
+    Ok(out.to_datum())
+}
+
+fn flatten(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let text = c.text(0)?;
+    if !text.starts_with("[[") {
+        return Ok(Datum::from(text));
+    }
+    Ok(Array::from_elements(untyped(text)?.elements).to_datum())
+}
+
+fn element(c: &Call) -> Result<Datum> {
+    if (0..c.len()).any(|i| c.is_null(i)) {
+        return Ok(Datum::Null);
+    }
+    let mut item = c.text(0)?;
+    for i in 1..c.len() {
+        let index = c.int(i)?;
+        if !item.starts_with('[') || index < 1 {
+            return Ok(Datum::Null);
+        }
+        match Items::of(item)?.nth(index as usize - 1) {
+            Some(next) => item = next,
+            None => return Ok(Datum::Null),
+        }
+    }
+    if item.starts_with('[') {
+        return Ok(Datum::Null);
+    }
+    scalar(item)
+}
+
+fn slice(c: &Call) -> Result<Datum> {
+    if (0..c.len()).any(|i| c.is_null(i)) {
+        return Ok(Datum::Null);
+    }
+    let array = untyped(c.text(0)?)?;
+    let wanted = (c.len() - 1) / 2;
+    if wanted > array.dimensions.len() {
+        return Ok(Datum::from("[]"));
+    }
+    let mut ranges = Vec::new();
+    for (d, &length) in array.dimensions.iter().enumerate() {
+        let bound = |i: usize, default: i64| match c.datum(i) {
+            _ if d >= wanted => Ok(default),
+            DatumRef::Text("") => Ok(default),
+            _ => c.int(i),
+        };
+        let low = bound(1 + 2 * d, 1)?.max(1);
+        let high = bound(2 + 2 * d, length as i64)?.min(length as i64);
+        if low > high {
+            return Ok(Datum::from("[]"));
+        }
+        ranges.push((low as usize - 1, high as usize - 1));
+    }
+    let mut elements = Vec::new();
+    'each: for (i, e) in array.elements.iter().enumerate() {
+        let mut rest = i;
+        for (d, &length) in array.dimensions.iter().enumerate().rev() {
+            let at = rest % length;
+            rest /= length;
+            if at < ranges[d].0 || at > ranges[d].1 {
+                continue 'each;
+            }
+        }
+        elements.push(e.clone());
+    }
+    let dimensions = ranges.iter().map(|(l, h)| h - l + 1).collect();
+    Ok(Array { dimensions, elements }.to_datum())
+}
+
+/// (source array type, target array type, array): each element through its text form.
+fn array_cast(c: &Call) -> Result<Datum> {
+    if c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    let (source, target) = (c.session.codec(type_argument(c, 0)?)?, c.session.codec(type_argument(c, 1)?)?);
+    let (TypeCodec::Array(from, ..), TypeCodec::Array(to, ..)) = (&source, &target) else {
+        return Err(PgError::internal("an array cast between types that are no arrays"));
+    };
+    let mut array =
+        Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::internal("an array not in storage form"))?;
+    for e in &mut array.elements {
+        if !e.is_null() {
+            let text = text_by(c.session, from, e.as_ref())?;
+            *e = c.session.with_context(|context| to.text_in(&text, -1, context))?;
+        }
+    }
+    Ok(array.to_datum())
+}
+
+fn record_value(c: &Call) -> Result<Datum> {
+    let fields = (0..c.len() / 2)
+        .map(|i| Ok((type_argument(c, 2 * i)?, c.datum(2 * i + 1).to_owned())))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Datum::Text(record::to_storage(&fields)))
+}
+
+/// A scalar sub-query's only value.
+#[derive(Default)]
+struct Single(Option<Datum>);
+
+impl State for Single {
+    fn step(&mut self, call: &Call) -> Result<()> {
+        if self.0.is_some() {
+            return Err(PgError::new(
+                SqlState::CARDINALITY_VIOLATION,
+                "more than one row returned by a subquery used as an expression",
+            ));
+        }
+        self.0 = Some(call.datum(0).to_owned());
+        Ok(())
+    }
+    fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
+        Ok(self.0.clone().unwrap_or_default())
+    }
+}
+
+pub(super) fn new_single() -> Box<dyn State> {
+    Box::<Single>::default()
+}
+
+/// Name, number of arguments, whether SQLite may reuse a result (those that read settings may differ between
+/// statements, but not within one; an index over them would go stale, so they are not deterministic), function.
+pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+    (support::TEXT_IN, 3, true, text_in),
+    (support::TEXT_OUT, 2, true, text_out),
+    (support::TYPMOD, 4, true, typmod),
+    (support::LIMIT, 2, true, limit),
+    (support::CHECK, 4, true, check),
+    (support::DOMAIN, -1, true, domain),
+    (support::FOREIGN, 3, true, foreign),
+    (support::ARRAY, -1, true, array),
+    (support::FLATTEN, 1, true, flatten),
+    (support::ELEMENT, -1, true, element),
+    (support::SLICE, -1, true, slice),
+    (support::ARRAY_CAST, 3, true, array_cast),
+    (support::RECORD, -1, true, record_value),
+];

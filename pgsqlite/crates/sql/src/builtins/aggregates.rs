@@ -1,0 +1,61 @@
+//! Aggregates and window functions.
+
+use super::imp::{row, Imp, Row};
+use Imp::{InlineAggregate, NativeAggregate};
+
+pub const ROWS: &[Row] = &[
+    row("count() count(any)", InlineAggregate("count($1)")),
+    row("sum(int2) sum(int4)", NativeAggregate { typed: false }),
+    row("sum(int8) sum(numeric) sum(float4) sum(float8)", NativeAggregate { typed: false }),
+    row("avg(int2) avg(int4) avg(int8) avg(numeric) avg(float4) avg(float8)", NativeAggregate { typed: false }),
+    row(
+        "min(int2) min(int4) min(int8) min(oid) min(float4) min(float8) min(text) min(bpchar) min(date) min(time) \
+         min(timetz) min(timestamp) min(timestamptz) min(interval) min(numeric) min(anyenum) min(anyarray)",
+        InlineAggregate("min($1)"),
+    ),
+    row(
+        "max(int2) max(int4) max(int8) max(oid) max(float4) max(float8) max(text) max(bpchar) max(date) max(time) \
+         max(timetz) max(timestamp) max(timestamptz) max(interval) max(numeric) max(anyenum) max(anyarray)",
+        InlineAggregate("max($1)"),
+    ),
+    row("bool_and(bool) every(bool)", InlineAggregate("min($1)")),
+    row("bool_or(bool)", InlineAggregate("max($1)")),
+    row(
+        "bit_and(int2) bit_and(int4) bit_and(int8) bit_or(int2) bit_or(int4) bit_or(int8) bit_xor(int2) bit_xor(int4) \
+         bit_xor(int8)",
+        NativeAggregate { typed: false },
+    ),
+    row(
+        "stddev(int2) stddev(int4) stddev(int8) stddev(numeric) stddev(float4) stddev(float8) stddev_samp(int2) \
+         stddev_samp(int4) stddev_samp(int8) stddev_samp(numeric) stddev_samp(float4) stddev_samp(float8) \
+         stddev_pop(int2) stddev_pop(int4) stddev_pop(int8) stddev_pop(numeric) stddev_pop(float4) stddev_pop(float8) \
+         variance(int2) variance(int4) variance(int8) variance(numeric) variance(float4) variance(float8) \
+         var_samp(int2) var_samp(int4) var_samp(int8) var_samp(numeric) var_samp(float4) var_samp(float8) \
+         var_pop(int2) var_pop(int4) var_pop(int8) var_pop(numeric) var_pop(float4) var_pop(float8)",
+        NativeAggregate { typed: false },
+    ),
+    row(
+        "corr(float8,float8) covar_pop(float8,float8) covar_samp(float8,float8) regr_avgx(float8,float8) \
+         regr_avgy(float8,float8) regr_count(float8,float8) regr_intercept(float8,float8) regr_r2(float8,float8) \
+         regr_slope(float8,float8) regr_sxx(float8,float8) regr_sxy(float8,float8) regr_syy(float8,float8)",
+        NativeAggregate { typed: false },
+    ),
+    row("string_agg(text,text) string_agg(bytea,bytea)", NativeAggregate { typed: false }),
+    row("array_agg(anynonarray)", NativeAggregate { typed: false }),
+    row("array_agg(anyarray)", NativeAggregate { typed: false }),
+    row("row_number()", InlineAggregate("row_number()")),
+    row("rank()", InlineAggregate("rank()")),
+    row("dense_rank()", InlineAggregate("dense_rank()")),
+    row("percent_rank()", InlineAggregate("percent_rank()")),
+    row("cume_dist()", InlineAggregate("cume_dist()")),
+    row("ntile(int4)", InlineAggregate("ntile($1)")),
+    row("lag(anyelement)", InlineAggregate("lag($1)")),
+    row("lag(anyelement,int4)", InlineAggregate("lag($1, $2)")),
+    row("lag(anycompatible,int4,anycompatible)", InlineAggregate("lag($1, $2, $3)")),
+    row("lead(anyelement)", InlineAggregate("lead($1)")),
+    row("lead(anyelement,int4)", InlineAggregate("lead($1, $2)")),
+    row("lead(anycompatible,int4,anycompatible)", InlineAggregate("lead($1, $2, $3)")),
+    row("first_value(anyelement)", InlineAggregate("first_value($1)")),
+    row("last_value(anyelement)", InlineAggregate("last_value($1)")),
+    row("nth_value(anyelement,int4)", InlineAggregate("nth_value($1, $2)")),
+];

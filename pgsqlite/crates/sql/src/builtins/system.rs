@@ -1,0 +1,5 @@
+//! (rows follow)
+
+use super::imp::Row;
+
+pub const ROWS: &[Row] = &[];
