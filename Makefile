@@ -1,50 +1,98 @@
-# The verbs of the repository. `make run` and `make test` set up what is missing and need no other step.
-#
-#   make run [ARGS="--database my.db --port 5433"]   builds and starts pgsqlite (on ./pgsqlite.db unless ARGS names a database)
-#   make test                                       every test
-#   make oracle                                     replays tests/sql against a real PostgreSQL 15: no difference allowed
-#   make lint · make gen
+# make run     sets up what is missing, builds and starts pgsqlite on ./pgsqlite.db; make run ARGS="--database my.db --port 5433"
+# make test    sets up what is missing and passes every test
+# make lint    formatting and static checks, warnings are errors
+# make oracle  replays the recorded tests against a real PostgreSQL 15
+# make bench   pgsqlite, PostgreSQL 15 and in-process SQLite side by side
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
 
-CARGO := cd pgsqlite && cargo
-ARGS ?=
-# ARGS that name a database replace the default one
-DATABASE := $(if $(filter --database% --in-memory --data-dir% --config%,$(ARGS)),,--database $(CURDIR)/pgsqlite.db)
-PYTHON ?= python3
+SERVER := pgsqlite/target/release/pgsqlite
+# Tests use the debug build that `cargo test` has made anyway: its overflow checks and assertions are on, and it is built once.
+export PGSQLITE_BIN ?= $(CURDIR)/pgsqlite/target/debug/pgsqlite
+PYTHON := build/venv/bin/python
+# Crash rounds of `make test`; `make test-slow` runs all 20 with more writers.
+CRASH_ROUNDS ?= 5
+SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: run build test test-rust test-sql oracle lint gen setup
-.DEFAULT_GOAL := build
+.PHONY: help run build debug setup test test-unit test-sql test-clients test-crash test-slow subprojects oracle lint bench gen compat
 
-setup: build/libclang/done
-	@command -v cargo >/dev/null || { echo "Rust is missing: install your distribution's rustup (then: rustup default stable) or cargo, version 1.89 or newer"; exit 1; }
+help:
+	@sed -n 's/^# //p' Makefile | head -5
 
-build/libclang/done: tools/libclang.sh
-	tools/libclang.sh
+setup:
+	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
+	  echo "(Debian, Ubuntu: apt-get install rustup), or its rustc and cargo if they are version 1.89 or newer."; exit 1; }
+	@command -v cc >/dev/null || { echo "A C compiler is missing (Debian, Ubuntu: apt-get install build-essential)."; exit 1; }
+	@command -v python3 >/dev/null || { echo "Python 3.9 or newer is missing (Debian, Ubuntu: apt-get install python3 python3-pip python3-venv)."; exit 1; }
+	@tools/libclang.sh
 
 build: setup
-	$(CARGO) build --release
+	@cd pgsqlite && cargo build --release
+
+# With ARGS that name a database, its flags are all there is.
+debug: setup
+	@cd pgsqlite && cargo build
 
 run: build
-	pgsqlite/target/release/pgsqlite $(DATABASE) $(ARGS)
+	@args=($(ARGS))
+	case " $(ARGS) " in *" --database"*|*" --in-memory "*|*" --data-dir"*|*" --config"*) ;; *) args+=(--database pgsqlite.db) ;; esac
+	exec $(SERVER) "$${args[@]}"
 
-test: test-rust test-sql
+build/venv/done: tests/requirements.txt
+	@python3 -m venv build/venv
+	build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $@
 
-test-rust: setup
-	$(CARGO) test --workspace
+# Runs every part even after one failed, and fails if any did.
+test:
+	@failed=0; passed=0
+	for part in test-unit test-sql test-crash test-clients subprojects; do
+	  echo "== $$part"
+	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
+	done
+	echo "$$passed passed, $$failed failed"
+	[ $$failed = 0 ]
 
-# the debug build that test-rust has made serves
-test-sql: setup
-	$(CARGO) build
-	PGSQLITE_BIN=$(CURDIR)/pgsqlite/target/debug/pgsqlite $(PYTHON) tests/sql/run.py --check
+test-unit: setup
+	@cd pgsqlite && cargo test --workspace
 
-oracle:
-	tools/oracle.sh $(PYTHON) tests/sql/run.py --check --target postgres
+test-sql: debug
+	@python3 tests/sql/run.py --check
+
+test-clients: debug build/venv/done
+	@$(PYTHON) tests/clients/run.py
+
+test-crash: debug
+	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
+
+test-slow: debug
+	@python3 tests/crash/run.py --rounds 20 --writers 8
+
+subprojects:
+	@for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) test; done
+
+oracle: build/venv/done
+	@tools/oracle.sh python3 tests/sql/run.py --check --target postgres
+	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 
 lint: setup
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@cd pgsqlite
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cd ..
+	for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) lint; done
 
+bench: build build/venv/done
+	@ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on" tools/oracle.sh $(PYTHON) bench/run.py
+
+# What is generated from a running PostgreSQL 15.
 gen:
 	gen/catalogs.sh
 	gen/rust_tables.py
 	tools/oracle.sh gen/type_vectors.py
 	tools/oracle.sh gen/operator_vectors.py
+
+compat:
+	@python3 tools/compat.py > COMPAT.md
