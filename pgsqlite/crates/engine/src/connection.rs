@@ -132,6 +132,7 @@ impl Connection {
         setup().map_err(|e| error::open_error(path, e))?;
         let cell = Arc::new(SessionCell::default());
         crate::udf::register_all(&conn, cell.clone())?;
+        crate::vtab::register(&conn, &cell)?;
         crate::support::register(&conn, &cell)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
         Ok(Connection {

@@ -19,4 +19,5 @@ pub mod store;
 mod support;
 #[allow(dead_code)] // the random generator and the pattern cache wait for their functions
 pub mod udf;
+pub mod vtab;
 pub mod writer;

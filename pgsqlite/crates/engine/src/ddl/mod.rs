@@ -407,4 +407,4 @@ fn qualified<'n>(parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

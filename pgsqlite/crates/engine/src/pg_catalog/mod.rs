@@ -1,13 +1,241 @@
-//! PostgreSQL's system catalogs over a catalog snapshot: one file per table or group of tables.
+//! PostgreSQL's system catalogs as rows over a catalog snapshot.
+//!
+//! [`table`] gives the rows of one system relation. Those that only describe PostgreSQL's built-ins are made once for the process;
+//! those that describe the database are kept for the newest snapshot; those that show the session are made anew each time.
 
-use pgsqlite_types::Oid;
+mod builtin;
+mod cluster;
+mod information_schema;
+mod relations;
+mod types;
+
+use crate::udf::session_cell::{SessionCell, SessionState};
+use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::{oid, Datum, Oid};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+/// The rows of a system relation, in its column order and in storage form.
+#[derive(Default)]
+pub struct Table {
+    pub rows: Vec<Vec<Datum>>,
+    /// per column, made at the first look-up
+    indexes: Mutex<HashMap<usize, Arc<Index>>>,
+}
+
+/// Which rows have a value in one column.
+#[derive(Default)]
+struct Index {
+    integers: HashMap<i64, Vec<u32>>,
+    texts: HashMap<String, Vec<u32>>,
+}
+
+impl Table {
+    /// The numbers of the rows whose `column` equals the value.
+    pub fn find(&self, column: usize, value: &Datum) -> Vec<u32> {
+        let index = {
+            let mut indexes = self.indexes.lock().unwrap_or_else(|e| e.into_inner());
+            indexes
+                .entry(column)
+                .or_insert_with(|| {
+                    let mut index = Index::default();
+                    for (row, i) in self.rows.iter().zip(0u32..) {
+                        match row.get(column) {
+                            Some(Datum::Int(v)) => index.integers.entry(*v).or_default().push(i),
+                            Some(Datum::Text(v)) => index.texts.entry(v.clone()).or_default().push(i),
+                            _ => {}
+                        }
+                    }
+                    Arc::new(index)
+                })
+                .clone()
+        };
+        match value {
+            Datum::Int(v) => index.integers.get(v).cloned().unwrap_or_default(),
+            Datum::Text(v) => index.texts.get(v).cloned().unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Collects rows by column name. A column that gets no value is NULL, or where it may not be NULL, the zero of its type.
+pub(crate) struct Rows {
+    columns: HashMap<&'static str, usize>,
+    empty: Vec<Datum>,
+    rows: Vec<Vec<Datum>>,
+}
+
+impl Rows {
+    fn new(relation: &SystemRelation) -> Rows {
+        let empty = relation
+            .columns
+            .iter()
+            .map(|&(_, _, ty, _, not_null, _)| match ty {
+                _ if !not_null => Datum::Null,
+                oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::XID | oid::CID | oid::REGPROC => {
+                    Datum::Int(0)
+                }
+                oid::FLOAT4 | oid::FLOAT8 => Datum::Real(0.0),
+                oid::INT2VECTOR | oid::OIDVECTOR => Datum::Text("[]".into()),
+                _ => Datum::Text(String::new()),
+            })
+            .collect();
+        Rows { columns: relation.columns.iter().enumerate().map(|(i, c)| (c.1, i)).collect(), empty, rows: Vec::new() }
+    }
+
+    /// A row from (column, value) pairs.
+    pub(crate) fn push(&mut self, values: &[(&'static str, Datum)]) {
+        let mut row = self.empty.clone();
+        for (name, value) in values {
+            match self.columns.get(name) {
+                Some(&i) => row[i] = value.clone(),
+                None => debug_assert!(false, "no column {name}"),
+            }
+        }
+        self.rows.push(row);
+    }
+}
+
+/// A JSON array of numbers: the storage form of int2vector, oidvector and arrays of them.
+pub(crate) fn numbers<T: std::fmt::Display>(values: impl IntoIterator<Item = T>) -> Datum {
+    let items: Vec<String> = values.into_iter().map(|v| v.to_string()).collect();
+    Datum::Text(format!("[{}]", items.join(",")))
+}
+
+/// A JSON array of strings: the storage form of text[] and its kin.
+pub(crate) fn strings<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Datum {
+    let items: Vec<serde_json::Value> = values.into_iter().map(|v| v.as_ref().into()).collect();
+    Datum::Text(serde_json::Value::from(items).to_string())
+}
+
+pub(crate) fn int(value: impl Into<i64>) -> Datum {
+    Datum::Int(value.into())
+}
+
+pub(crate) fn text(value: impl Into<String>) -> Datum {
+    Datum::Text(value.into())
+}
+
+pub(crate) fn character(value: u8) -> Datum {
+    Datum::Text((value as char).to_string())
+}
+
+/// How a relation's rows come about.
+enum Maker {
+    /// Only about PostgreSQL's built-ins.
+    Fixed(fn(&mut Rows)),
+    /// About the database.
+    Catalog(fn(&mut Rows, &Catalog)),
+    /// About the session.
+    Session(fn(&mut Rows, &SessionState)),
+    /// There can be no rows: what they describe does not exist here.
+    Empty,
+}
+
+/// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
+const EMPTY: &[&str] = &[
+    "pg_default_acl", "pg_event_trigger", "pg_foreign_data_wrapper", "pg_foreign_server", "pg_foreign_table", "pg_inherits",
+    "pg_init_privs", "pg_largeobject", "pg_largeobject_metadata", "pg_matviews", "pg_parameter_acl",
+    "pg_partitioned_table", "pg_policies", "pg_policy", "pg_prepared_xacts", "pg_publication", "pg_publication_namespace",
+    "pg_publication_rel", "pg_publication_tables", "pg_replication_origin", "pg_replication_slots", "pg_rules", "pg_seclabel",
+    "pg_seclabels", "pg_shseclabel", "pg_statistic_ext", "pg_statistic_ext_data", "pg_stats_ext", "pg_stats_ext_exprs",
+    "pg_subscription", "pg_subscription_rel", "pg_transform", "pg_trigger", "pg_user_mapping", "pg_user_mappings",
+    "pg_db_role_setting", "pg_auth_members", "pg_group", "pg_stat_replication", "pg_stat_subscription",
+];
+
+fn maker(relation: &SystemRelation) -> Option<Maker> {
+    use Maker::{Catalog, Empty, Fixed, Session};
+    if relation.schema == "information_schema" {
+        return information_schema::maker(relation.name).map(Catalog);
+    }
+    Some(match relation.name {
+        "pg_namespace" => Catalog(relations::namespaces),
+        "pg_class" => Catalog(relations::classes),
+        "pg_attribute" => Catalog(relations::attributes),
+        "pg_attrdef" => Catalog(relations::defaults),
+        "pg_index" => Catalog(relations::indexes),
+        "pg_constraint" => Catalog(relations::constraints),
+        "pg_sequence" => Catalog(relations::sequences),
+        "pg_description" => Catalog(relations::descriptions),
+        "pg_shdescription" => Catalog(relations::shared_descriptions),
+        "pg_depend" => Catalog(relations::depends),
+        "pg_rewrite" => Catalog(relations::rewrites),
+        "pg_tables" => Catalog(relations::tables),
+        "pg_views" => Catalog(relations::views),
+        "pg_sequences" => return None,
+        "pg_type" => Catalog(types::types),
+        "pg_enum" => Catalog(types::enums),
+        "pg_range" => Fixed(types::ranges),
+        "pg_proc" => Fixed(builtin::procs),
+        "pg_operator" => Fixed(builtin::operators),
+        "pg_cast" => Fixed(builtin::casts),
+        "pg_aggregate" => Fixed(builtin::aggregates),
+        "pg_am" => Fixed(builtin::access_methods),
+        "pg_opclass" => Fixed(builtin::operator_classes),
+        "pg_collation" => Fixed(builtin::collations),
+        "pg_language" => Fixed(builtin::languages),
+        "pg_tablespace" => Fixed(builtin::tablespaces),
+        "pg_extension" => Fixed(builtin::extensions),
+        "pg_authid" => Catalog(cluster::authids),
+        "pg_roles" => Catalog(cluster::roles),
+        "pg_user" => Catalog(cluster::users),
+        "pg_database" => Catalog(cluster::databases),
+        "pg_settings" => Session(cluster::settings),
+        "pg_stat_activity" => Session(cluster::activity),
+        name if EMPTY.contains(&name) => Empty,
+        _ => return None,
+    })
+}
 
 /// Whether a system relation can be read. The others are refused by the analyzer with 0A000.
-pub fn provided(_oid: Oid) -> bool {
-    false
+pub fn provided(relation: Oid) -> bool {
+    static PROVIDED: OnceLock<std::collections::HashSet<Oid>> = OnceLock::new();
+    PROVIDED
+        .get_or_init(|| system_relations().iter().filter(|r| maker(r).is_some()).map(|r| r.oid).collect())
+        .contains(&relation)
 }
 
-/// The PostgreSQL SQL behind a system view; None for tables.
-pub fn view_definition(_oid: Oid) -> Option<&'static str> {
+/// The PostgreSQL SQL behind a system view; None for those whose rows are made here.
+pub fn view_definition(_relation: Oid) -> Option<&'static str> {
     None
 }
+
+/// Rows per relation: of the built-ins for ever, of the database for the snapshot they were made from.
+type Cache = Mutex<HashMap<Oid, (Option<Weak<Catalog>>, Arc<Table>)>>;
+
+/// The rows of a system relation as the session sees them.
+pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table> {
+    static CACHE: OnceLock<Cache> = OnceLock::new();
+    let cache = CACHE.get_or_init(Default::default);
+    let state = cell.state();
+    let lock = || cache.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some((of, table)) = lock().get(&relation.oid) {
+        let current = of.as_ref().is_none_or(|w| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0);
+        if current {
+            return table.clone();
+        }
+    }
+    let mut rows = Rows::new(relation);
+    let mut keep = None;
+    match maker(relation) {
+        Some(Maker::Fixed(make)) => {
+            make(&mut rows);
+            keep = Some(None);
+        }
+        Some(Maker::Catalog(make)) => {
+            make(&mut rows, &state.catalog);
+            keep = Some(Some(Arc::downgrade(&state.catalog)));
+        }
+        Some(Maker::Session(make)) => make(&mut rows, &state),
+        Some(Maker::Empty) | None => {}
+    }
+    let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });
+    if let Some(of) = keep {
+        lock().insert(relation.oid, (of, table.clone()));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! The catalogs that only list PostgreSQL's built-ins: functions, operators, casts, access methods, collations.
+
+use super::{character, int, numbers, strings, text, Rows};
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, PG_CATALOG};
+use pgsqlite_types::Datum;
+
+pub(super) fn procs(rows: &mut Rows) {
+    for p in builtin::all_procs() {
+        let modes = p.arg_modes.as_ref().map(|m| strings(m.iter().map(|&b| (b as char).to_string())));
+        rows.push(&[
+            ("oid", int(p.oid)),
+            ("proname", text(p.name)),
+            ("pronamespace", int(PG_CATALOG)),
+            ("proowner", int(BOOTSTRAP_ROLE)),
+            ("prolang", int(12)),
+            ("procost", Datum::Real(1.0)),
+            ("prorows", Datum::Real(if p.retset { 1000.0 } else { 0.0 })),
+            ("provariadic", int(p.variadic)),
+            ("prokind", character(p.kind)),
+            ("proisstrict", p.strict.into()),
+            ("proretset", p.retset.into()),
+            ("provolatile", character(p.volatility)),
+            ("proparallel", text("s")),
+            ("pronargs", int(p.args.len() as i64)),
+            ("pronargdefaults", int(p.default_count as i64)),
+            ("prorettype", int(p.ret)),
+            ("proargtypes", numbers(&p.args)),
+            ("proallargtypes", p.all_args.as_ref().map(numbers).unwrap_or(Datum::Null)),
+            ("proargmodes", modes.unwrap_or(Datum::Null)),
+            ("proargnames", p.arg_names.as_ref().map(strings).unwrap_or(Datum::Null)),
+            ("proargdefaults", if p.defaults.is_empty() { Datum::Null } else { text(p.defaults.join(", ")) }),
+            ("prosrc", text(p.src.unwrap_or(p.name))),
+        ]);
+    }
+}
+
+pub(super) fn operators(rows: &mut Rows) {
+    for o in builtin::all_operators() {
+        rows.push(&[
+            ("oid", int(o.oid)),
+            ("oprname", text(o.name)),
+            ("oprnamespace", int(PG_CATALOG)),
+            ("oprowner", int(BOOTSTRAP_ROLE)),
+            ("oprkind", text(if o.left == 0 { "l" } else { "b" })),
+            ("oprleft", int(o.left)),
+            ("oprright", int(o.right)),
+            ("oprresult", int(o.result)),
+            ("oprcom", int(o.commutator)),
+            ("oprnegate", int(o.negator)),
+            ("oprcode", int(o.proc)),
+        ]);
+    }
+}
+
+pub(super) fn casts(rows: &mut Rows) {
+    let mut all: Vec<_> = builtin::all_casts().collect();
+    all.sort_unstable_by_key(|c| (c.source, c.target));
+    // pg_cast's OIDs are given by initdb, in no order that means anything.
+    for (c, oid) in all.into_iter().zip(10_100i64..) {
+        let (method, function) = match c.method {
+            builtin::CastMethod::Function(f) => ("f", f),
+            builtin::CastMethod::InOut => ("i", 0),
+            builtin::CastMethod::Binary => ("b", 0),
+        };
+        rows.push(&[
+            ("oid", Datum::Int(oid)),
+            ("castsource", int(c.source)),
+            ("casttarget", int(c.target)),
+            ("castfunc", int(function)),
+            (
+                "castcontext",
+                text(match c.context {
+                    builtin::CastContext::Implicit => "i",
+                    builtin::CastContext::Assignment => "a",
+                    builtin::CastContext::Explicit => "e",
+                }),
+            ),
+            ("castmethod", text(method)),
+        ]);
+    }
+}
+
+pub(super) fn aggregates(rows: &mut Rows) {
+    for p in builtin::all_procs().iter().filter(|p| p.kind == b'a') {
+        if let Some(a) = builtin::aggregate(p.oid) {
+            rows.push(&[
+                ("aggfnoid", int(a.proc)),
+                ("aggkind", character(a.kind)),
+                ("aggnumdirectargs", int(a.direct_args as i64)),
+                ("aggfinalmodify", text("r")),
+                ("aggmfinalmodify", text("r")),
+            ]);
+        }
+    }
+}
+
+pub(super) fn access_methods(rows: &mut Rows) {
+    for &(oid, name, handler, kind) in builtin::access_methods() {
+        rows.push(&[
+            ("oid", int(oid)),
+            ("amname", text(name)),
+            ("amhandler", int(handler)),
+            ("amtype", character(kind)),
+        ]);
+    }
+}
+
+pub(super) fn operator_classes(rows: &mut Rows) {
+    for c in builtin::all_operator_classes() {
+        rows.push(&[
+            ("oid", int(c.oid)),
+            ("opcmethod", int(c.method_oid)),
+            ("opcname", text(c.name)),
+            ("opcnamespace", int(PG_CATALOG)),
+            ("opcowner", int(BOOTSTRAP_ROLE)),
+            ("opcfamily", int(c.family)),
+            ("opcintype", int(c.input)),
+            ("opcdefault", c.default.into()),
+            ("opckeytype", int(c.key)),
+        ]);
+    }
+}
+
+pub(super) fn collations(rows: &mut Rows) {
+    for c in builtin::all_collations() {
+        rows.push(&[
+            ("oid", int(c.oid)),
+            ("collname", text(c.name)),
+            ("collnamespace", int(PG_CATALOG)),
+            ("collowner", int(BOOTSTRAP_ROLE)),
+            ("collprovider", character(c.provider)),
+            ("collisdeterministic", true.into()),
+            ("collencoding", int(c.encoding)),
+            ("collcollate", c.collate.into()),
+            ("collctype", c.ctype.into()),
+        ]);
+    }
+}
+
+/// (oid, name, trusted)
+const LANGUAGES: [(i64, &str, bool); 4] =
+    [(12, "internal", false), (13, "c", false), (14, "sql", true), (13556, "plpgsql", true)];
+
+pub(super) fn languages(rows: &mut Rows) {
+    for (oid, name, trusted) in LANGUAGES {
+        rows.push(&[
+            ("oid", Datum::Int(oid)),
+            ("lanname", text(name)),
+            ("lanowner", int(BOOTSTRAP_ROLE)),
+            ("lanispl", (name == "plpgsql").into()),
+            ("lanpltrusted", trusted.into()),
+        ]);
+    }
+}
+
+pub(super) fn tablespaces(rows: &mut Rows) {
+    for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
+        rows.push(&[("oid", int(oid)), ("spcname", text(name)), ("spcowner", int(BOOTSTRAP_ROLE))]);
+    }
+}
+
+pub(super) fn extensions(rows: &mut Rows) {
+    rows.push(&[
+        ("oid", int(13555)),
+        ("extname", text("plpgsql")),
+        ("extowner", int(BOOTSTRAP_ROLE)),
+        ("extnamespace", int(PG_CATALOG)),
+        ("extversion", text("1.0")),
+    ]);
+}

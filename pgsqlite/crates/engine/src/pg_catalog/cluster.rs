@@ -1,0 +1,116 @@
+//! Roles, databases, settings, sessions.
+
+use super::{int, text, Rows};
+use crate::udf::session_cell::SessionState;
+use pgsqlite_sql::catalog::{Catalog, Role, BOOTSTRAP_ROLE};
+use pgsqlite_types::Datum;
+
+type Row = Vec<(&'static str, Datum)>;
+
+fn attributes(role: &Role) -> Row {
+    vec![
+        ("oid", int(role.oid)),
+        ("rolname", text(&*role.name)),
+        ("rolsuper", role.superuser.into()),
+        ("rolinherit", role.inherit.into()),
+        ("rolcreaterole", role.create_role.into()),
+        ("rolcreatedb", role.create_db.into()),
+        ("rolcanlogin", role.login.into()),
+        ("rolreplication", role.replication.into()),
+        ("rolbypassrls", role.bypass_rls.into()),
+        ("rolconnlimit", int(role.connection_limit)),
+        ("rolvaliduntil", role.valid_until.clone().into()),
+    ]
+}
+
+pub(super) fn authids(rows: &mut Rows, catalog: &Catalog) {
+    for role in catalog.roles.values() {
+        let mut row = attributes(role);
+        row.push(("rolpassword", role.password.clone().into()));
+        rows.push(&row);
+    }
+}
+
+pub(super) fn roles(rows: &mut Rows, catalog: &Catalog) {
+    for role in catalog.roles.values() {
+        let mut row = attributes(role);
+        row.push(("rolpassword", text("********")));
+        rows.push(&row);
+    }
+}
+
+pub(super) fn users(rows: &mut Rows, catalog: &Catalog) {
+    for role in catalog.roles.values().filter(|r| r.login) {
+        rows.push(&[
+            ("usename", text(&*role.name)),
+            ("usesysid", int(role.oid)),
+            ("usecreatedb", role.create_db.into()),
+            ("usesuper", role.superuser.into()),
+            ("userepl", role.replication.into()),
+            ("usebypassrls", role.bypass_rls.into()),
+            ("passwd", text("********")),
+            ("valuntil", role.valid_until.clone().into()),
+        ]);
+    }
+}
+
+/// The database that is open. (Others of the same server are files of their own, which this one does not know.)
+pub(super) fn databases(rows: &mut Rows, catalog: &Catalog) {
+    rows.push(&[
+        ("oid", int(1)),
+        ("datname", text(&*catalog.database)),
+        ("datdba", int(BOOTSTRAP_ROLE)),
+        ("encoding", int(6)),
+        ("datlocprovider", text("c")),
+        ("datallowconn", true.into()),
+        ("datconnlimit", int(-1i64)),
+        ("dattablespace", int(1663)),
+        ("datcollate", text("C.UTF-8")),
+        ("datctype", text("C.UTF-8")),
+    ]);
+}
+
+pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
+    let optional = |field: &str| if field == "\\N" { Datum::Null } else { text(field) };
+    for line in include_str!("../../../sql/data/pg_settings.tsv").lines().skip(1) {
+        let f: Vec<&str> = line.split('\t').collect();
+        // A setting that the session does not have is not shown.
+        let Some(value) = state.variables.as_ref().and_then(|v| v.get(f[0])) else { continue };
+        let enumerated = match f[9] {
+            "\\N" => Datum::Null,
+            list => super::strings(list.trim_matches(['{', '}']).split(',').map(|v| v.trim_matches('"'))),
+        };
+        rows.push(&[
+            ("name", text(f[0])),
+            ("setting", text(value)),
+            ("unit", optional(f[2])),
+            ("category", text(f[3])),
+            ("short_desc", text(f[4])),
+            ("context", text(f[5])),
+            ("vartype", text(f[6])),
+            ("source", text("default")),
+            ("min_val", optional(f[7])),
+            ("max_val", optional(f[8])),
+            ("enumvals", enumerated),
+            ("boot_val", optional(f[1])),
+            ("reset_val", optional(f[1])),
+            ("pending_restart", false.into()),
+        ]);
+    }
+}
+
+/// The session itself: what other sessions do is not known to the connection.
+pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
+    let user = state.catalog.role_named(&state.session_user).map_or(BOOTSTRAP_ROLE, |r| r.oid);
+    let setting = |name: &str| state.variables.as_ref().and_then(|v| v.get(name));
+    rows.push(&[
+        ("datid", int(1)),
+        ("datname", text(&*state.catalog.database)),
+        ("pid", int(state.backend_pid)),
+        ("usesysid", int(user)),
+        ("usename", text(&*state.session_user)),
+        ("application_name", setting("application_name").into()),
+        ("state", text("active")),
+        ("backend_type", text("client backend")),
+    ]);
+}

@@ -1,0 +1,491 @@
+//! pg_class, pg_attribute and what belongs to relations: defaults, indexes, constraints, sequences, comments, dependencies.
+
+use super::{character, int, numbers, strings, text, Rows};
+use crate::ddl::naming::default_collation;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};
+
+const CLASS: Oid = 1259;
+const CONSTRAINT: Oid = 2606;
+const ATTRDEF: Oid = 2604;
+const REWRITE: Oid = 2618;
+const NAMESPACE: Oid = 2615;
+const TYPE: Oid = 1247;
+
+/// Rows of pg_attrdef and pg_rewrite have OIDs in PostgreSQL; here they are the relation's with the column's number above, far
+/// beyond the counter's reach.
+fn derived_oid(relation: Oid, attnum: i16) -> i64 {
+    2_000_000_000 + (i64::from(relation) * 1600 + i64::from(attnum)) % 900_000_000
+}
+
+pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
+    for schema in catalog.schemas.values() {
+        if schema.oid == PG_TEMP && !catalog.relations.values().any(|r| r.temporary) {
+            continue;
+        }
+        rows.push(&[
+            ("oid", int(schema.oid)),
+            ("nspname", text(&*schema.name)),
+            ("nspowner", int(schema.owner)),
+        ]);
+    }
+}
+
+/// `pg_class.relkind`
+pub(super) fn kind(relation: &Relation) -> u8 {
+    match &relation.kind {
+        RelationKind::Table => b'r',
+        RelationKind::View { .. } | RelationKind::ForeignView => b'v',
+        RelationKind::Index(_) => b'i',
+        RelationKind::Sequence(_) => b'S',
+        RelationKind::System => pgsqlite_sql::builtins::catalog::system_relations()
+            .iter()
+            .find(|r| r.oid == relation.oid)
+            .map_or(b'r', |r| r.kind),
+    }
+}
+
+fn method_oid(name: &str) -> Oid {
+    pgsqlite_sql::builtins::catalog::access_methods().iter().find(|m| m.1 == name).map_or(0, |m| m.0)
+}
+
+pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
+    let mut indexed = std::collections::HashSet::new();
+    let mut referenced = std::collections::HashSet::new();
+    for relation in catalog.relations.values() {
+        if let RelationKind::Index(index) = &relation.kind {
+            indexed.insert(index.table);
+        }
+        for c in &relation.constraints {
+            if let ConstraintKind::ForeignKey { references, .. } = c.kind {
+                referenced.insert(references);
+                referenced.insert(relation.oid);
+            }
+        }
+    }
+    for relation in catalog.relations.values() {
+        let kind = kind(relation);
+        let stored = matches!(kind, b'r' | b'i' | b'S');
+        let (method, columns) = match &relation.kind {
+            RelationKind::Index(index) => (method_oid(&index.method), index.columns.len() + index.include.len()),
+            _ => (if kind == b'r' { 2 } else { 0 }, relation.columns.len()),
+        };
+        let checks = relation.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count();
+        let options = match &relation.kind {
+            RelationKind::View { options, .. } if !options.is_empty() => strings(options),
+            _ => Datum::Null,
+        };
+        let persistence = match (relation.temporary, relation.unlogged) {
+            (true, _) => b't',
+            (_, true) => b'u',
+            _ => b'p',
+        };
+        rows.push(&[
+            ("oid", int(relation.oid)),
+            ("relname", text(&*relation.name)),
+            ("relnamespace", int(relation.schema)),
+            ("reltype", int(relation.row_type)),
+            ("relowner", int(relation.owner)),
+            ("relam", int(method)),
+            ("relfilenode", int(if stored { relation.oid } else { 0 })),
+            ("reltuples", Datum::Real(-1.0)),
+            ("relhasindex", (indexed.contains(&relation.oid)).into()),
+            ("relpersistence", character(persistence)),
+            ("relkind", character(kind)),
+            ("relnatts", int(columns as i64)),
+            ("relchecks", int(checks as i64)),
+            ("relhasrules", (kind == b'v').into()),
+            ("relhastriggers", referenced.contains(&relation.oid).into()),
+            ("relispopulated", true.into()),
+            ("relreplident", character(if kind == b'r' && relation.kind != RelationKind::System { b'd' } else { b'n' })),
+            ("reloptions", options),
+        ]);
+    }
+}
+
+/// (len, by value, align, storage) of a type.
+fn physical(catalog: &Catalog, ty: Oid) -> (i16, bool, u8, u8) {
+    match catalog.type_entry(catalog.base_type(ty)) {
+        Some(TypeEntry::Builtin(t)) => (t.len, t.byval, t.align, t.storage),
+        Some(TypeEntry::User(t)) if matches!(t.kind, UserTypeKind::Enum { .. }) => (4, true, b'i', b'p'),
+        Some(TypeEntry::Row(_) | TypeEntry::User(_)) => (-1, false, b'd', b'x'),
+        _ => (-1, false, b'i', b'x'),
+    }
+}
+
+fn attribute(rows: &mut Rows, catalog: &Catalog, relation: Oid, column: &Column) {
+    let (len, by_value, align, storage) = physical(catalog, column.type_oid);
+    let dimensions = i64::from(catalog.element_type(column.type_oid).is_some());
+    rows.push(&[
+        ("attrelid", int(relation)),
+        ("attname", text(&*column.name)),
+        ("atttypid", int(if column.dropped { 0 } else { column.type_oid })),
+        ("attstattarget", int(-1i64)),
+        ("attlen", int(len)),
+        ("attnum", int(column.attnum)),
+        ("attndims", int(dimensions)),
+        ("attcacheoff", int(-1i64)),
+        ("atttypmod", int(column.typmod)),
+        ("attbyval", by_value.into()),
+        ("attalign", character(align)),
+        ("attstorage", character(storage)),
+        ("attnotnull", column.not_null.into()),
+        ("atthasdef", (column.default.is_some() || column.generated.is_some()).into()),
+        (
+            "attidentity",
+            text(match column.identity {
+                Some(Identity::Always) => "a",
+                Some(Identity::ByDefault) => "d",
+                None => "",
+            }),
+        ),
+        ("attgenerated", text(if column.generated.is_some() { "s" } else { "" })),
+        ("attisdropped", column.dropped.into()),
+        ("attislocal", true.into()),
+        ("attcollation", int(collation_of(catalog, column))),
+    ]);
+}
+
+fn collation_of(catalog: &Catalog, column: &Column) -> Oid {
+    if column.collation != 0 {
+        column.collation
+    } else {
+        default_collation(catalog, column.type_oid)
+    }
+}
+
+pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        for column in &relation.columns {
+            attribute(rows, catalog, relation.oid, column);
+        }
+        let RelationKind::Index(index) = &relation.kind else { continue };
+        let Some(table) = catalog.relation(index.table) else { continue };
+        let mut attnum = 0i16;
+        for key in &index.columns {
+            attnum += 1;
+            let column = match &key.key {
+                IndexKey::Column(a) => match table.column_by_attnum(*a) {
+                    Some(c) => Column {
+                        attnum,
+                        default: None,
+                        generated: None,
+                        identity: None,
+                        not_null: false,
+                        collation: key.collation,
+                        ..c.clone()
+                    },
+                    None => continue,
+                },
+                // The type of an expression is that of its operator class.
+                IndexKey::Expression(_) => {
+                    let ty = pgsqlite_sql::builtins::catalog::operator_class_by_oid(key.opclass)
+                        .map_or(oid::TEXT, |c| c.input);
+                    Column { collation: key.collation, ..Column::new(attnum, expression_name(&index.columns, attnum), ty, -1) }
+                }
+            };
+            attribute(rows, catalog, relation.oid, &column);
+        }
+        for &included in &index.include {
+            attnum += 1;
+            if let Some(c) = table.column_by_attnum(included) {
+                let column =
+                    Column { attnum, default: None, generated: None, identity: None, not_null: false, ..c.clone() };
+                attribute(rows, catalog, relation.oid, &column);
+            }
+        }
+    }
+}
+
+/// `expr`, `expr1` … : the names of an index's expression columns.
+fn expression_name(columns: &[IndexColumn], attnum: i16) -> String {
+    let before = columns[..attnum as usize - 1].iter().filter(|k| matches!(k.key, IndexKey::Expression(_))).count();
+    if before == 0 {
+        "expr".into()
+    } else {
+        format!("expr{before}")
+    }
+}
+
+pub(super) fn defaults(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        for column in relation.live_columns() {
+            if let Some(text_of) = column.default.as_ref().or(column.generated.as_ref()) {
+                rows.push(&[
+                    ("oid", Datum::Int(derived_oid(relation.oid, column.attnum))),
+                    ("adrelid", int(relation.oid)),
+                    ("adnum", int(column.attnum)),
+                    ("adbin", text(&**text_of)),
+                ]);
+            }
+        }
+    }
+}
+
+pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        let RelationKind::Index(index) = &relation.kind else { continue };
+        let keys = index.columns.iter().map(|k| match k.key {
+            IndexKey::Column(a) => a,
+            IndexKey::Expression(_) => 0,
+        });
+        let expressions: Vec<&str> = index
+            .columns
+            .iter()
+            .filter_map(|k| match &k.key {
+                IndexKey::Expression(text) => Some(text.as_str()),
+                IndexKey::Column(_) => None,
+            })
+            .collect();
+        let clustered = false;
+        rows.push(&[
+            ("indexrelid", int(relation.oid)),
+            ("indrelid", int(index.table)),
+            ("indnatts", int((index.columns.len() + index.include.len()) as i64)),
+            ("indnkeyatts", int(index.columns.len() as i64)),
+            ("indisunique", index.unique.into()),
+            ("indnullsnotdistinct", index.nulls_not_distinct.into()),
+            ("indisprimary", index.primary.into()),
+            ("indimmediate", true.into()),
+            ("indisclustered", clustered.into()),
+            ("indisvalid", true.into()),
+            ("indisready", true.into()),
+            ("indislive", true.into()),
+            ("indkey", numbers(keys.chain(index.include.iter().copied()))),
+            ("indcollation", numbers(index.columns.iter().map(|k| k.collation))),
+            ("indclass", numbers(index.columns.iter().map(|k| k.opclass))),
+            (
+                "indoption",
+                numbers(index.columns.iter().map(|k| u8::from(k.descending) | u8::from(k.nulls_first) << 1)),
+            ),
+            ("indexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
+            ("indpred", index.predicate.clone().into()),
+        ]);
+    }
+}
+
+fn action(action: ForeignKeyAction) -> &'static str {
+    match action {
+        ForeignKeyAction::NoAction => "a",
+        ForeignKeyAction::Restrict => "r",
+        ForeignKeyAction::Cascade => "c",
+        ForeignKeyAction::SetNull => "n",
+        ForeignKeyAction::SetDefault => "d",
+    }
+}
+
+pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        for c in &relation.constraints {
+            let mut row = vec![
+                ("oid", int(c.oid)),
+                ("conname", text(&*c.name)),
+                ("connamespace", int(relation.schema)),
+                ("condeferrable", c.deferrable.into()),
+                ("condeferred", c.initially_deferred.into()),
+                ("convalidated", (!c.not_valid).into()),
+                ("conrelid", int(relation.oid)),
+                ("conindid", int(c.index)),
+                ("conislocal", true.into()),
+                ("connoinherit", (!matches!(c.kind, ConstraintKind::Check { no_inherit: false, .. })).into()),
+                ("conkey", if c.columns.is_empty() { Datum::Null } else { numbers(&c.columns) }),
+                ("confupdtype", text(" ")),
+                ("confdeltype", text(" ")),
+                ("confmatchtype", text(" ")),
+            ];
+            match &c.kind {
+                ConstraintKind::PrimaryKey => row.push(("contype", text("p"))),
+                ConstraintKind::Unique { .. } => row.push(("contype", text("u"))),
+                ConstraintKind::Check { expression, .. } => {
+                    row.push(("contype", text("c")));
+                    row.push(("conbin", text(&**expression)));
+                }
+                ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full } => {
+                    row.retain(|r| !r.0.starts_with("conf"));
+                    row.extend([
+                        ("contype", text("f")),
+                        ("confrelid", int(*references)),
+                        ("confkey", numbers(columns)),
+                        ("confupdtype", text(action(*on_update))),
+                        ("confdeltype", text(action(*on_delete))),
+                        ("confmatchtype", text(if *match_full { "f" } else { "s" })),
+                    ]);
+                }
+            }
+            rows.push(&row);
+        }
+    }
+    for user in catalog.types.values() {
+        let UserTypeKind::Domain { checks, .. } = &user.kind else { continue };
+        for check in checks {
+            rows.push(&[
+                ("oid", int(check.oid)),
+                ("conname", text(&*check.name)),
+                ("connamespace", int(user.schema)),
+                ("contype", text("c")),
+                ("convalidated", true.into()),
+                ("contypid", int(user.oid)),
+                ("confupdtype", text(" ")),
+                ("confdeltype", text(" ")),
+                ("confmatchtype", text(" ")),
+                ("conislocal", true.into()),
+                ("conbin", text(&*check.expression)),
+            ]);
+        }
+    }
+}
+
+pub(super) fn sequences(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        if let RelationKind::Sequence(s) = &relation.kind {
+            rows.push(&[
+                ("seqrelid", int(relation.oid)),
+                ("seqtypid", int(s.type_oid)),
+                ("seqstart", int(s.start)),
+                ("seqincrement", int(s.increment)),
+                ("seqmax", int(s.max)),
+                ("seqmin", int(s.min)),
+                ("seqcache", int(s.cache)),
+                ("seqcycle", s.cycle.into()),
+            ]);
+        }
+    }
+}
+
+/// Databases and roles are shared objects: their comments are in pg_shdescription.
+const SHARED: [Oid; 3] = [1262, 1260, 1213];
+
+pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
+    for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0)) {
+        rows.push(&[
+            ("objoid", int(object)),
+            ("classoid", int(class)),
+            ("objsubid", int(sub)),
+            ("description", text(&**comment)),
+        ]);
+    }
+}
+
+pub(super) fn shared_descriptions(rows: &mut Rows, catalog: &Catalog) {
+    for (&(class, object, _), comment) in catalog.comments.iter().filter(|c| SHARED.contains(&c.0 .0)) {
+        rows.push(&[("objoid", int(object)), ("classoid", int(class)), ("description", text(&**comment))]);
+    }
+}
+
+pub(super) fn depends(rows: &mut Rows, catalog: &Catalog) {
+    let mut push = |class: Oid, object: i64, sub: i16, to_class: Oid, to: Oid, to_sub: i16, kind: &str| {
+        rows.push(&[
+            ("classid", int(class)),
+            ("objid", Datum::Int(object)),
+            ("objsubid", int(sub)),
+            ("refclassid", int(to_class)),
+            ("refobjid", int(to)),
+            ("refobjsubid", int(to_sub)),
+            ("deptype", text(kind)),
+        ]);
+    };
+    for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+        let own = i64::from(relation.oid);
+        match &relation.kind {
+            RelationKind::Index(index) => {
+                let constraint = catalog.relation(index.table).and_then(|t| {
+                    t.constraints
+                        .iter()
+                        .find(|c| c.index == relation.oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+                });
+                match constraint {
+                    Some(c) => push(CLASS, own, 0, CONSTRAINT, c.oid, 0, "i"),
+                    None => {
+                        for key in &index.columns {
+                            if let IndexKey::Column(a) = key.key {
+                                push(CLASS, own, 0, CLASS, index.table, a, "a");
+                            }
+                        }
+                    }
+                }
+            }
+            RelationKind::Sequence(s) => {
+                push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n");
+                if let Some((table, attnum)) = s.owned_by {
+                    push(CLASS, own, 0, CLASS, table, attnum, if s.identity { "i" } else { "a" });
+                }
+            }
+            RelationKind::View { .. } => {
+                push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n");
+                push(REWRITE, derived_oid(relation.oid, 0), 0, CLASS, relation.oid, 0, "i");
+            }
+            _ => push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n"),
+        }
+        for column in relation.live_columns() {
+            if column.default.is_some() || column.generated.is_some() {
+                push(ATTRDEF, derived_oid(relation.oid, column.attnum), 0, CLASS, relation.oid, column.attnum, "a");
+                if column.sequence != 0 && column.default.is_some() {
+                    push(ATTRDEF, derived_oid(relation.oid, column.attnum), 0, CLASS, column.sequence, 0, "n");
+                }
+            }
+            if column.type_oid >= oid::FIRST_USER_OID {
+                push(CLASS, own, column.attnum, TYPE, column.type_oid, 0, "n");
+            }
+        }
+        for c in &relation.constraints {
+            for &attnum in &c.columns {
+                push(CONSTRAINT, i64::from(c.oid), 0, CLASS, relation.oid, attnum, "a");
+            }
+            if let ConstraintKind::ForeignKey { references, columns, .. } = &c.kind {
+                for &attnum in columns {
+                    push(CONSTRAINT, i64::from(c.oid), 0, CLASS, *references, attnum, "n");
+                }
+                push(CONSTRAINT, i64::from(c.oid), 0, CLASS, c.index, 0, "n");
+            }
+        }
+    }
+    let _ = pg_type::all;
+}
+
+pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
+        rows.push(&[
+            ("oid", Datum::Int(derived_oid(relation.oid, 0))),
+            ("rulename", text("_RETURN")),
+            ("ev_class", int(relation.oid)),
+            ("ev_type", text("1")),
+            ("ev_enabled", text("O")),
+            ("is_instead", true.into()),
+        ]);
+    }
+}
+
+fn owner(catalog: &Catalog, oid: Oid) -> Datum {
+    text(catalog.role_name(oid).unwrap_or("unknown"))
+}
+
+pub(super) fn tables(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values().filter(|r| kind(r) == b'r') {
+        rows.push(&[
+            ("schemaname", text(catalog.schema_name(relation.schema))),
+            ("tablename", text(&*relation.name)),
+            ("tableowner", owner(catalog, relation.owner)),
+            ("hasindexes", catalog.indexes_of(relation.oid).next().is_some().into()),
+            ("hasrules", false.into()),
+            (
+                "hastriggers",
+                (relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+                    || catalog.referencing(relation.oid).next().is_some())
+                .into(),
+            ),
+            ("rowsecurity", false.into()),
+        ]);
+    }
+}
+
+pub(super) fn views(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        let RelationKind::View { definition, .. } = &relation.kind else { continue };
+        rows.push(&[
+            ("schemaname", text(catalog.schema_name(relation.schema))),
+            ("viewname", text(&*relation.name)),
+            ("viewowner", owner(catalog, relation.owner)),
+            ("definition", text(format!("{definition};"))),
+        ]);
+    }
+}

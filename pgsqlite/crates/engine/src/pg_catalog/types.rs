@@ -1,0 +1,182 @@
+//! pg_type, pg_enum, pg_range.
+
+use super::{character, int, text, Rows};
+use crate::ddl::naming::default_collation;
+use pgsqlite_sql::catalog::*;
+use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};
+
+/// Functions that every type of a kind shares (OIDs of pg_proc).
+mod io {
+    pub const ARRAY: [u32; 4] = [750, 751, 2400, 2401];
+    pub const RECORD: [u32; 4] = [2290, 2291, 2402, 2403];
+    pub const ENUM: [u32; 4] = [3506, 3507, 3532, 3533];
+    /// domain_in, domain_recv; output is the base type's
+    pub const DOMAIN_IN: u32 = 2597;
+    pub const DOMAIN_RECEIVE: u32 = 2598;
+    pub const ARRAY_SUBSCRIPT: u32 = 6179;
+}
+
+type Row = Vec<(&'static str, Datum)>;
+
+fn functions(row: &mut Row, [input, output, receive, send]: [u32; 4]) {
+    row.extend([
+        ("typinput", int(input)),
+        ("typoutput", int(output)),
+        ("typreceive", int(receive)),
+        ("typsend", int(send)),
+    ]);
+}
+
+fn common(oid: Oid, name: &str, schema: Oid, owner: Oid, kind: u8, category: u8) -> Row {
+    vec![
+        ("oid", int(oid)),
+        ("typname", text(name)),
+        ("typnamespace", int(schema)),
+        ("typowner", int(owner)),
+        ("typtype", character(kind)),
+        ("typcategory", character(category)),
+        ("typisdefined", true.into()),
+        ("typdelim", text(",")),
+        ("typtypmod", int(-1i64)),
+    ]
+}
+
+fn array_row(catalog: &Catalog, array: Oid, element: Oid, name: &str, schema: Oid, owner: Oid, align: u8) -> Row {
+    let mut row = common(array, &format!("_{name}"), schema, owner, b'b', b'A');
+    functions(&mut row, io::ARRAY);
+    row.extend([
+        ("typlen", int(-1i64)),
+        ("typalign", character(align)),
+        ("typstorage", text("x")),
+        ("typelem", int(element)),
+        ("typsubscript", int(io::ARRAY_SUBSCRIPT)),
+        ("typcollation", int(default_collation(catalog, element))),
+    ]);
+    row
+}
+
+pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
+    let relation_of: std::collections::HashMap<Oid, Oid> =
+        catalog.relations.values().filter(|r| r.row_type != 0).map(|r| (r.row_type, r.oid)).collect();
+    for t in pg_type::all() {
+        let mut row = common(t.oid, t.name, PG_CATALOG, BOOTSTRAP_ROLE, t.kind, t.category);
+        functions(&mut row, [t.input, t.output, t.receive, t.send]);
+        row.extend([
+            ("typlen", int(t.len)),
+            ("typbyval", t.byval.into()),
+            ("typispreferred", t.preferred.into()),
+            ("typdelim", character(t.delim)),
+            ("typrelid", int(relation_of.get(&t.oid).copied().unwrap_or(0))),
+            ("typsubscript", int(t.subscript)),
+            ("typelem", int(t.elem)),
+            ("typarray", int(t.array)),
+            ("typalign", character(t.align)),
+            ("typstorage", character(t.storage)),
+            ("typbasetype", int(t.base_type)),
+            ("typcollation", int(t.collation)),
+        ]);
+        if matches!(t.oid, oid::CARDINAL_NUMBER | oid::CHARACTER_DATA | oid::SQL_IDENTIFIER | oid::TIME_STAMP | oid::YES_OR_NO) {
+            row.push(("typnamespace", int(INFORMATION_SCHEMA)));
+        }
+        rows.push(&row);
+    }
+    for t in catalog.types.values() {
+        let mut align = b'i';
+        let mut row = match &t.kind {
+            UserTypeKind::Enum { .. } => {
+                let mut row = common(t.oid, &t.name, t.schema, t.owner, b'e', b'E');
+                functions(&mut row, io::ENUM);
+                row.extend([
+                    ("typlen", int(4)),
+                    ("typbyval", true.into()),
+                    ("typalign", text("i")),
+                    ("typstorage", text("p")),
+                ]);
+                row
+            }
+            UserTypeKind::Domain { base, typmod, not_null, default, .. } => {
+                let innermost = pg_type::by_oid(catalog.base_type(*base));
+                let mut row = common(t.oid, &t.name, t.schema, t.owner, b'd', innermost.map_or(b'U', |b| b.category));
+                let (output, send) = innermost.map_or((0, 0), |b| (b.output, b.send));
+                functions(&mut row, [io::DOMAIN_IN, output, io::DOMAIN_RECEIVE, send]);
+                align = innermost.map_or(b'i', |b| b.align);
+                row.extend([
+                    ("typlen", int(innermost.map_or(-1, |b| b.len))),
+                    ("typbyval", innermost.is_some_and(|b| b.byval).into()),
+                    ("typalign", character(align)),
+                    ("typstorage", character(innermost.map_or(b'x', |b| b.storage))),
+                    ("typnotnull", (*not_null).into()),
+                    ("typbasetype", int(*base)),
+                    ("typtypmod", int(*typmod)),
+                    ("typcollation", int(default_collation(catalog, *base))),
+                    ("typdefaultbin", default.clone().into()),
+                    ("typdefault", default.clone().into()),
+                ]);
+                row
+            }
+            UserTypeKind::Composite { .. } => {
+                align = b'd';
+                let mut row = common(t.oid, &t.name, t.schema, t.owner, b'c', b'C');
+                functions(&mut row, io::RECORD);
+                row.extend([("typlen", int(-1i64)), ("typalign", text("d")), ("typstorage", text("x"))]);
+                row
+            }
+        };
+        row.push(("typarray", int(t.array_oid)));
+        rows.push(&row);
+        rows.push(&array_row(catalog, t.array_oid, t.oid, &t.name, t.schema, t.owner, align));
+    }
+    for r in catalog.relations.values().filter(|r| r.row_type != 0 && r.oid >= oid::FIRST_USER_OID) {
+        let mut row = common(r.row_type, &r.name, r.schema, r.owner, b'c', b'C');
+        functions(&mut row, io::RECORD);
+        row.extend([
+            ("typlen", int(-1i64)),
+            ("typalign", text("d")),
+            ("typstorage", text("x")),
+            ("typrelid", int(r.oid)),
+            ("typarray", int(r.array_type)),
+        ]);
+        rows.push(&row);
+        if r.array_type != 0 {
+            rows.push(&array_row(catalog, r.array_type, r.row_type, &r.name, r.schema, r.owner, b'd'));
+        }
+    }
+}
+
+pub(super) fn enums(rows: &mut Rows, catalog: &Catalog) {
+    for t in catalog.types.values() {
+        if let UserTypeKind::Enum { labels } = &t.kind {
+            for (i, (label, oid)) in labels.iter().enumerate() {
+                rows.push(&[
+                    ("oid", int(*oid)),
+                    ("enumtypid", int(t.oid)),
+                    ("enumsortorder", Datum::Real((i + 1) as f64)),
+                    ("enumlabel", text(&**label)),
+                ]);
+            }
+        }
+    }
+}
+
+/// PostgreSQL's range types: (range, subtype, multirange, subtype's operator class, canonical and difference functions).
+const RANGES: [[Oid; 6]; 6] = [
+    [oid::INT4RANGE, oid::INT4, oid::INT4MULTIRANGE, 1978, 3914, 3922],
+    [oid::NUMRANGE, oid::NUMERIC, oid::NUMMULTIRANGE, 3125, 0, 3924],
+    [oid::TSRANGE, oid::TIMESTAMP, oid::TSMULTIRANGE, 3128, 0, 3929],
+    [oid::TSTZRANGE, oid::TIMESTAMPTZ, oid::TSTZMULTIRANGE, 3127, 0, 3930],
+    [oid::DATERANGE, oid::DATE, oid::DATEMULTIRANGE, 3122, 3915, 3925],
+    [oid::INT8RANGE, oid::INT8, oid::INT8MULTIRANGE, 3124, 3928, 3923],
+];
+
+pub(super) fn ranges(rows: &mut Rows) {
+    for [range, subtype, multirange, opclass, canonical, difference] in RANGES {
+        rows.push(&[
+            ("rngtypid", int(range)),
+            ("rngsubtype", int(subtype)),
+            ("rngmultitypid", int(multirange)),
+            ("rngsubopc", int(opclass)),
+            ("rngcanonical", int(canonical)),
+            ("rngsubdiff", int(difference)),
+        ]);
+    }
+}
