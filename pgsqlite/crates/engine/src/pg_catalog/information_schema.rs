@@ -175,7 +175,10 @@ fn columns(rows: &mut Rows, catalog: &Catalog) {
                 ]);
             }
             if let Some(identity) = c.identity {
-                row.push(("identity_generation", text(if identity == Identity::Always { "ALWAYS" } else { "BY DEFAULT" })));
+                row.push((
+                    "identity_generation",
+                    text(if identity == Identity::Always { "ALWAYS" } else { "BY DEFAULT" }),
+                ));
                 if let Some(RelationKind::Sequence(s)) = catalog.relation(c.sequence).map(|s| &s.kind) {
                     row.retain(|v| v.0 != "identity_cycle");
                     row.extend([
@@ -283,7 +286,11 @@ fn key_column_usage(rows: &mut Rows, catalog: &Catalog) {
                 let position = match &c.kind {
                     ConstraintKind::ForeignKey { references, columns, .. } => catalog
                         .relation(*references)
-                        .and_then(|p| p.constraints.iter().find(|k| k.index == c.index && !matches!(k.kind, ConstraintKind::ForeignKey { .. })))
+                        .and_then(|p| {
+                            p.constraints
+                                .iter()
+                                .find(|k| k.index == c.index && !matches!(k.kind, ConstraintKind::ForeignKey { .. }))
+                        })
                         .and_then(|k| k.columns.iter().position(|&a| Some(&a) == columns.get(i)))
                         .map_or(Datum::Null, |p| Datum::Int(p as i64 + 1)),
                     _ => Datum::Null,
@@ -342,10 +349,15 @@ fn rule(action: ForeignKeyAction) -> Datum {
 fn referential_constraints(rows: &mut Rows, catalog: &Catalog) {
     for r in shown(catalog) {
         for c in &r.constraints {
-            let ConstraintKind::ForeignKey { references, on_update, on_delete, match_full, .. } = &c.kind else { continue };
-            let unique = catalog
-                .relation(*references)
-                .and_then(|p| p.constraints.iter().find(|k| k.index == c.index && !matches!(k.kind, ConstraintKind::ForeignKey { .. })).map(|k| (p, k)));
+            let ConstraintKind::ForeignKey { references, on_update, on_delete, match_full, .. } = &c.kind else {
+                continue;
+            };
+            let unique = catalog.relation(*references).and_then(|p| {
+                p.constraints
+                    .iter()
+                    .find(|k| k.index == c.index && !matches!(k.kind, ConstraintKind::ForeignKey { .. }))
+                    .map(|k| (p, k))
+            });
             rows.push(&[
                 ("constraint_catalog", database(catalog)),
                 ("constraint_schema", schema(catalog, r.schema)),
@@ -378,10 +390,7 @@ fn check_constraints(rows: &mut Rows, catalog: &Catalog) {
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
-                push(
-                    format!("{}_{}_{}_not_null", r.schema, r.oid, c.attnum),
-                    format!("{} IS NOT NULL", c.name),
-                );
+                push(format!("{}_{}_{}_not_null", r.schema, r.oid, c.attnum), format!("{} IS NOT NULL", c.name));
             }
         }
     }

@@ -135,13 +135,46 @@ enum Maker {
 
 /// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
 const EMPTY: &[&str] = &[
-    "pg_default_acl", "pg_event_trigger", "pg_foreign_data_wrapper", "pg_foreign_server", "pg_foreign_table", "pg_inherits",
-    "pg_init_privs", "pg_largeobject", "pg_largeobject_metadata", "pg_matviews", "pg_parameter_acl",
-    "pg_partitioned_table", "pg_policies", "pg_policy", "pg_prepared_xacts", "pg_publication", "pg_publication_namespace",
-    "pg_publication_rel", "pg_publication_tables", "pg_replication_origin", "pg_replication_slots", "pg_rules", "pg_seclabel",
-    "pg_seclabels", "pg_shseclabel", "pg_statistic_ext", "pg_statistic_ext_data", "pg_stats_ext", "pg_stats_ext_exprs",
-    "pg_subscription", "pg_subscription_rel", "pg_transform", "pg_trigger", "pg_user_mapping", "pg_user_mappings",
-    "pg_db_role_setting", "pg_auth_members", "pg_group", "pg_stat_replication", "pg_stat_subscription",
+    "pg_default_acl",
+    "pg_event_trigger",
+    "pg_foreign_data_wrapper",
+    "pg_foreign_server",
+    "pg_foreign_table",
+    "pg_inherits",
+    "pg_init_privs",
+    "pg_largeobject",
+    "pg_largeobject_metadata",
+    "pg_matviews",
+    "pg_parameter_acl",
+    "pg_partitioned_table",
+    "pg_policies",
+    "pg_policy",
+    "pg_prepared_xacts",
+    "pg_publication",
+    "pg_publication_namespace",
+    "pg_publication_rel",
+    "pg_publication_tables",
+    "pg_replication_origin",
+    "pg_replication_slots",
+    "pg_rules",
+    "pg_seclabel",
+    "pg_seclabels",
+    "pg_shseclabel",
+    "pg_statistic_ext",
+    "pg_statistic_ext_data",
+    "pg_stats_ext",
+    "pg_stats_ext_exprs",
+    "pg_subscription",
+    "pg_subscription_rel",
+    "pg_transform",
+    "pg_trigger",
+    "pg_user_mapping",
+    "pg_user_mappings",
+    "pg_db_role_setting",
+    "pg_auth_members",
+    "pg_group",
+    "pg_stat_replication",
+    "pg_stat_subscription",
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {
@@ -211,7 +244,8 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
     let state = cell.state();
     let lock = || cache.lock().unwrap_or_else(|e| e.into_inner());
     if let Some((of, table)) = lock().get(&relation.oid) {
-        let current = of.as_ref().is_none_or(|w| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0);
+        let current =
+            of.as_ref().is_none_or(|w| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0);
         if current {
             return table.clone();
         }

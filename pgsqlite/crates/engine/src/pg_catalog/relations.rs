@@ -23,11 +23,7 @@ pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
         if schema.oid == PG_TEMP && !catalog.relations.values().any(|r| r.temporary) {
             continue;
         }
-        rows.push(&[
-            ("oid", int(schema.oid)),
-            ("nspname", text(&*schema.name)),
-            ("nspowner", int(schema.owner)),
-        ]);
+        rows.push(&[("oid", int(schema.oid)), ("nspname", text(&*schema.name)), ("nspowner", int(schema.owner))]);
     }
 }
 
@@ -97,7 +93,10 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relhasrules", (kind == b'v').into()),
             ("relhastriggers", referenced.contains(&relation.oid).into()),
             ("relispopulated", true.into()),
-            ("relreplident", character(if kind == b'r' && relation.kind != RelationKind::System { b'd' } else { b'n' })),
+            (
+                "relreplident",
+                character(if kind == b'r' && relation.kind != RelationKind::System { b'd' } else { b'n' }),
+            ),
             ("reloptions", options),
         ]);
     }
@@ -181,7 +180,10 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                 IndexKey::Expression(_) => {
                     let ty = pgsqlite_sql::builtins::catalog::operator_class_by_oid(key.opclass)
                         .map_or(oid::TEXT, |c| c.input);
-                    Column { collation: key.collation, ..Column::new(attnum, expression_name(&index.columns, attnum), ty, -1) }
+                    Column {
+                        collation: key.collation,
+                        ..Column::new(attnum, expression_name(&index.columns, attnum), ty, -1)
+                    }
                 }
             };
             attribute(rows, catalog, relation.oid, &column);
@@ -254,10 +256,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indkey", numbers(keys.chain(index.include.iter().copied()))),
             ("indcollation", numbers(index.columns.iter().map(|k| k.collation))),
             ("indclass", numbers(index.columns.iter().map(|k| k.opclass))),
-            (
-                "indoption",
-                numbers(index.columns.iter().map(|k| u8::from(k.descending) | u8::from(k.nulls_first) << 1)),
-            ),
+            ("indoption", numbers(index.columns.iter().map(|k| u8::from(k.descending) | u8::from(k.nulls_first) << 1))),
             ("indexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
             ("indpred", index.predicate.clone().into()),
         ]);

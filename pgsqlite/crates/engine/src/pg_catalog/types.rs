@@ -75,7 +75,10 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
             ("typbasetype", int(t.base_type)),
             ("typcollation", int(t.collation)),
         ]);
-        if matches!(t.oid, oid::CARDINAL_NUMBER | oid::CHARACTER_DATA | oid::SQL_IDENTIFIER | oid::TIME_STAMP | oid::YES_OR_NO) {
+        if matches!(
+            t.oid,
+            oid::CARDINAL_NUMBER | oid::CHARACTER_DATA | oid::SQL_IDENTIFIER | oid::TIME_STAMP | oid::YES_OR_NO
+        ) {
             row.push(("typnamespace", int(INFORMATION_SCHEMA)));
         }
         rows.push(&row);

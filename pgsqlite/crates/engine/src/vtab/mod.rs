@@ -9,7 +9,9 @@ use crate::udf::session_cell::SessionCell;
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_types::{oid, Datum, PgError, Result};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::vtab::{Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor};
+use rusqlite::vtab::{
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
+};
 use rusqlite::{ffi, Connection, ToSql};
 use std::borrow::Cow;
 use std::ffi::{c_int, CStr, CString};
@@ -65,19 +67,12 @@ unsafe impl<'vtab> VTab<'vtab> for SystemTable {
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
         let source = aux.ok_or_else(|| rusqlite::Error::ModuleError("no source".into()))?;
         db.config(VTabConfig::Innocuous)?;
-        let columns: Vec<String> = source
-            .relation
-            .columns
-            .iter()
-            .map(|c| format!("\"{}\" {}", c.1, declared(c.2)))
-            .collect();
+        let columns: Vec<String> =
+            source.relation.columns.iter().map(|c| format!("\"{}\" {}", c.1, declared(c.2))).collect();
         let sql = CString::new(format!("CREATE TABLE x({})", columns.join(", ")))
             .map_err(|e| rusqlite::Error::ModuleError(e.to_string()))?;
-        let table = SystemTable {
-            base: ffi::sqlite3_vtab::default(),
-            relation: source.relation,
-            cell: source.cell.clone(),
-        };
+        let table =
+            SystemTable { base: ffi::sqlite3_vtab::default(), relation: source.relation, cell: source.cell.clone() };
         Ok((Cow::Owned(sql), table))
     }
 

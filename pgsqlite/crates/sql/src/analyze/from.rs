@@ -99,6 +99,13 @@ impl Analyzer<'_> {
         }
         let relation = self.required_relation(r)?;
         self.check_selectable(&relation, r.location)?;
+        // The engine's catalog has the system relations that it provides; a bare catalog (tests of this crate) has none.
+        let catalog = self.env.catalog;
+        let provides = catalog.relations.values().next().is_some_and(|first| first.kind == RelationKind::System);
+        if relation.kind == RelationKind::System && provides && catalog.relation(relation.oid).is_none() {
+            let schema = catalog.schema_name(relation.schema);
+            return Err(PgError::not_supported(format!("the relation {schema}.{}", relation.name)).at(r.location));
+        }
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
