@@ -63,3 +63,55 @@ impl Default for Settings {
         }
     }
 }
+
+/// Reads a value of `DateStyle` (`ISO, DMY`, `German` …): words of style and order, each at most once; what is not
+/// named stays as it is, but `German` brings DMY with it. The error is the detail that PostgreSQL gives with its
+/// 22023 `invalid value for parameter "DateStyle"`.
+pub fn parse_date_style(value: &str, current: (DateStyle, DateOrder)) -> Result<(DateStyle, DateOrder), String> {
+    let (mut style, mut order): (Option<DateStyle>, Option<DateOrder>) = (None, None);
+    let mut conflict = false;
+    for word in value.split(',').flat_map(str::split_whitespace) {
+        let lower = word.to_ascii_lowercase();
+        let (new_style, new_order) = match lower.as_str() {
+            "iso" => (Some(DateStyle::Iso), None),
+            "sql" => (Some(DateStyle::Sql), None),
+            "german" => (Some(DateStyle::German), None),
+            w if w.starts_with("postgres") => (Some(DateStyle::Postgres), None),
+            "ymd" => (None, Some(DateOrder::Ymd)),
+            w if w == "dmy" || w.starts_with("euro") => (None, Some(DateOrder::Dmy)),
+            w if w == "mdy" || w == "us" || w.starts_with("noneuro") => (None, Some(DateOrder::Mdy)),
+            "default" => (style.is_none().then_some(DateStyle::Iso), order.is_none().then_some(DateOrder::Mdy)),
+            _ => return Err(format!("Unrecognized key word: \"{lower}\".")),
+        };
+        conflict |= style.is_some() && new_style.is_some() && style != new_style;
+        conflict |= order.is_some() && new_order.is_some() && order != new_order;
+        style = new_style.or(style);
+        order = new_order.or(order);
+    }
+    if conflict {
+        return Err("Conflicting \"datestyle\" specifications.".into());
+    }
+    if style == Some(DateStyle::German) {
+        order = order.or(Some(DateOrder::Dmy));
+    }
+    Ok((style.unwrap_or(current.0), order.unwrap_or(current.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a real PostgreSQL answers.
+    #[test]
+    fn date_styles() {
+        let iso = (DateStyle::Iso, DateOrder::Mdy);
+        let read = |value| parse_date_style(value, iso);
+        assert_eq!(read("German"), Ok((DateStyle::German, DateOrder::Dmy)));
+        assert_eq!(read("German, MDY"), Ok((DateStyle::German, DateOrder::Mdy)));
+        assert_eq!(read("DMY"), Ok((DateStyle::Iso, DateOrder::Dmy)));
+        assert_eq!(read("default"), Ok(iso));
+        assert_eq!(read("ISO, SQL"), Err("Conflicting \"datestyle\" specifications.".into()));
+        assert_eq!(read("DMY,MDY"), Err("Conflicting \"datestyle\" specifications.".into()));
+        assert_eq!(read("eu,german"), Err("Unrecognized key word: \"eu\".".into()));
+    }
+}

@@ -1,6 +1,6 @@
 //! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
 
-use pgsqlite_types::settings::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -193,21 +193,9 @@ impl Gucs {
                 return Ok(shown);
             }
             "datestyle" => {
-                for word in value.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()) {
-                    match word.to_ascii_lowercase().as_str() {
-                        "iso" => self.typed.date_style = DateStyle::Iso,
-                        "sql" => self.typed.date_style = DateStyle::Sql,
-                        "german" => self.typed.date_style = DateStyle::German,
-                        w if w.starts_with("postgres") => self.typed.date_style = DateStyle::Postgres,
-                        "ymd" => self.typed.date_order = DateOrder::Ymd,
-                        w if w == "dmy" || w.starts_with("euro") => self.typed.date_order = DateOrder::Dmy,
-                        w if w == "mdy" || w.starts_with("us") || w.starts_with("noneuro") => {
-                            self.typed.date_order = DateOrder::Mdy
-                        }
-                        "default" => (self.typed.date_style, self.typed.date_order) = (DateStyle::Iso, DateOrder::Mdy),
-                        _ => return Err(invalid()),
-                    }
-                }
+                let current = (self.typed.date_style, self.typed.date_order);
+                (self.typed.date_style, self.typed.date_order) =
+                    parse_date_style(value, current).map_err(|detail| invalid().detail(detail))?;
                 let style = match self.typed.date_style {
                     DateStyle::Iso => "ISO",
                     DateStyle::Sql => "SQL",
