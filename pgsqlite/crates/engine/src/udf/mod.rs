@@ -13,8 +13,10 @@ pub mod session_cell;
 pub mod shim;
 mod strings;
 mod support;
+mod system;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use session_cell::{SessionCell, SessionState};
 
@@ -26,7 +28,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The scalar (and set-returning) functions of all areas.
-const SCALARS: &[&[(&str, Scalar)]] = &[numbers::FUNCTIONS, strings::FUNCTIONS, pattern::FUNCTIONS];
+const SCALARS: &[&[(&str, Scalar)]] =
+    &[numbers::FUNCTIONS, strings::FUNCTIONS, pattern::FUNCTIONS, times::FUNCTIONS, system::FUNCTIONS];
 
 enum Run {
     Scalar(Scalar),

@@ -1,4 +1,4 @@
-//! (rows follow)
+//! Functions of arrays, json and jsonb.
 
 use super::imp::Row;
 

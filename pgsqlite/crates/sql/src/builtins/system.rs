@@ -1,5 +1,33 @@
-//! (rows follow)
+//! Session and system information, sequences, set-returning generators.
 
-use super::imp::Row;
+use super::imp::{row, Imp, Row};
+use Imp::{Inline, Native, NativeSet, NativeTyped, Sql};
 
-pub const ROWS: &[Row] = &[];
+pub const ROWS: &[Row] = &[
+    row(
+        "pgsql_version current_database current_user session_user current_schema current_schemas pg_backend_pid \
+         show_config_by_name show_config_by_name_missing_ok set_config_by_name nextval_oid currval_oid setval_oid \
+         setval3_oid lastval gen_random_uuid format_type pg_get_userbyid pg_table_is_visible pg_type_is_visible \
+         pg_function_is_visible pg_size_pretty pg_current_xact_id pg_notify PG_encoding_to_char getdatabaseencoding \
+         pg_client_encoding PG_char_to_encoding pg_postmaster_start_time pg_cancel_backend \
+         pg_advisory_lock_int8 pg_advisory_xact_lock_int8 pg_try_advisory_lock_int8 pg_try_advisory_xact_lock_int8 \
+         pg_advisory_unlock_int8 pg_advisory_lock_int4 pg_advisory_xact_lock_int4 pg_try_advisory_lock_int4 \
+         pg_try_advisory_xact_lock_int4 pg_advisory_unlock_int4 pg_advisory_unlock_all pg_get_serial_sequence \
+         text_regclass to_regclass to_regtype to_regnamespace to_regrole pg_relation_size(regclass)",
+        Native,
+    ),
+    row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),
+    row("pg_typeof", NativeTyped),
+    row("pg_is_in_recovery pg_is_other_temp_schema", Inline("0")),
+    row(
+        "pg_collation_is_visible pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible",
+        Inline("$1 IS NOT NULL OR NULL"),
+    ),
+    row("pg_num_nulls pg_num_nonnulls", NativeTyped),
+    row("uuid_cmp", Sql("CASE WHEN $1 < $2 THEN -1 WHEN $1 > $2 THEN 1 ELSE 0 END")),
+    row(
+        "generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8 \
+         generate_series_numeric generate_series_step_numeric generate_series_timestamp generate_series_timestamptz",
+        NativeSet { typed: false },
+    ),
+];

@@ -1,0 +1,444 @@
+//! Session and system information, sequences, generators of rows.
+
+use super::session_cell::{AdvisoryKey, ServerFunctions};
+use super::shim::{Call, Scalar};
+use super::strings::invalid_parameter;
+use pgsqlite_sql::deparse::Names;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::datetime::{Interval, Timestamp};
+use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+fn absent(what: &str) -> PgError {
+    PgError::not_supported(format!("{what} outside a session"))
+}
+fn text(value: impl Into<String>) -> Result<Datum> {
+    Ok(Datum::Text(value.into()))
+}
+
+// --- who, where ------------------------------------------------------------------------------------------------------
+
+fn version(c: &Call) -> Result<Datum> {
+    let reported = c.session.state().variables.as_ref().and_then(|v| v.get("server_version"));
+    let reported = reported.ok_or_else(|| absent("version()"))?;
+    text(format!("PostgreSQL {reported} (pgsqlite {})", env!("CARGO_PKG_VERSION")))
+}
+fn current_database(c: &Call) -> Result<Datum> {
+    text(c.session.state().database.clone())
+}
+fn current_user(c: &Call) -> Result<Datum> {
+    text(c.session.state().user.clone())
+}
+fn session_user(c: &Call) -> Result<Datum> {
+    text(c.session.state().session_user.clone())
+}
+fn current_schema(c: &Call) -> Result<Datum> {
+    let state = c.session.state();
+    Ok(state.explicit_path.iter().find_map(|s| state.catalog.schemas.get(s)).map(|s| s.name.clone()).into())
+}
+fn current_schemas(c: &Call) -> Result<Datum> {
+    let state = c.session.state();
+    let path = if c.bool(0)? { &state.search_path } else { &state.explicit_path };
+    let name = |s: &Oid| match *s {
+        pgsqlite_sql::catalog::PG_CATALOG => Some("pg_catalog".to_string()),
+        s => state.catalog.schemas.get(&s).map(|s| s.name.clone()),
+    };
+    Ok(Array::from_elements(path.iter().filter_map(name).map(Datum::Text).collect()).to_datum())
+}
+fn backend_pid(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(c.session.state().backend_pid as i64))
+}
+fn encoding_name(c: &Call) -> Result<Datum> {
+    // Only UTF8 (6) and SQL_ASCII (0) are ever shown; another number is asked of nobody's column.
+    match c.int(0)? {
+        6 => text("UTF8"),
+        0 => text("SQL_ASCII"),
+        n if !(0..42).contains(&n) => text(""),
+        n => Err(PgError::not_supported(format!("the name of encoding {n}"))),
+    }
+}
+fn encoding_number(c: &Call) -> Result<Datum> {
+    let plain: String = c.text(0)?.chars().filter(char::is_ascii_alphanumeric).collect();
+    match plain.to_ascii_lowercase().as_str() {
+        "utf8" | "unicode" => Ok(Datum::Int(6)),
+        "sqlascii" => Ok(Datum::Int(0)),
+        _ => Err(PgError::not_supported(format!("the number of encoding \"{}\"", c.text(0)?))),
+    }
+}
+fn utf8(_: &Call) -> Result<Datum> {
+    text("UTF8")
+}
+
+// --- settings --------------------------------------------------------------------------------------------------------
+
+fn variable(c: &Call, name: &str, missing_ok: bool) -> Result<Datum> {
+    let variables = c.session.state().variables.clone().ok_or_else(|| absent("current_setting()"))?;
+    match variables.get(name) {
+        Some(value) => text(value),
+        None if missing_ok => Ok(Datum::Null),
+        None => {
+            Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\"")))
+        }
+    }
+}
+fn current_setting(c: &Call) -> Result<Datum> {
+    variable(c, c.text(0)?, c.len() > 1 && c.bool(1)?)
+}
+fn set_config(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
+    }
+    let variables = c.session.state().variables.clone().ok_or_else(|| absent("set_config()"))?;
+    let value = if c.is_null(1) { None } else { Some(c.text(1)?) };
+    text(variables.set(c.text(0)?, value, !c.is_null(2) && c.bool(2)?)?)
+}
+
+// --- sequences -------------------------------------------------------------------------------------------------------
+
+fn sequences(c: &Call) -> Result<Arc<dyn super::session_cell::SequenceSource>> {
+    c.session.state().sequences.clone().ok_or_else(|| absent("a sequence"))
+}
+fn nextval(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(sequences(c)?.nextval(c.int(0)? as Oid)?))
+}
+fn currval(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(sequences(c)?.currval(c.int(0)? as Oid)?))
+}
+fn lastval(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(sequences(c)?.lastval()?))
+}
+fn setval(c: &Call) -> Result<Datum> {
+    let called = c.len() < 3 || c.bool(2)?;
+    Ok(Datum::Int(sequences(c)?.setval(c.int(0)? as Oid, c.int(1)?, called)?))
+}
+fn serial_sequence(c: &Call) -> Result<Datum> {
+    let state = c.session.state();
+    let table = state.names.reg_oid(oid::REGCLASS, c.text(0)?)?;
+    let relation = state.catalog.relation(table).ok_or_else(|| absent("pg_get_serial_sequence()"))?;
+    let column = c.text(1)?;
+    let found = relation.column(column).ok_or_else(|| {
+        PgError::new(
+            SqlState::UNDEFINED_COLUMN,
+            format!("column \"{column}\" of relation \"{}\" does not exist", relation.name),
+        )
+    })?;
+    let Some(sequence) = state.catalog.relation(found.sequence) else { return Ok(Datum::Null) };
+    let schema = state.catalog.schemas.get(&sequence.schema).map_or("", |s| s.name.as_str());
+    text(format!("{}.{}", super::strings::identifier(schema), super::strings::identifier(&sequence.name)))
+}
+
+// --- catalog ---------------------------------------------------------------------------------------------------------
+
+fn format_type(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let typmod = if c.is_null(1) { -1 } else { c.int(1)? as i32 };
+    let (state, type_oid) = (c.session.state(), c.int(0)? as Oid);
+    if type_oid == 0 {
+        return text("-");
+    }
+    if state.catalog.type_entry(type_oid).is_none() {
+        return text("???");
+    }
+    text(Names::new(&state.catalog, &state.search_path).type_name(type_oid, typmod))
+}
+fn user_by_oid(c: &Call) -> Result<Datum> {
+    let role = c.int(0)? as Oid;
+    text(c.session.state().catalog.roles.get(&role).map_or(format!("unknown (OID={role})"), |r| r.name.clone()))
+}
+fn table_visible(c: &Call) -> Result<Datum> {
+    let (state, relation) = (c.session.state(), c.int(0)? as Oid);
+    if state.catalog.relation(relation).is_none() {
+        let system = pgsqlite_sql::builtins::catalog::system_relations().iter().find(|r| r.oid == relation);
+        return Ok(system.map(|r| r.schema == "pg_catalog").into());
+    }
+    Ok(Datum::from(Names::new(&state.catalog, &state.search_path).relation_is_visible(relation)))
+}
+fn type_visible(c: &Call) -> Result<Datum> {
+    let (state, type_oid) = (c.session.state(), c.int(0)? as Oid);
+    if state.catalog.type_entry(type_oid).is_none() {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::from(Names::new(&state.catalog, &state.search_path).type_is_visible(type_oid)))
+}
+fn function_visible(c: &Call) -> Result<Datum> {
+    Ok(pgsqlite_sql::builtins::catalog::proc_by_oid(c.int(0)? as Oid).map(|_| true).into())
+}
+/// pg_class, pg_type … by name: the class OID under which comments are kept.
+fn class_oid(name: &str) -> Option<Oid> {
+    let mut relations = pgsqlite_sql::builtins::catalog::system_relations().iter();
+    relations.find(|r| r.schema == "pg_catalog" && r.name == name).map(|r| r.oid)
+}
+fn described(c: &Call, class: Option<Oid>, sub: i32) -> Result<Datum> {
+    let (state, object) = (c.session.state(), c.int(0)? as Oid);
+    Ok(class.and_then(|class| state.catalog.comments.get(&(class, object, sub)).cloned()).into())
+}
+fn object_description(c: &Call) -> Result<Datum> {
+    described(c, class_oid(c.text(1)?), 0)
+}
+fn column_description(c: &Call) -> Result<Datum> {
+    described(c, class_oid("pg_class"), c.int(1)? as i32)
+}
+/// Without a class: whatever object has the OID.
+fn any_description(c: &Call) -> Result<Datum> {
+    let (state, object) = (c.session.state(), c.int(0)? as Oid);
+    Ok(state.catalog.comments.iter().find(|((_, o, s), _)| *o == object && *s == 0).map(|(_, t)| t.clone()).into())
+}
+fn regclass(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(c.session.state().names.reg_oid(oid::REGCLASS, c.text(0)?)? as i64))
+}
+/// `to_reg…`: NULL where the cast raises that there is no such object.
+fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
+    match c.session.state().names.reg_oid(reg_type, c.text(0)?) {
+        Ok(found) => Ok(Datum::Int(found as i64)),
+        Err(e)
+            if [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_OBJECT, SqlState::INVALID_SCHEMA_NAME]
+                .contains(&e.code()) =>
+        {
+            Ok(Datum::Null)
+        }
+        Err(e) => Err(e),
+    }
+}
+fn to_regclass(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGCLASS)
+}
+fn to_regtype(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGTYPE)
+}
+fn to_regnamespace(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGNAMESPACE)
+}
+fn to_regrole(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGROLE)
+}
+fn type_of(c: &Call) -> Result<Datum> {
+    Ok(c.types()?.args.first().map(|t| *t as i64).into())
+}
+fn count_nulls(c: &Call, nulls: bool) -> Result<Datum> {
+    let types = c.types()?;
+    if types.variadic {
+        if c.is_null(1) {
+            return Ok(Datum::Null);
+        }
+        let array = super::support::untyped(c.text(1)?)?;
+        return Ok(Datum::Int(array.elements.iter().filter(|e| e.is_null() == nulls).count() as i64));
+    }
+    Ok(Datum::Int((1..c.len()).filter(|&i| c.is_null(i) == nulls).count() as i64))
+}
+fn num_nulls(c: &Call) -> Result<Datum> {
+    count_nulls(c, true)
+}
+fn num_nonnulls(c: &Call) -> Result<Datum> {
+    count_nulls(c, false)
+}
+fn random_uuid(_: &Call) -> Result<Datum> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(|e| PgError::internal(e.to_string()))?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut out = Vec::new();
+    pgsqlite_types::uuid::write(&bytes, &mut out);
+    Ok(Datum::Text(String::from_utf8_lossy(&out).into_owned()))
+}
+/// Halves are rounded away from zero, and a unit is left when it comes to 10 of the next 1024.
+fn size_pretty(c: &Call) -> Result<Datum> {
+    let mut size = c.int(0)? as i128;
+    if size.abs() < 10 * 1024 {
+        return text(format!("{size} bytes"));
+    }
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    let half = |v: i128| if v < 0 { (v - 1) / 2 } else { (v + 1) / 2 };
+    size /= 1 << 9;
+    for unit in UNITS {
+        if size.abs() < 20 * 1024 - 1 || unit == "PB" {
+            return text(format!("{} {unit}", half(size)));
+        }
+        size /= 1 << 10;
+    }
+    Err(PgError::internal("a size without unit"))
+}
+
+// --- server ----------------------------------------------------------------------------------------------------------
+
+fn server(c: &Call) -> Result<Arc<dyn ServerFunctions>> {
+    c.session.state().server.clone().ok_or_else(|| absent("this function"))
+}
+fn transaction_id(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(server(c)?.transaction_id()? as i64))
+}
+fn notify(c: &Call) -> Result<Datum> {
+    if c.is_null(0) || c.text(0)?.is_empty() {
+        return Err(invalid_parameter("channel name cannot be empty"));
+    }
+    let payload = if c.is_null(1) { "" } else { c.text(1)? };
+    if c.text(0)?.len() >= 64 {
+        return Err(invalid_parameter("channel name too long"));
+    }
+    if payload.len() >= 8000 {
+        return Err(invalid_parameter("payload string too long"));
+    }
+    server(c)?.notify(c.text(0)?, payload)?;
+    text("")
+}
+fn start_time(c: &Call) -> Result<Datum> {
+    text(Timestamp(server(c)?.start_time()).to_storage())
+}
+fn cancel_backend(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(server(c)?.signal(c.int(0)? as i32, false)?))
+}
+fn relation_size(c: &Call) -> Result<Datum> {
+    Ok(server(c)?.relation_size(c.int(0)? as Oid)?.into())
+}
+fn key(c: &Call) -> Result<AdvisoryKey> {
+    Ok(match c.len() {
+        1 => AdvisoryKey::One(c.int(0)?),
+        _ => AdvisoryKey::Two(c.int(0)? as i32, c.int(1)? as i32),
+    })
+}
+fn lock(c: &Call) -> Result<Datum> {
+    server(c)?.advisory_lock(key(c)?, false, false, true)?;
+    text("")
+}
+fn lock_transaction(c: &Call) -> Result<Datum> {
+    server(c)?.advisory_lock(key(c)?, false, true, true)?;
+    text("")
+}
+fn try_lock(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(server(c)?.advisory_lock(key(c)?, false, false, false)?))
+}
+fn try_lock_transaction(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(server(c)?.advisory_lock(key(c)?, false, true, false)?))
+}
+fn unlock(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(server(c)?.advisory_unlock(key(c)?, false)?))
+}
+fn unlock_all(c: &Call) -> Result<Datum> {
+    server(c)?.advisory_unlock_all();
+    text("")
+}
+
+// --- generate_series -------------------------------------------------------------------------------------------------
+
+fn zero_step() -> PgError {
+    invalid_parameter("step size cannot equal zero")
+}
+/// Most rows one call collects: a result is one text.
+const MOST_ROWS: usize = 20_000_000;
+fn push(elements: &mut String, item: std::fmt::Arguments, n: &mut usize) -> Result<()> {
+    *n += 1;
+    if *n > MOST_ROWS {
+        return Err(PgError::not_supported(format!("generate_series of more than {MOST_ROWS} rows")));
+    }
+    if *n > 1 {
+        elements.push(',');
+    }
+    std::fmt::Write::write_fmt(elements, item).map_err(|e| PgError::internal(e.to_string()))
+}
+fn series_int(c: &Call) -> Result<Datum> {
+    let (start, stop) = (c.int(0)?, c.int(1)?);
+    let step = if c.len() > 2 { c.int(2)? } else { 1 };
+    if step == 0 {
+        return Err(zero_step());
+    }
+    let (mut out, mut n, mut at) = (String::from("["), 0, Some(start));
+    while let Some(v) = at.filter(|v| if step > 0 { *v <= stop } else { *v >= stop }) {
+        push(&mut out, format_args!("{v}"), &mut n)?;
+        at = v.checked_add(step);
+    }
+    Ok(Datum::Text(out + "]"))
+}
+fn series_numeric(c: &Call) -> Result<Datum> {
+    let (start, stop) = (c.numeric(0)?, c.numeric(1)?);
+    let step = if c.len() > 2 { c.numeric(2)? } else { Numeric::one() };
+    for (v, what) in [(&start, "start value"), (&stop, "stop value"), (&step, "step size")] {
+        if !v.is_finite() {
+            let kind = if v.is_nan() { "NaN" } else { "infinity" };
+            return Err(invalid_parameter(format!("{what} cannot be {kind}")));
+        }
+    }
+    if step.is_zero() {
+        return Err(zero_step());
+    }
+    let (mut out, mut n, mut at) = (String::from("["), 0, start);
+    while if step.is_negative() { at >= stop } else { at <= stop } {
+        push(&mut out, format_args!("\"{at}\""), &mut n)?;
+        at = at.add(&step)?;
+    }
+    Ok(Datum::Text(out + "]"))
+}
+fn series_times(c: &Call, next: impl Fn(Timestamp, Interval) -> Result<Timestamp>) -> Result<Datum> {
+    let (start, stop, step) = (c.timestamp(0)?, c.timestamp(1)?, c.interval(2)?);
+    let direction = step.span().signum();
+    if direction == 0 {
+        return Err(zero_step());
+    }
+    let (mut out, mut n, mut at) = (String::from("["), 0, start);
+    while if direction > 0 { at <= stop } else { at >= stop } {
+        push(&mut out, format_args!("\"{}\"", at.to_storage()), &mut n)?;
+        at = next(at, step)?;
+    }
+    Ok(Datum::Text(out + "]"))
+}
+fn series_timestamp(c: &Call) -> Result<Datum> {
+    series_times(c, Timestamp::add_interval)
+}
+fn series_timestamptz(c: &Call) -> Result<Datum> {
+    let zone = c.session.state().settings.time_zone.clone();
+    series_times(c, |t, i| t.add_interval_tz(i, &zone))
+}
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pgsql_version", version),
+    ("current_database", current_database),
+    ("current_user", current_user),
+    ("session_user", session_user),
+    ("current_schema", current_schema),
+    ("current_schemas", current_schemas),
+    ("pg_backend_pid", backend_pid),
+    ("PG_encoding_to_char", encoding_name),
+    ("PG_char_to_encoding", encoding_number),
+    ("getdatabaseencoding pg_client_encoding", utf8),
+    ("show_config_by_name show_config_by_name_missing_ok", current_setting),
+    ("set_config_by_name", set_config),
+    ("nextval_oid", nextval),
+    ("currval_oid", currval),
+    ("lastval", lastval),
+    ("setval_oid setval3_oid", setval),
+    ("pg_get_serial_sequence", serial_sequence),
+    ("format_type", format_type),
+    ("pg_get_userbyid", user_by_oid),
+    ("pg_table_is_visible", table_visible),
+    ("pg_type_is_visible", type_visible),
+    ("pg_function_is_visible", function_visible),
+    ("obj_description(oid,name) shobj_description(oid,name)", object_description),
+    ("col_description(oid,int4)", column_description),
+    ("obj_description(oid)", any_description),
+    ("text_regclass", regclass),
+    ("to_regclass", to_regclass),
+    ("to_regtype", to_regtype),
+    ("to_regnamespace", to_regnamespace),
+    ("to_regrole", to_regrole),
+    ("pg_typeof", type_of),
+    ("pg_num_nulls", num_nulls),
+    ("pg_num_nonnulls", num_nonnulls),
+    ("gen_random_uuid", random_uuid),
+    ("pg_size_pretty", size_pretty),
+    ("pg_current_xact_id", transaction_id),
+    ("pg_notify", notify),
+    ("pg_postmaster_start_time", start_time),
+    ("pg_cancel_backend", cancel_backend),
+    ("pg_relation_size(regclass)", relation_size),
+    ("pg_advisory_lock_int8 pg_advisory_lock_int4", lock),
+    ("pg_advisory_xact_lock_int8 pg_advisory_xact_lock_int4", lock_transaction),
+    ("pg_try_advisory_lock_int8 pg_try_advisory_lock_int4", try_lock),
+    ("pg_try_advisory_xact_lock_int8 pg_try_advisory_xact_lock_int4", try_lock_transaction),
+    ("pg_advisory_unlock_int8 pg_advisory_unlock_int4", unlock),
+    ("pg_advisory_unlock_all", unlock_all),
+    ("generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8", series_int),
+    ("generate_series_numeric generate_series_step_numeric", series_numeric),
+    ("generate_series_timestamp", series_timestamp),
+    ("generate_series_timestamptz", series_timestamptz),
+];
