@@ -40,6 +40,10 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
         ffi::SQLITE_BUSY_SNAPSHOT => {
             PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
         }
+        ffi::SQLITE_ERROR if window_error(message).is_some() => {
+            let (code, message) = window_error(message).expect("checked by the guard");
+            PgError::new(code, message)
+        }
         ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         _ => match code & 0xff {
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
@@ -58,6 +62,25 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             _ => PgError::internal(format!("SQLite error {code}: {message}")),
         },
     }
+}
+
+/// What SQLite says of arguments of window functions, and what PostgreSQL does.
+fn window_error(message: &str) -> Option<(SqlState, &'static str)> {
+    Some(match message {
+        "argument of ntile must be a positive integer" => {
+            (SqlState::INVALID_ARGUMENT_FOR_NTILE_FUNCTION, "argument of ntile must be greater than zero")
+        }
+        "second argument to nth_value must be a positive integer" => {
+            (SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION, "argument of nth_value must be greater than zero")
+        }
+        "frame starting offset must be a non-negative integer" => {
+            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame starting offset must not be negative")
+        }
+        "frame ending offset must be a non-negative integer" => {
+            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame ending offset must not be negative")
+        }
+        _ => return None,
+    })
 }
 
 /// `UNIQUE constraint failed: t.a, t.b` → the relation and the columns' names.

@@ -86,18 +86,20 @@ fn check(call: &Call) -> Result<Datum> {
 }
 
 fn domain(call: &Call) -> Result<Datum> {
-    let domain = call.text(1)?;
-    if call.bool(2)? && call.is_null(0) {
+    let (schema, domain) = (call.text(1)?, call.text(2)?);
+    if call.bool(3)? && call.is_null(0) {
         return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, format!("domain {domain} does not allow null values"))
+            .schema(schema)
             .data_type(domain));
     }
-    for i in (3..call.len()).step_by(2) {
+    for i in (4..call.len()).step_by(2) {
         if !call.is_null(i) && !call.bool(i)? {
             let constraint = call.text(i + 1)?;
             return Err(PgError::new(
                 SqlState::CHECK_VIOLATION,
                 format!("value for domain {domain} violates check constraint \"{constraint}\""),
             )
+            .schema(schema)
             .data_type(domain)
             .constraint(constraint));
         }

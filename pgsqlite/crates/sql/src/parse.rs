@@ -111,6 +111,8 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {
         SqlState::INVALID_ESCAPE_SEQUENCE
+    } else if message.starts_with("frame ") {
+        SqlState::WINDOWING_ERROR
     } else if message.contains("identifier too long") {
         SqlState::NAME_TOO_LONG
     } else {

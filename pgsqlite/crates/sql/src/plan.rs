@@ -55,6 +55,9 @@ pub struct QueryPlan {
     pub bounded: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation
     pub modifies: Vec<Oid>,
+    /// a query over constants and parameters alone: its errors come before its columns are told, as those of
+    /// PostgreSQL's constant folding do
+    pub constant: bool,
     /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
     pub locks_rows: bool,
 }

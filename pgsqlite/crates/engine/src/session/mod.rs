@@ -373,7 +373,9 @@ impl Session {
             [one] => vec![*one; columns],
             many => many.to_vec(),
         };
-        self.portals.insert(portal.to_string(), Portal::new(prepared, parameters, formats));
+        let mut bound = Portal::new(prepared, parameters, formats);
+        self.start_if_constant(&mut bound)?;
+        self.portals.insert(portal.to_string(), bound);
         Ok(())
     }
 
@@ -548,6 +550,17 @@ fn no_portal(name: &str) -> PgError {
     PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
 }
 
+/// The type modifier a domain (or one it is made of) sets; -1: none.
+fn domain_typmod(catalog: &Catalog, domain: Oid) -> i32 {
+    match catalog.types.get(&domain).map(|t| &t.kind) {
+        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { base, typmod, .. }) if *typmod < 0 => {
+            domain_typmod(catalog, *base)
+        }
+        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { typmod, .. }) => *typmod,
+        _ => -1,
+    }
+}
+
 /// RowDescription's view of a plan's columns.
 fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
     columns
@@ -570,7 +583,7 @@ fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[Outp
                 name: c.name.clone(),
                 type_oid: shown,
                 type_len,
-                typmod: c.typmod,
+                typmod: if shown == c.type_oid { c.typmod } else { domain_typmod(catalog, c.type_oid) },
                 table_oid: c.table_oid,
                 attnum: c.attnum,
                 codec,

@@ -101,6 +101,9 @@ impl Session {
                     } else {
                         self.begin_read()?;
                     }
+                    if plan.query.constant {
+                        self.start_constant(portal, &plan.query)?;
+                    }
                     if let Some(columns) = &prepared.columns {
                         sink.columns(columns)?;
                     }
@@ -120,6 +123,46 @@ impl Session {
                 result
             }
         }
+    }
+
+    /// Takes the first step of a query over constants, so that its errors come before its columns are told.
+    pub(super) fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
+        let [step] = &plan.steps[..] else { return Ok(()) };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let mut statement = connection.prepare(&step.sql)?;
+        // SAFETY: the portal owns the values in a box and outlives the statement's execution.
+        unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
+        match connection.step(&mut statement) {
+            Ok(Step::Row) => {
+                portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
+                Ok(())
+            }
+            Ok(Step::Done) => {
+                connection.release(&step.sql, statement);
+                Ok(())
+            }
+            Err(e) => {
+                connection.release(&step.sql, statement);
+                Err(e)
+            }
+        }
+    }
+
+    /// In Bind: a query over constants takes its first step, where PostgreSQL would plan (and fold constants).
+    pub(super) fn start_if_constant(&mut self, portal: &mut Portal) -> Result<()> {
+        let Some(prepared) = portal.prepared.clone() else { return Ok(()) };
+        if let Body::Plan(plan) = &prepared.body {
+            if plan.query.constant
+                && !plan.query.writes
+                && self.transaction_status() != super::TransactionStatus::Failed
+            {
+                self.begin_statement()?;
+                self.begin_read()?;
+                let result = self.start_constant(portal, &plan.query);
+                return self.statement_result(result);
+            }
+        }
+        Ok(())
     }
 
     /// Runs (or goes on with) the steps of a plan.

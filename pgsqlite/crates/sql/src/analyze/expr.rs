@@ -91,7 +91,7 @@ impl Analyzer<'_> {
             NodeEnum::AArrayExpr(a) => self.array(a, None),
             NodeEnum::RowExpr(r) => {
                 let args = self.row_elements(&r.args)?;
-                let args = args.into_iter().map(|a| self.resolve_unknown(a)).collect::<Result<Vec<_>>>()?;
+                // untyped literals stay so: a comparison with another row may type them
                 Ok(Expr::new(ExprKind::Row(args), oid::RECORD, r.location))
             }
             NodeEnum::AIndirection(i) => self.indirection(i),

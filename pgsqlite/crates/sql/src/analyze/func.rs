@@ -155,16 +155,19 @@ impl Analyzer<'_> {
 
         match proc.kind {
             b'a' => {
+                let inner = |test: fn(&ExprKind) -> bool| {
+                    super::walk::find(&converted, test).map_or(call.location, |e| e.location)
+                };
                 if call.over.is_none() && nested_aggregate {
                     return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
-                        .at(call.location));
+                        .at(inner(|k| matches!(k, ExprKind::Aggregate(_)))));
                 }
                 if converted.iter().any(super::walk::contains_window) {
                     return Err(PgError::new(
                         SqlState::GROUPING_ERROR,
                         "aggregate function calls cannot contain window function calls",
                     )
-                    .at(call.location));
+                    .at(inner(|k| matches!(k, ExprKind::Window { .. }))));
                 }
                 if converted.iter().any(super::walk::contains_set_function) {
                     return Err(PgError::new(
@@ -261,7 +264,7 @@ impl Analyzer<'_> {
     }
 
     /// `Imp::Sql`: the text is analyzed with `$n` standing for the arguments.
-    fn splice_sql(&mut self, text: &str, args: Vec<Expr>, ret: Oid, location: i32) -> Result<Expr> {
+    pub(crate) fn splice_sql(&mut self, text: &str, args: Vec<Expr>, ret: Oid, location: i32) -> Result<Expr> {
         let saved = self.splice_arguments.replace(args);
         let result = self.sub_expression(text);
         self.splice_arguments = saved;

@@ -115,10 +115,11 @@ impl Analyzer<'_> {
         let mut known = inputs.iter().filter(|&&t| t != oid::UNKNOWN);
         let first = *known.next()?;
         if known.all(|&t| t == first) {
+            let assumed = vec![first; inputs.len()];
             let fits: Vec<usize> = candidates
                 .iter()
                 .enumerate()
-                .filter(|(_, c)| unknowns.iter().all(|&i| self.can_coerce(first, c.args[i], CastContext::Implicit)))
+                .filter(|(_, c)| self.matches(&assumed, &c.args))
                 .map(|(i, _)| i)
                 .collect();
             if let [one] = fits[..] {
@@ -222,6 +223,9 @@ impl Analyzer<'_> {
         let mut converted = Vec::with_capacity(2);
         for (operand, &target) in operands.into_iter().zip(&args) {
             converted.push(self.coerce_implicit(operand, target)?);
+        }
+        if let Some(crate::builtins::imp::Imp::Sql(text)) = crate::builtins::imp::imp(op.proc) {
+            return self.splice_sql(text, converted, ret, location);
         }
         Ok(Expr::new(ExprKind::Op { op, args: converted }, ret, location))
     }

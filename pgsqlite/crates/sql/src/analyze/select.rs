@@ -61,9 +61,23 @@ impl Analyzer<'_> {
             let Some(NodeEnum::LockingClause(lock)) = &node.node else {
                 return Err(PgError::internal("locking clause expected"));
             };
-            if !matches!(&query.body, QueryBody::Select(s) if !s.grouped && s.distinct == Distinct::No && s.windows.is_empty())
-            {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with this query"));
+            let obstacle = match &query.body {
+                QueryBody::Select(s) if s.distinct != Distinct::No => Some("DISTINCT clause"),
+                QueryBody::Select(s) if !s.group_by.is_empty() => Some("GROUP BY clause"),
+                QueryBody::Select(s) if s.having.is_some() => Some("HAVING clause"),
+                QueryBody::Select(s) if s.grouped => Some("aggregate functions"),
+                QueryBody::Select(s) if s.targets.iter().any(|t| super::walk::contains_window(&t.expr)) => {
+                    Some("window functions")
+                }
+                QueryBody::Select(_) => None,
+                QueryBody::SetOperation { .. } => Some("UNION/INTERSECT/EXCEPT"),
+                QueryBody::Values(_) => Some("VALUES"),
+            };
+            if let Some(obstacle) = obstacle {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("FOR UPDATE is not allowed with {obstacle}"),
+                ));
             }
             for relation in &lock.locked_rels {
                 let Some(NodeEnum::RangeVar(r)) = &relation.node else { continue };

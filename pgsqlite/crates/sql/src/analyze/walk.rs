@@ -90,6 +90,23 @@ pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
+/// The first expression (outermost, in order) whose kind passes the test.
+pub(crate) fn find(exprs: &[Expr], test: fn(&ExprKind) -> bool) -> Option<&Expr> {
+    for expr in exprs {
+        if test(&expr.kind) {
+            return Some(expr);
+        }
+        let mut inner: Vec<&Expr> = Vec::new();
+        children(expr, &mut |e| inner.push(e), &mut |_| {});
+        for e in inner {
+            if let Some(found) = find(std::slice::from_ref(e), test) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
 pub(crate) fn contains_window(expr: &Expr) -> bool {
     any(expr, &|e| matches!(e.kind, ExprKind::Window { .. }))
 }

@@ -175,7 +175,7 @@ impl Lowerer<'_> {
             ExprKind::Row(fields) => {
                 let mut args = Vec::new();
                 for field in fields {
-                    args.push(field.ty.to_string());
+                    args.push(if field.ty == oid::UNKNOWN { oid::TEXT } else { field.ty }.to_string());
                     args.push(self.expr(field)?);
                 }
                 format!("{}({})", support::RECORD, args.join(", "))
@@ -334,7 +334,8 @@ impl Lowerer<'_> {
             return Ok(value);
         }
         let base = self.env.catalog.base_type(*base);
-        let mut args = vec![value.clone(), quote_text(&t.name), (*not_null as i32).to_string()];
+        let schema = self.env.catalog.schemas.get(&t.schema).map_or("", |s| s.name.as_str());
+        let mut args = vec![value.clone(), quote_text(schema), quote_text(&t.name), (*not_null as i32).to_string()];
         for check in checks {
             let expr = crate::analyze::analyze_domain_check(self.env, &check.expression, base)?;
             let saved = self.domain_value.replace(value.clone());

@@ -32,7 +32,7 @@ pub mod support {
     pub const SINGLE: &str = "pg_single";
     /// (value, condition, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
-    /// (value, domain, not null, condition, constraint …) → value; 23514/23502
+    /// (value, schema, domain, not null, condition, constraint …) → value; 23514/23502
     pub const DOMAIN: &str = "pg_domain";
     /// (type OID, value, place) → value in canonical storage form
     pub const FOREIGN: &str = "pg_foreign";
@@ -110,6 +110,7 @@ impl<'a> Lowerer<'a> {
                 writes: !modifies.is_empty(),
                 locks_rows: query.locking.is_some(),
                 bounded: is_bounded(&query),
+                constant: is_constant(&query),
                 steps,
                 tag: Tag::Select,
                 modifies,
@@ -306,6 +307,21 @@ fn is_bounded(query: &Query) -> bool {
         .filter
         .as_ref()
         .is_some_and(|f| modify::has_key_lookup(f, *entry, relation, &query.range_table[*entry].columns))
+}
+
+/// Whether a query reads nothing but constants: no FROM, no sub-query, nothing volatile.
+fn is_constant(query: &Query) -> bool {
+    let QueryBody::Select(select) = &query.body else { return false };
+    let varies = |e: &Expr| {
+        crate::analyze::walk::any(e, &|e| match &e.kind {
+            crate::typed::ExprKind::SubLink { .. } | crate::typed::ExprKind::SetFunc { .. } => true,
+            crate::typed::ExprKind::Func { proc, .. } => {
+                crate::builtins::catalog::proc_by_oid(*proc).is_none_or(|p| p.volatility == b'v')
+            }
+            _ => false,
+        })
+    };
+    select.from.is_empty() && query.ctes.is_empty() && !select.targets.iter().any(|t| varies(&t.expr))
 }
 
 /// An identifier of SQLite.

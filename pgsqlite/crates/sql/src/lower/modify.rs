@@ -67,7 +67,7 @@ impl Lowerer<'_> {
         Ok(Plan {
             parameters,
             columns,
-            query: QueryPlan { steps, tag, writes: true, bounded, modifies, locks_rows: false },
+            query: QueryPlan { steps, tag, writes: true, bounded, constant: false, modifies, locks_rows: false },
             uses_catalog: true,
         })
     }
