@@ -616,12 +616,12 @@ fn unistr(c: &Call) -> Result<Datum> {
             continue;
         }
         let after = &rest[1..];
-        if after.starts_with('\\') {
+        if let Some(tail) = after.strip_prefix('\\') {
             if high.is_some() {
                 return Err(pair());
             }
             out.push('\\');
-            rest = &after[1..];
+            rest = tail;
             continue;
         }
         let (skip, digits) = match after.as_bytes().first() {
