@@ -97,7 +97,7 @@ impl Session {
                 if matches!(portal.state, State::New) {
                     self.begin_statement()?;
                     if plan.query.writes || plan.query.locks_rows {
-                        self.begin_write().await?;
+                        self.begin_write(command(plan.query.tag)).await?;
                     } else {
                         self.begin_read()?;
                     }
@@ -328,6 +328,18 @@ fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
         Datum::Real(r) => Value::Real(*r),
         Datum::Text(t) => Value::Text(t.clone()),
         Datum::Blob(b) => Value::Blob(b.clone()),
+    }
+}
+
+/// The command's name in messages.
+fn command(tag: Tag) -> &'static str {
+    match tag {
+        // a SELECT that writes calls nextval() or locks rows
+        Tag::Select => "SELECT",
+        Tag::Insert => "INSERT",
+        Tag::Update => "UPDATE",
+        Tag::Delete => "DELETE",
+        Tag::Merge => "MERGE",
     }
 }
 

@@ -140,11 +140,14 @@ impl Session {
     }
 
     /// Before a write: the writer slot, and a SQLite transaction.
-    pub(super) async fn begin_write(&mut self) -> Result<()> {
-        if self.transaction.read_only {
+    /// `command` names the statement in the refusal of a read-only transaction.
+    pub(super) async fn begin_write(&mut self, command: &str) -> Result<()> {
+        let autocommit_read_only =
+            self.transaction.block == Block::None && self.gucs.is_on("default_transaction_read_only");
+        if self.transaction.read_only || autocommit_read_only {
             return Err(PgError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
-                "cannot execute this statement in a read-only transaction",
+                format!("cannot execute {command} in a read-only transaction"),
             ));
         }
         if self.transaction.slot.is_none() {

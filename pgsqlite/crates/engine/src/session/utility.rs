@@ -120,7 +120,7 @@ impl Session {
                 "EXPLAIN".into()
             }
             NodeEnum::LockStmt(_) => {
-                self.begin_write().await?;
+                self.begin_write("LOCK TABLE").await?;
                 "LOCK TABLE".into()
             }
             NodeEnum::CheckPointStmt(_) => {
@@ -137,7 +137,7 @@ impl Session {
                         "VACUUM cannot run inside a transaction block",
                     ));
                 }
-                self.begin_write().await?;
+                self.begin_write(if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }).await?;
                 self.connection()?.exec("ANALYZE main")?;
                 if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }.into()
             }
@@ -155,7 +155,7 @@ impl Session {
     // --- DDL -----------------------------------------------------------------------------------------------------------------
 
     async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
-        self.begin_write().await?;
+        self.begin_write("DDL").await?;
         let catalog = self.catalog();
         let path = self.search_path(&catalog);
         self.connection()?.exec("SAVEPOINT pg_statement")?;
@@ -177,6 +177,8 @@ impl Session {
             Ok(outcome) => outcome,
             Err(e) => {
                 let connection = self.connection()?;
+                // what a native raised while DDL's own statements ran
+                let e = connection.cell.take_error().unwrap_or(e);
                 if !connection.is_autocommit() {
                     connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")?;
                 }
