@@ -205,7 +205,7 @@ unsafe impl VTabCursor for Cursor<'_> {
 
     fn column(&self, context: &mut Context, i: c_int) -> rusqlite::Result<()> {
         let value = self.row().and_then(|r| self.table.rows[r].get(i as usize)).unwrap_or(&Datum::Null);
-        context.set_result(&Borrowed(value))
+        context.set_result(Borrowed(value))
     }
 
     fn rowid(&self) -> rusqlite::Result<i64> {
