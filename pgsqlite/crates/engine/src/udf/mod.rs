@@ -5,7 +5,9 @@
 //! storage form throughout. [`register_all`] is called once per connection.
 
 mod aggregates;
+mod arrays;
 pub mod collation;
+mod json;
 mod numbers;
 pub mod pattern;
 mod regex_syntax;
@@ -28,8 +30,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The scalar (and set-returning) functions of all areas.
-const SCALARS: &[&[(&str, Scalar)]] =
-    &[numbers::FUNCTIONS, strings::FUNCTIONS, pattern::FUNCTIONS, times::FUNCTIONS, system::FUNCTIONS];
+const SCALARS: &[&[(&str, Scalar)]] = &[
+    numbers::FUNCTIONS,
+    strings::FUNCTIONS,
+    pattern::FUNCTIONS,
+    times::FUNCTIONS,
+    system::FUNCTIONS,
+    arrays::FUNCTIONS,
+    json::FUNCTIONS,
+];
 
 enum Run {
     Scalar(Scalar),
@@ -54,7 +63,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
                 runs.insert(*oid, Run::Scalar(*run));
             }
         }
-        for (words, new) in aggregates::FUNCTIONS {
+        for (words, new) in aggregates::FUNCTIONS.iter().chain(json::AGGREGATES) {
             for oid in words.split_whitespace().flat_map(named) {
                 runs.insert(*oid, Run::Aggregate(*new));
             }

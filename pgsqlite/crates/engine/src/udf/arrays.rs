@@ -1,0 +1,264 @@
+//! Functions of arrays and enums. All are typed natives: the element type decides how elements compare.
+
+use super::shim::{Call, Scalar};
+use super::strings::array as read_array;
+use super::support::untyped;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
+
+fn element_codec(c: &Call, argument: usize) -> Result<TypeCodec> {
+    match c.session.codec(c.types()?.args[argument])? {
+        TypeCodec::Array(element, ..) => Ok(*element),
+        _ => Err(PgError::internal("an array expected")),
+    }
+}
+/// The array at SQL argument `i` (from 0).
+fn argument(c: &Call, i: usize) -> Result<Array> {
+    read_array(c.text(i + 1)?, &element_codec(c, i)?)
+}
+fn subscript(message: &str) -> PgError {
+    PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
+}
+fn dimension(c: &Call) -> Result<Option<usize>> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(None);
+    }
+    let (array, n) = (untyped(c.text(1)?)?, c.int(2)?);
+    Ok(usize::try_from(n - 1).ok().and_then(|n| array.dimensions.get(n).copied()))
+}
+fn length(c: &Call) -> Result<Datum> {
+    Ok(dimension(c)?.map(|n| n as i64).into())
+}
+fn lower(c: &Call) -> Result<Datum> {
+    Ok(dimension(c)?.map(|_| 1i64).into())
+}
+fn dimensions(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let n = untyped(c.text(1)?)?.dimensions.len() as i64;
+    Ok((n > 0).then_some(n).into())
+}
+fn shape(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let shape: String = untyped(c.text(1)?)?.dimensions.iter().map(|n| format!("[1:{n}]")).collect();
+    Ok((!shape.is_empty()).then_some(shape).into())
+}
+fn cardinality(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::Int(untyped(c.text(1)?)?.elements.len() as i64))
+}
+fn one_dimensional(array: &Array) -> Result<()> {
+    if array.dimensions.len() > 1 {
+        return Err(PgError::new(SqlState::DATA_EXCEPTION, "argument must be empty or one-dimensional array"));
+    }
+    Ok(())
+}
+fn append(c: &Call) -> Result<Datum> {
+    let mut array = if c.is_null(1) { Array::default() } else { argument(c, 0)? };
+    one_dimensional(&array)?;
+    array.elements.push(c.datum(2).to_owned());
+    Ok(Array::from_elements(array.elements).to_datum())
+}
+fn prepend(c: &Call) -> Result<Datum> {
+    let mut array = if c.is_null(2) { Array::default() } else { argument(c, 1)? };
+    one_dimensional(&array)?;
+    array.elements.insert(0, c.datum(1).to_owned());
+    Ok(Array::from_elements(array.elements).to_datum())
+}
+fn cat(c: &Call) -> Result<Datum> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(c.datum(if c.is_null(1) { 2 } else { 1 }).to_owned());
+    }
+    let (a, b) = (argument(c, 0)?, argument(c, 1)?);
+    if a.dimensions.is_empty() {
+        return Ok(b.to_datum());
+    }
+    if b.dimensions.is_empty() {
+        return Ok(a.to_datum());
+    }
+    let incompatible = || subscript("cannot concatenate incompatible arrays");
+    let (x, y) = (&a.dimensions, &b.dimensions);
+    let dimensions = if x.len() == y.len() && x[1..] == y[1..] {
+        std::iter::once(x[0] + y[0]).chain(x[1..].iter().copied()).collect()
+    } else if x.len() + 1 == y.len() && x[..] == y[1..] {
+        std::iter::once(y[0] + 1).chain(y[1..].iter().copied()).collect()
+    } else if y.len() + 1 == x.len() && y[..] == x[1..] {
+        std::iter::once(x[0] + 1).chain(x[1..].iter().copied()).collect()
+    } else {
+        return Err(incompatible());
+    };
+    Ok(Array { dimensions, elements: a.elements.into_iter().chain(b.elements).collect() }.to_datum())
+}
+fn trim(c: &Call) -> Result<Datum> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    let (mut array, n) = (argument(c, 0)?, c.int(2)?);
+    let have = array.dimensions.first().copied().unwrap_or(0);
+    if n < 0 || n as usize > have {
+        return Err(PgError::new(
+            SqlState::ARRAY_ELEMENT_ERROR,
+            format!("number of elements to trim must be between 0 and {have}"),
+        ));
+    }
+    if have == n as usize {
+        return Ok(Datum::from("[]"));
+    }
+    let each = array.elements.len() / have;
+    array.dimensions[0] = have - n as usize;
+    array.elements.truncate((have - n as usize) * each);
+    Ok(array.to_datum())
+}
+/// Equality in which NULLs are equal, as `array_remove` and its like take it.
+fn same(codec: &TypeCodec, a: DatumRef, b: DatumRef) -> bool {
+    match (a.is_null(), b.is_null()) {
+        (false, false) => codec.compare_storage(a, b).is_eq(),
+        (x, y) => x && y,
+    }
+}
+fn remove(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
+    if array.dimensions.len() > 1 {
+        return Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "removing elements from multidimensional arrays is not supported",
+        ));
+    }
+    let kept = array.elements.into_iter().filter(|e| !same(&codec, e.as_ref(), c.datum(2)));
+    Ok(Array::from_elements(kept.collect()).to_datum())
+}
+fn replace(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let (mut array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
+    for e in &mut array.elements {
+        if same(&codec, e.as_ref(), c.datum(2)) {
+            *e = c.datum(3).to_owned();
+        }
+    }
+    Ok(array.to_datum())
+}
+fn searchable(array: &Array) -> Result<()> {
+    if array.dimensions.len() > 1 {
+        return Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "searching for elements in multidimensional arrays is not supported",
+        ));
+    }
+    Ok(())
+}
+fn position(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
+    searchable(&array)?;
+    let from = if c.len() > 3 {
+        if c.is_null(3) {
+            return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
+        }
+        c.int(3)?.max(1) as usize - 1
+    } else {
+        0
+    };
+    let mut rest = array.elements.iter().enumerate().skip(from);
+    Ok(rest.find(|(_, e)| same(&codec, e.as_ref(), c.datum(2))).map(|(i, _)| i as i64 + 1).into())
+}
+fn positions(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
+    searchable(&array)?;
+    let found = array.elements.iter().enumerate().filter(|(_, e)| same(&codec, e.as_ref(), c.datum(2)));
+    Ok(Array::from_elements(found.map(|(i, _)| Datum::Int(i as i64 + 1)).collect()).to_datum())
+}
+/// Whether every element of `inner` is one of `outer`; NULL is like none.
+fn includes(codec: &TypeCodec, outer: &Array, inner: &Array) -> bool {
+    inner
+        .elements
+        .iter()
+        .all(|e| !e.is_null() && outer.elements.iter().any(|o| !o.is_null() && same(codec, o.as_ref(), e.as_ref())))
+}
+fn both(c: &Call) -> Result<Option<(Array, Array, TypeCodec)>> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(None);
+    }
+    Ok(Some((argument(c, 0)?, argument(c, 1)?, element_codec(c, 0)?)))
+}
+fn contains(c: &Call) -> Result<Datum> {
+    Ok(both(c)?.map(|(a, b, codec)| includes(&codec, &a, &b)).into())
+}
+fn contained(c: &Call) -> Result<Datum> {
+    Ok(both(c)?.map(|(a, b, codec)| includes(&codec, &b, &a)).into())
+}
+fn overlap(c: &Call) -> Result<Datum> {
+    Ok(both(c)?
+        .map(|(a, b, codec)| {
+            let meets = |e: &Datum| {
+                !e.is_null() && b.elements.iter().any(|o| !o.is_null() && same(&codec, o.as_ref(), e.as_ref()))
+            };
+            a.elements.iter().any(meets)
+        })
+        .into())
+}
+fn unnest(c: &Call) -> Result<Datum> {
+    Ok(Array::from_elements(untyped(c.text(0)?)?.elements).to_datum())
+}
+fn subscripts(c: &Call) -> Result<Datum> {
+    let n = untyped(c.text(0)?)?.dimensions.get(usize::try_from(c.int(1)? - 1).unwrap_or(usize::MAX)).copied();
+    let mut all: Vec<Datum> = (1..=n.unwrap_or(0) as i64).map(Datum::Int).collect();
+    if c.len() > 2 && c.bool(2)? {
+        all.reverse();
+    }
+    Ok(Array::from_elements(all).to_datum())
+}
+fn labels(c: &Call) -> Result<Vec<String>> {
+    match c.session.codec(c.types()?.args[0])? {
+        TypeCodec::Enum(e) => Ok(e.labels.clone()),
+        _ => Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "could not determine actual enum type")),
+    }
+}
+fn enum_first(c: &Call) -> Result<Datum> {
+    Ok(labels(c)?.first().cloned().into())
+}
+fn enum_last(c: &Call) -> Result<Datum> {
+    Ok(labels(c)?.last().cloned().into())
+}
+fn enum_range(c: &Call) -> Result<Datum> {
+    Ok(Array::from_elements(labels(c)?.into_iter().map(Datum::Text).collect()).to_datum())
+}
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("array_length array_upper", length),
+    ("array_lower", lower),
+    ("array_ndims", dimensions),
+    ("array_dims", shape),
+    ("array_cardinality", cardinality),
+    ("array_append", append),
+    ("array_prepend", prepend),
+    ("array_cat", cat),
+    ("trim_array", trim),
+    ("array_remove", remove),
+    ("array_replace", replace),
+    ("array_position array_position_start", position),
+    ("array_positions", positions),
+    ("arraycontains", contains),
+    ("arraycontained", contained),
+    ("arrayoverlap", overlap),
+    ("array_unnest", unnest),
+    ("generate_subscripts generate_subscripts_nodir", subscripts),
+    ("enum_first", enum_first),
+    ("enum_last", enum_last),
+    ("enum_range_all", enum_range),
+];

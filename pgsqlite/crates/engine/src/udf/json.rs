@@ -1,0 +1,808 @@
+//! Functions of json and jsonb. Parts are cut out of the text as they stand: json keeps its spelling that way, and the
+//! canonical text of a jsonb value contains the canonical texts of its parts.
+
+use super::session_cell::SessionCell;
+use super::shim::{Call, NewState, Scalar, State};
+use super::strings::{array as read_array, invalid_parameter, text_array};
+use super::support::text_by;
+use pgsqlite_sql::catalog::TypeEntry;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::int::Width;
+use pgsqlite_types::json::{self, write_string, Flavor, Json};
+use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::settings::DateStyle;
+use pgsqlite_types::{float, record, Datum, DatumRef, Oid, PgError, Result, SqlState};
+
+// --- cutting ---------------------------------------------------------------------------------------------------------
+
+fn broken() -> PgError {
+    PgError::internal("a stored json value is malformed")
+}
+/// The end of the value (or key) that begins at `at`.
+fn skip(bytes: &[u8], mut at: usize) -> usize {
+    let (mut depth, mut quoted) = (0usize, false);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if quoted => at += 1,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => depth += 1,
+            b'}' | b']' if !quoted && depth == 0 => return at,
+            b'}' | b']' if !quoted => depth -= 1,
+            b',' | b':' if !quoted && depth == 0 => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+/// The pieces between the commas (and colons) of an array or object.
+fn pieces(text: &str) -> Vec<&str> {
+    let inner = text.trim();
+    let inner = &inner[1..inner.len().saturating_sub(1).max(1)];
+    let (mut out, mut at) = (Vec::new(), 0);
+    if inner.trim().is_empty() {
+        return out;
+    }
+    while at <= inner.len() {
+        let end = skip(inner.as_bytes(), at);
+        out.push(inner[at..end].trim());
+        at = end + 1;
+    }
+    out
+}
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+fn is_array(text: &str) -> bool {
+    text.trim_start().starts_with('[')
+}
+fn unescaped(text: &str) -> Result<String> {
+    let out: String = serde_json::from_str(text).map_err(|_| broken())?;
+    if out.contains('\0') {
+        return Err(PgError::new(SqlState::UNTRANSLATABLE_CHARACTER, "unsupported Unicode escape sequence")
+            .detail("\\u0000 cannot be converted to text."));
+    }
+    Ok(out)
+}
+fn pairs(text: &str) -> Result<Vec<(String, &str)>> {
+    pieces(text).chunks(2).map(|p| Ok((unescaped(p[0])?, *p.get(1).ok_or_else(broken)?))).collect()
+}
+/// What `->>` gives of a value: NULL for null, a string without its quotes.
+fn as_text(text: &str) -> Result<Datum> {
+    Ok(match text.trim().as_bytes().first() {
+        Some(b'n') => Datum::Null,
+        Some(b'"') => Datum::Text(unescaped(text.trim())?),
+        _ => Datum::from(text.trim()),
+    })
+}
+/// The value of a key: the last one, if json has it twice.
+fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+    if !is_object(text) {
+        return Ok(None);
+    }
+    Ok(pairs(text)?.into_iter().rev().find(|(k, _)| k == key).map(|(_, v)| v))
+}
+fn element(text: &str, index: i64) -> Option<&str> {
+    if !is_array(text) {
+        return None;
+    }
+    let items = pieces(text);
+    let at = if index < 0 { items.len() as i64 + index } else { index };
+    usize::try_from(at).ok().and_then(|i| items.get(i).copied())
+}
+fn found(value: Option<&str>, text: bool) -> Result<Datum> {
+    match value {
+        Some(v) if text => as_text(v),
+        v => Ok(v.into()),
+    }
+}
+fn object_field(c: &Call) -> Result<Datum> {
+    found(field(c.text(0)?, c.text(1)?)?, false)
+}
+fn object_field_text(c: &Call) -> Result<Datum> {
+    found(field(c.text(0)?, c.text(1)?)?, true)
+}
+fn array_element(c: &Call) -> Result<Datum> {
+    found(element(c.text(0)?, c.int(1)?), false)
+}
+fn array_element_text(c: &Call) -> Result<Datum> {
+    found(element(c.text(0)?, c.int(1)?), true)
+}
+fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
+    for step in text_array(path)? {
+        let Some(step) = step else { return Ok(None) };
+        let next = if is_object(text) {
+            field(text, &step)?
+        } else {
+            step.trim_start().parse().ok().and_then(|i: i32| element(text, i as i64))
+        };
+        match next {
+            Some(next) => text = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(text))
+}
+fn extract_path(c: &Call) -> Result<Datum> {
+    found(at_path(c.text(0)?, c.text(1)?)?, false)
+}
+fn extract_path_text(c: &Call) -> Result<Datum> {
+    found(at_path(c.text(0)?, c.text(1)?)?, true)
+}
+fn type_of(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(match c.text(0)?.trim_start().as_bytes().first() {
+        Some(b'{') => "object",
+        Some(b'[') => "array",
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        _ => "number",
+    }))
+}
+fn array_length(c: &Call) -> Result<Datum> {
+    let text = c.text(0)?;
+    if !is_array(text) {
+        let what = if is_object(text) { "a non-array" } else { "a scalar" };
+        return Err(invalid_parameter(format!("cannot get array length of {what}")));
+    }
+    Ok(Datum::Int(pieces(text).len() as i64))
+}
+
+// --- rows ------------------------------------------------------------------------------------------------------------
+
+fn rows(items: Vec<Datum>) -> Result<Datum> {
+    Ok(Array::from_elements(items).to_datum())
+}
+fn object_keys(c: &Call, name: &str) -> Result<Datum> {
+    let text = c.text(0)?;
+    if !is_object(text) {
+        let what = if is_array(text) { "an array" } else { "a scalar" };
+        return Err(invalid_parameter(format!("cannot call {name} on {what}")));
+    }
+    rows(pairs(text)?.into_iter().map(|(k, _)| Datum::Text(k)).collect())
+}
+fn json_keys(c: &Call) -> Result<Datum> {
+    object_keys(c, "json_object_keys")
+}
+fn jsonb_keys(c: &Call) -> Result<Datum> {
+    object_keys(c, "jsonb_object_keys")
+}
+fn elements(c: &Call, binary: bool, text: bool) -> Result<Datum> {
+    let value = c.text(0)?;
+    if !is_array(value) {
+        let name = match (binary, text) {
+            (false, false) => "json_array_elements",
+            (false, true) => "json_array_elements_text",
+            (true, _) => "",
+        };
+        return Err(invalid_parameter(match (binary, is_object(value)) {
+            (true, true) => "cannot extract elements from an object".to_string(),
+            (true, false) => "cannot extract elements from a scalar".to_string(),
+            (false, true) => format!("cannot call {name} on a non-array"),
+            (false, false) => format!("cannot call {name} on a scalar"),
+        }));
+    }
+    rows(pieces(value).into_iter().map(|v| found(Some(v), text)).collect::<Result<_>>()?)
+}
+fn json_elements(c: &Call) -> Result<Datum> {
+    elements(c, false, false)
+}
+fn json_elements_text(c: &Call) -> Result<Datum> {
+    elements(c, false, true)
+}
+fn jsonb_elements(c: &Call) -> Result<Datum> {
+    elements(c, true, false)
+}
+fn jsonb_elements_text(c: &Call) -> Result<Datum> {
+    elements(c, true, true)
+}
+/// Rows of [key, value]. `name`: how the error names the function where there is no object.
+fn each(c: &Call, binary_name: Option<&str>, text: bool) -> Result<Datum> {
+    let value = c.text(0)?;
+    if !is_object(value) {
+        return Err(invalid_parameter(match binary_name {
+            Some(name) => format!("cannot call {name} on a non-object"),
+            None if is_array(value) => "cannot deconstruct an array as an object".into(),
+            None => "cannot deconstruct a scalar".into(),
+        }));
+    }
+    let mut out = String::from("[");
+    for (i, (key, value)) in pairs(value)?.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out += &Array::from_elements(vec![Datum::Text(key), found(Some(value), text)?]).to_storage();
+    }
+    Ok(Datum::Text(out + "]"))
+}
+
+// --- jsonb: trees ----------------------------------------------------------------------------------------------------
+
+fn tree(text: &str) -> Result<Json> {
+    json::parse(text, Flavor::Jsonb)
+}
+fn stored(value: &Json) -> Result<Datum> {
+    Ok(Datum::Text(value.to_text()))
+}
+fn contains(outer: &Json, inner: &Json, top: bool) -> bool {
+    match (outer, inner) {
+        (Json::Object(_), Json::Object(pairs)) => {
+            pairs.iter().all(|(k, v)| outer.get(k).is_some_and(|o| contains(o, v, false)))
+        }
+        (Json::Array(items), Json::Array(wanted)) => wanted.iter().all(|w| items.iter().any(|i| contains(i, w, false))),
+        // At the top an array contains a scalar of its own.
+        (Json::Array(items), scalar) if top && !matches!(scalar, Json::Object(_)) => items.iter().any(|i| i == scalar),
+        (Json::Object(_) | Json::Array(_), _) | (_, Json::Object(_) | Json::Array(_)) => false,
+        (a, b) => a == b,
+    }
+}
+fn jsonb_contains(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(contains(&tree(c.text(0)?)?, &tree(c.text(1)?)?, true)))
+}
+fn jsonb_contained(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(contains(&tree(c.text(1)?)?, &tree(c.text(0)?)?, true)))
+}
+fn has(value: &Json, key: &str) -> bool {
+    match value {
+        Json::Object(_) => value.get(key).is_some(),
+        Json::Array(items) => items.iter().any(|i| matches!(i, Json::String(s) if s == key)),
+        Json::String(s) => s == key,
+        _ => false,
+    }
+}
+fn exists(c: &Call) -> Result<Datum> {
+    Ok(Datum::from(has(&tree(c.text(0)?)?, c.text(1)?)))
+}
+fn exists_any(c: &Call) -> Result<Datum> {
+    let value = tree(c.text(0)?)?;
+    Ok(Datum::from(text_array(c.text(1)?)?.iter().flatten().any(|k| has(&value, k))))
+}
+fn exists_all(c: &Call) -> Result<Datum> {
+    let value = tree(c.text(0)?)?;
+    Ok(Datum::from(text_array(c.text(1)?)?.iter().flatten().all(|k| has(&value, k))))
+}
+fn concat(c: &Call) -> Result<Datum> {
+    stored(&match (tree(c.text(0)?)?, tree(c.text(1)?)?) {
+        (Json::Object(a), Json::Object(b)) => Json::object(a.into_iter().chain(b).collect()),
+        (Json::Array(a), Json::Array(b)) => Json::Array(a.into_iter().chain(b).collect()),
+        (Json::Array(mut a), b) => {
+            a.push(b);
+            Json::Array(a)
+        }
+        (a, Json::Array(b)) => Json::Array(std::iter::once(a).chain(b).collect()),
+        (a @ Json::Object(_), b) | (a, b @ Json::Object(_)) => Json::Array(vec![a, b]),
+        (a, b) => Json::Array(vec![a, b]),
+    })
+}
+fn no_delete(what: &str) -> PgError {
+    invalid_parameter(format!("cannot delete {what}"))
+}
+fn without(value: Json, keys: &[String]) -> Result<Json> {
+    Ok(match value {
+        Json::Object(pairs) => Json::Object(pairs.into_iter().filter(|(k, _)| !keys.contains(k)).collect()),
+        Json::Array(items) => {
+            Json::Array(items.into_iter().filter(|i| !matches!(i, Json::String(s) if keys.contains(s))).collect())
+        }
+        _ => return Err(no_delete("from scalar")),
+    })
+}
+fn delete(c: &Call) -> Result<Datum> {
+    stored(&without(tree(c.text(0)?)?, &[c.text(1)?.to_string()])?)
+}
+fn delete_many(c: &Call) -> Result<Datum> {
+    let keys: Vec<String> = text_array(c.text(1)?)?.into_iter().flatten().collect();
+    stored(&without(tree(c.text(0)?)?, &keys)?)
+}
+fn delete_index(c: &Call) -> Result<Datum> {
+    match tree(c.text(0)?)? {
+        Json::Array(mut items) => {
+            let i = c.int(1)?;
+            let at = if i < 0 { items.len() as i64 + i } else { i };
+            if let Some(at) = usize::try_from(at).ok().filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+            stored(&Json::Array(items))
+        }
+        Json::Object(_) => Err(no_delete("from object using integer index")),
+        _ => Err(no_delete("from scalar")),
+    }
+}
+
+/// What happens at the end of a path.
+#[derive(Clone, Copy)]
+enum Change<'a> {
+    Delete,
+    Set { new: &'a Json, create: bool },
+    Insert { new: &'a Json, after: bool },
+}
+fn change(value: Json, path: &[Option<String>], depth: usize, how: Change) -> Result<Json> {
+    let Some(step) = path.get(depth) else { return Ok(value) };
+    let step = step.as_ref().ok_or_else(|| {
+        PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, format!("path element at position {} is null", depth + 1))
+    })?;
+    let last = depth + 1 == path.len();
+    match value {
+        Json::Object(mut pairs) => {
+            let at = pairs.iter().position(|(k, _)| k == step);
+            match (at, last) {
+                (Some(i), false) => {
+                    let inner = std::mem::replace(&mut pairs[i].1, Json::Null);
+                    pairs[i].1 = change(inner, path, depth + 1, how)?;
+                }
+                (Some(i), true) => match how {
+                    Change::Delete => {
+                        pairs.remove(i);
+                    }
+                    Change::Set { new, .. } => pairs[i].1 = new.clone(),
+                    Change::Insert { .. } => {
+                        return Err(invalid_parameter("cannot replace existing key")
+                            .hint("Try using the function jsonb_set to replace key value."))
+                    }
+                },
+                (None, true) => match how {
+                    Change::Set { new, create: true } | Change::Insert { new, .. } => {
+                        pairs.push((step.clone(), new.clone()));
+                    }
+                    _ => {}
+                },
+                (None, false) => {}
+            }
+            Ok(Json::object(pairs))
+        }
+        Json::Array(mut items) => {
+            let index: i32 = step.trim_start().parse().map_err(|_| {
+                PgError::new(
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    format!("path element at position {} is not an integer: \"{step}\"", depth + 1),
+                )
+            })?;
+            let n = items.len() as i64;
+            let at = if index < 0 { n + index as i64 } else { index as i64 };
+            if (0..n).contains(&at) {
+                let i = at as usize;
+                if !last {
+                    let inner = std::mem::replace(&mut items[i], Json::Null);
+                    items[i] = change(inner, path, depth + 1, how)?;
+                } else {
+                    match how {
+                        Change::Delete => {
+                            items.remove(i);
+                        }
+                        Change::Set { new, .. } => items[i] = new.clone(),
+                        Change::Insert { new, after } => items.insert(i + usize::from(after), new.clone()),
+                    }
+                }
+            } else if last {
+                match how {
+                    Change::Set { new, create: true } | Change::Insert { new, .. } if at < 0 => {
+                        items.insert(0, new.clone());
+                    }
+                    Change::Set { new, create: true } | Change::Insert { new, .. } => items.push(new.clone()),
+                    _ => {}
+                }
+            }
+            Ok(Json::Array(items))
+        }
+        scalar => Ok(scalar),
+    }
+}
+fn changed(c: &Call, scalar: &str, how: Change) -> Result<Datum> {
+    let value = tree(c.text(0)?)?;
+    if !matches!(value, Json::Object(_) | Json::Array(_)) {
+        return Err(invalid_parameter(scalar));
+    }
+    stored(&change(value, &text_array(c.text(1)?)?, 0, how)?)
+}
+fn delete_path(c: &Call) -> Result<Datum> {
+    changed(c, "cannot delete path in scalar", Change::Delete)
+}
+fn set(c: &Call) -> Result<Datum> {
+    changed(c, "cannot set path in scalar", Change::Set { new: &tree(c.text(2)?)?, create: c.bool(3)? })
+}
+fn insert(c: &Call) -> Result<Datum> {
+    changed(c, "cannot set path in scalar", Change::Insert { new: &tree(c.text(2)?)?, after: c.bool(3)? })
+}
+fn pretty_into(value: &Json, indent: usize, out: &mut String) {
+    let pad = "    ".repeat(indent + 1);
+    let (open, close, items): (_, _, Vec<(Option<&str>, &Json)>) = match value {
+        Json::Array(items) => ('[', ']', items.iter().map(|i| (None, i)).collect()),
+        Json::Object(pairs) => ('{', '}', pairs.iter().map(|(k, v)| (Some(k.as_str()), v)).collect()),
+        scalar => return out.push_str(&scalar.to_text()),
+    };
+    out.push(open);
+    for (i, (key, item)) in items.iter().enumerate() {
+        out.push_str(if i > 0 { ",\n" } else { "\n" });
+        out.push_str(&pad);
+        if let Some(key) = key {
+            out.push_str(&Json::String(key.to_string()).to_text());
+            out.push_str(": ");
+        }
+        pretty_into(item, indent + 1, out);
+    }
+    out.push('\n');
+    out.push_str(&"    ".repeat(indent));
+    out.push(close);
+}
+fn pretty(c: &Call) -> Result<Datum> {
+    let mut out = String::new();
+    pretty_into(&tree(c.text(0)?)?, 0, &mut out);
+    Ok(Datum::Text(out))
+}
+fn stripped(value: Json) -> Json {
+    match value {
+        Json::Object(pairs) => Json::Object(
+            pairs.into_iter().filter(|(_, v)| !matches!(v, Json::Null)).map(|(k, v)| (k, stripped(v))).collect(),
+        ),
+        Json::Array(items) => Json::Array(items.into_iter().map(stripped).collect()),
+        scalar => scalar,
+    }
+}
+fn strip_nulls(c: &Call) -> Result<Datum> {
+    stored(&stripped(tree(c.text(0)?)?))
+}
+fn no_cast(value: &Json, to: &str) -> PgError {
+    let what = match value {
+        Json::Object(_) | Json::Array(_) => value.type_name().to_string(),
+        other => other.type_name().to_string(),
+    };
+    invalid_parameter(format!("cannot cast jsonb {what} to type {to}"))
+}
+fn jsonb_bool(c: &Call) -> Result<Datum> {
+    match tree(c.text(0)?)? {
+        Json::Bool(b) => Ok(Datum::from(b)),
+        other => Err(no_cast(&other, "boolean")),
+    }
+}
+fn number(c: &Call, to: &str) -> Result<Numeric> {
+    match tree(c.text(0)?)? {
+        Json::Number(n) => Ok(n),
+        other => Err(no_cast(&other, to)),
+    }
+}
+fn jsonb_int2(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(number(c, "smallint")?.to_int(Width::Two)?))
+}
+fn jsonb_int4(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(number(c, "integer")?.to_int(Width::Four)?))
+}
+fn jsonb_int8(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(number(c, "bigint")?.to_int(Width::Eight)?))
+}
+fn jsonb_numeric(c: &Call) -> Result<Datum> {
+    Ok(number(c, "numeric")?.to_datum())
+}
+fn jsonb_float4(c: &Call) -> Result<Datum> {
+    Ok(float::to_datum(number(c, "real")?.to_float(true)?))
+}
+fn jsonb_float8(c: &Call) -> Result<Datum> {
+    Ok(float::to_datum(number(c, "double precision")?.to_float(false)?))
+}
+
+// --- values as JSON --------------------------------------------------------------------------------------------------
+
+/// Appends a value of a type as `to_json` writes it.
+fn write(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String) -> Result<()> {
+    if value.is_null() {
+        out.push_str("null");
+        return Ok(());
+    }
+    let codec = session.codec(type_oid)?;
+    if codec == TypeCodec::Record {
+        return write_record(session, type_oid, value, out);
+    }
+    write_by(session, &codec, value, out)
+}
+fn quote(text: &str, out: &mut String) {
+    let mut bytes = Vec::new();
+    write_string(text, &mut bytes);
+    out.push_str(&String::from_utf8_lossy(&bytes));
+}
+fn write_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef, out: &mut String) -> Result<()> {
+    match (codec, value) {
+        (_, DatumRef::Null) => out.push_str("null"),
+        (TypeCodec::Bool, v) => out.push_str(if v == DatumRef::Int(0) { "false" } else { "true" }),
+        (TypeCodec::Json | TypeCodec::Jsonb, DatumRef::Text(t)) => out.push_str(t),
+        (
+            TypeCodec::Int2
+            | TypeCodec::Int4
+            | TypeCodec::Int8
+            | TypeCodec::Float4
+            | TypeCodec::Float8
+            | TypeCodec::Numeric,
+            v,
+        ) => {
+            let text = text_by(session, codec, v)?;
+            if text.bytes().any(|b| b.is_ascii_alphabetic() && b != b'e') {
+                quote(&text, out);
+            } else {
+                out.push_str(&text);
+            }
+        }
+        (TypeCodec::Date | TypeCodec::Timestamp | TypeCodec::TimestampTz, v) => {
+            let state = session.state();
+            let mut settings = state.settings.clone();
+            settings.date_style = DateStyle::Iso;
+            let mut text = Vec::new();
+            codec.text_out(v, &Context { settings: &settings, names: &*state.names }, &mut text)?;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let (moment, era) = match text.strip_suffix(" BC") {
+                Some(moment) => (moment, " BC"),
+                None => (text.as_str(), ""),
+            };
+            let mut iso = moment.replacen(' ', "T", 1);
+            if *codec == TypeCodec::TimestampTz {
+                // The offset has minutes here.
+                if let Some(sign) = iso.rfind(['+', '-']).filter(|i| iso.len() - i == 3 && iso.contains('T')) {
+                    debug_assert!(sign > 0);
+                    iso.push_str(":00");
+                }
+            }
+            quote(&(iso + era), out);
+        }
+        (TypeCodec::Array(element, ..), DatumRef::Text(t)) => {
+            let array = read_array(t, element)?;
+            write_level(session, &array, element, 0, &mut 0, out)?;
+        }
+        (codec, v) => quote(&text_by(session, codec, v)?, out),
+    }
+    Ok(())
+}
+fn write_level(
+    session: &SessionCell,
+    array: &Array,
+    element: &TypeCodec,
+    level: usize,
+    next: &mut usize,
+    out: &mut String,
+) -> Result<()> {
+    out.push('[');
+    for i in 0..array.dimensions.get(level).copied().unwrap_or(0) {
+        if i > 0 {
+            out.push(',');
+        }
+        if level + 1 < array.dimensions.len() {
+            write_level(session, array, element, level + 1, next, out)?;
+        } else {
+            write_by(session, element, array.elements[*next].as_ref(), out)?;
+            *next += 1;
+        }
+    }
+    out.push(']');
+    Ok(())
+}
+fn write_record(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String) -> Result<()> {
+    let DatumRef::Text(text) = value else { return Err(broken()) };
+    let fields = record::from_storage(text).ok_or_else(broken)?;
+    let names: Option<Vec<String>> = match session.state().catalog.type_entry(type_oid) {
+        Some(TypeEntry::Row(relation)) => Some(relation.live_columns().map(|c| c.name.clone()).collect()),
+        _ => None,
+    };
+    out.push('{');
+    for (i, (field_type, field)) in fields.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        match names.as_ref().and_then(|n| n.get(i)) {
+            Some(name) => quote(name, out),
+            None => quote(&format!("f{}", i + 1), out),
+        }
+        out.push(':');
+        write(session, *field_type, field.as_ref(), out)?;
+    }
+    out.push('}');
+    Ok(())
+}
+fn to_json(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let mut out = String::new();
+    write(c.session, c.types()?.args[0], c.datum(1), &mut out)?;
+    Ok(Datum::Text(out))
+}
+fn to_jsonb(c: &Call) -> Result<Datum> {
+    match to_json(c)? {
+        Datum::Text(text) => stored(&tree(&text)?),
+        other => Ok(other),
+    }
+}
+fn key(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
+    let codec = session.codec(type_oid)?;
+    if matches!(codec, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Json | TypeCodec::Jsonb) {
+        return Err(invalid_parameter("key value must be scalar, not array, composite, or json"));
+    }
+    if codec == TypeCodec::Bool {
+        return Ok(if value == DatumRef::Int(0) { "false" } else { "true" }.into());
+    }
+    text_by(session, &codec, value)
+}
+/// The arguments with their types; a VARIADIC array is spread out. None: it is NULL.
+fn arguments(c: &Call) -> Result<Option<Vec<(Oid, Datum)>>> {
+    let types = c.types()?;
+    if !types.variadic {
+        return Ok(Some(types.args.iter().enumerate().map(|(i, t)| (*t, c.datum(i + 1).to_owned())).collect()));
+    }
+    if c.is_null(1) {
+        return Ok(None);
+    }
+    let TypeCodec::Array(element, element_oid, _) = c.session.codec(types.args[0])? else {
+        return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "VARIADIC argument must be an array"));
+    };
+    Ok(Some(read_array(c.text(1)?, &element)?.elements.into_iter().map(|e| (element_oid, e)).collect()))
+}
+fn build_object(c: &Call, binary: bool) -> Result<Datum> {
+    let Some(args) = arguments(c)? else { return Ok(Datum::Null) };
+    if args.len() % 2 != 0 {
+        let name = if binary { "jsonb_build_object()" } else { "json_build_object()" };
+        return Err(invalid_parameter("argument list must have even number of elements")
+            .hint(format!("The arguments of {name} must consist of alternating keys and values.")));
+    }
+    let mut out = String::from("{");
+    for (i, pair) in args.chunks(2).enumerate() {
+        if pair[0].1.is_null() {
+            let n = 2 * i + 1;
+            return Err(if binary {
+                invalid_parameter(format!("argument {n}: key must not be null"))
+            } else {
+                invalid_parameter(format!("argument {n} cannot be null")).hint("Object keys should be text.")
+            });
+        }
+        if i > 0 {
+            out.push_str(", ");
+        }
+        quote(&key(c.session, pair[0].0, pair[0].1.as_ref())?, &mut out);
+        out.push_str(" : ");
+        write(c.session, pair[1].0, pair[1].1.as_ref(), &mut out)?;
+    }
+    out.push('}');
+    if binary {
+        return stored(&tree(&out)?);
+    }
+    Ok(Datum::Text(out))
+}
+fn build_array(c: &Call, binary: bool) -> Result<Datum> {
+    let Some(args) = arguments(c)? else { return Ok(Datum::Null) };
+    let mut out = String::from("[");
+    for (i, (type_oid, value)) in args.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        write(c.session, *type_oid, value.as_ref(), &mut out)?;
+    }
+    out.push(']');
+    if binary {
+        return stored(&tree(&out)?);
+    }
+    Ok(Datum::Text(out))
+}
+fn object_of_arrays(c: &Call) -> Result<Datum> {
+    let texts = text_array(c.text(0)?)?;
+    let no_null = || PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key");
+    let value = |v: &Option<String>| v.as_ref().map_or(Json::Null, |v| Json::String(v.clone()));
+    let odd = |m: &str| PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, m);
+    let mut pairs = Vec::new();
+    if c.len() > 1 {
+        let values = text_array(c.text(1)?)?;
+        if values.len() != texts.len() {
+            return Err(odd("mismatched array dimensions"));
+        }
+        for (k, v) in texts.iter().zip(&values) {
+            pairs.push((k.clone().ok_or_else(no_null)?, value(v)));
+        }
+    } else {
+        if texts.len() % 2 != 0 {
+            return Err(odd("array must have even number of elements"));
+        }
+        for p in texts.chunks(2) {
+            pairs.push((p[0].clone().ok_or_else(no_null)?, value(&p[1])));
+        }
+    }
+    stored(&Json::object(pairs))
+}
+
+// --- aggregates ------------------------------------------------------------------------------------------------------
+
+/// The texts of the rows so far, and how they are put together.
+struct Collected {
+    rows: std::collections::VecDeque<String>,
+    object: bool,
+    binary: bool,
+    nested: bool,
+}
+impl State for Collected {
+    fn step(&mut self, c: &Call) -> Result<()> {
+        let types = c.types()?;
+        let mut out = String::new();
+        if self.object {
+            if c.is_null(1) {
+                return Err(invalid_parameter("field name must not be null"));
+            }
+            quote(&key(c.session, types.args[0], c.datum(1))?, &mut out);
+            out.push_str(" : ");
+        }
+        let last = types.args.len() - 1;
+        write(c.session, types.args[last], c.datum(last + 1), &mut out)?;
+        self.nested =
+            !self.object && matches!(c.session.codec(types.args[last])?, TypeCodec::Array(..) | TypeCodec::Record);
+        self.rows.push_back(out);
+        Ok(())
+    }
+    fn inverse(&mut self, _c: &Call) -> Result<()> {
+        self.rows.pop_front();
+        Ok(())
+    }
+    fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
+        if self.rows.is_empty() {
+            return Ok(Datum::Null);
+        }
+        let separator = if self.nested { ", \n " } else { ", " };
+        let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
+        let rows: Vec<&str> = self.rows.iter().map(String::as_str).collect();
+        let text = format!("{open}{}{close}", rows.join(separator));
+        if self.binary {
+            return stored(&tree(&text)?);
+        }
+        Ok(Datum::Text(text))
+    }
+}
+fn collected(object: bool, binary: bool) -> Box<dyn State> {
+    Box::new(Collected { rows: Default::default(), object, binary, nested: false })
+}
+pub(super) const AGGREGATES: &[(&str, NewState)] = &[
+    ("json_agg(anyelement)", || collected(false, false)),
+    ("jsonb_agg(anyelement)", || collected(false, true)),
+    ("json_object_agg(any,any)", || collected(true, false)),
+    ("jsonb_object_agg(any,any)", || collected(true, true)),
+];
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("json_object_field jsonb_object_field", object_field),
+    ("json_object_field_text jsonb_object_field_text", object_field_text),
+    ("json_array_element jsonb_array_element", array_element),
+    ("json_array_element_text jsonb_array_element_text", array_element_text),
+    ("json_extract_path jsonb_extract_path", extract_path),
+    ("json_extract_path_text jsonb_extract_path_text", extract_path_text),
+    ("json_typeof jsonb_typeof", type_of),
+    ("json_array_length jsonb_array_length", array_length),
+    ("json_object_keys", json_keys),
+    ("jsonb_object_keys", jsonb_keys),
+    ("json_array_elements", json_elements),
+    ("json_array_elements_text", json_elements_text),
+    ("jsonb_array_elements", jsonb_elements),
+    ("jsonb_array_elements_text", jsonb_elements_text),
+    ("json_each", |c| each(c, None, false)),
+    ("json_each_text", |c| each(c, None, true)),
+    ("jsonb_each", |c| each(c, Some("jsonb_each"), false)),
+    ("jsonb_each_text", |c| each(c, Some("jsonb_each_text"), true)),
+    ("jsonb_contains", jsonb_contains),
+    ("jsonb_contained", jsonb_contained),
+    ("jsonb_exists", exists),
+    ("jsonb_exists_any", exists_any),
+    ("jsonb_exists_all", exists_all),
+    ("jsonb_concat", concat),
+    ("jsonb_delete", delete),
+    ("jsonb_delete_idx", delete_index),
+    ("jsonb_delete_array", delete_many),
+    ("jsonb_delete_path", delete_path),
+    ("jsonb_set", set),
+    ("jsonb_insert", insert),
+    ("jsonb_pretty", pretty),
+    ("jsonb_strip_nulls", strip_nulls),
+    ("jsonb_bool", jsonb_bool),
+    ("jsonb_int2", jsonb_int2),
+    ("jsonb_int4", jsonb_int4),
+    ("jsonb_int8", jsonb_int8),
+    ("jsonb_numeric", jsonb_numeric),
+    ("jsonb_float4", jsonb_float4),
+    ("jsonb_float8", jsonb_float8),
+    ("jsonb_object jsonb_object_two_arg", object_of_arrays),
+    ("to_json array_to_json row_to_json", to_json),
+    ("to_jsonb", to_jsonb),
+    ("json_build_object", |c| build_object(c, false)),
+    ("jsonb_build_object", |c| build_object(c, true)),
+    ("json_build_array", |c| build_array(c, false)),
+    ("jsonb_build_array", |c| build_array(c, true)),
+    ("json_build_object_noargs jsonb_build_object_noargs", |_| Ok(Datum::from("{}"))),
+    ("json_build_array_noargs jsonb_build_array_noargs", |_| Ok(Datum::from("[]"))),
+];
