@@ -1,0 +1,51 @@
+"""psql's own commands print what they print on PostgreSQL 15.
+
+The expected files beside this one are written by `CLIENT_TARGET=postgres` with RECORD=1; only the owner's and the database's
+name are normalised, and the storage size, which is the server's own.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMMANDS = [r"\d", r"\d customers", r"\d orders", r"\d vips", r"\d tickets", r"\dt", r"\dt audit.*", r"\di", r"\dv", r"\ds", r"\dn", r"\df",
+            r"\dT", r"\dT+ state", r"\du", r"\d nosuch", r"\d+ orders", r"\d+ vips", r"\dt+", r"\l",
+            "SELECT * FROM customers ORDER BY id", r"\x \\ SELECT name, email FROM customers ORDER BY id"]  # fmt: skip
+
+
+def psql(*args):
+    done = subprocess.run(["psql", "-X", "-v", "ON_ERROR_STOP=1", *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, PGTZ="UTC", LC_ALL="C.UTF-8"))  # fmt: skip
+    return done.returncode, done.stdout
+
+
+code, out = psql("-q", "-f", str(HERE / "schema.sql"))
+assert code == 0, out
+bad = 0
+expected_file = HERE / "expected.txt"
+answers = []
+for command in COMMANDS:
+    if "\\\\" in command:
+        first, second = command.split(" \\\\ ")
+        _, out = psql("-c", first, "-c", second)
+    else:
+        _, out = psql("-c", command)
+    if command == r"\l":  # the databases differ: what must be the same is the heading
+        out = "\n".join(out.splitlines()[:2]) + "\n"
+    out = re.sub(r"\b\d+ (bytes|kB)\b", "N bytes", out)
+    out = re.sub(r"[ \t]+", " ", re.sub(r"-+", "-", out))  # widths follow the normalised values
+    answers.append(f"=== {command}\n{out.rstrip()}\n")
+if os.environ.get("RECORD"):
+    assert os.environ["CLIENT_TARGET"] == "postgres"
+    expected_file.write_text("\n".join(answers))
+    sys.exit(0)
+expected = expected_file.read_text().split("\n=== ")
+for got, want in zip(answers, expected):
+    if got.removeprefix("=== ").rstrip() != want.removeprefix("=== ").rstrip():
+        bad += 1
+        print(f"--- PostgreSQL\n{want}\n--- here\n{got}")
+print(f"{len(COMMANDS) - bad} of {len(COMMANDS)} commands print the same")
+sys.exit(1 if bad else 0)
