@@ -82,6 +82,8 @@ fn like(text: &str, pattern: &str) -> Result<bool> {
                 true
             }
             Some(b'_') => false,
+            // The escape is looked at only while there is text left.
+            Some(b'\\') if t == text.len() => false,
             Some(b'\\') => {
                 let next = pattern.get(p + 1).ok_or_else(bad)?;
                 if text.get(t) == Some(next) {

@@ -495,10 +495,6 @@ fn base64_encode(bytes: &[u8]) -> String {
             column = 0;
         }
     }
-    // PostgreSQL breaks a line only where another byte follows.
-    if column == 0 && out.ends_with('\n') {
-        out.pop();
-    }
     out
 }
 fn base64_decode(text: &str) -> Result<Vec<u8>> {
