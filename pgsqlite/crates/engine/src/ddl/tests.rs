@@ -338,3 +338,35 @@ fn roles_keep_a_scram_verifier() {
     db.ok("DROP ROLE bob");
     assert_eq!(db.fails("DROP ROLE bob"), error("42704", "role \"bob\" does not exist"));
 }
+
+#[test]
+fn definitions_print_as_postgresql_prints_them() {
+    use pgsqlite_sql::deparse::definitions::{constraint_definition, index_definition, view_definition};
+    let mut db = Db::new();
+    db.ok("CREATE TABLE p (id int PRIMARY KEY, s varchar(5), CHECK (s IS NOT NULL OR id IS NULL))");
+    db.ok("CREATE TABLE c (p_id int REFERENCES p ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED)");
+    db.ok("CREATE UNIQUE INDEX i ON p (s DESC NULLS LAST, id) INCLUDE (id) WHERE s IS NOT NULL");
+    db.ok("CREATE VIEW v AS SELECT p.id, c.p_id FROM p LEFT JOIN c ON p.id IS NULL WHERE s IS NULL ORDER BY 1 DESC");
+    let settings = Settings::default();
+    let names = CatalogNames { catalog: &db.catalog, search_path: PATH };
+    let e = Environment { catalog: &db.catalog, search_path: PATH, settings: &settings, names: &names, user: 10 };
+    let constraint = |table: &str, at: usize, style| {
+        let table = db.relation(table);
+        constraint_definition(&e, &table, &table.constraints[at], style).unwrap()
+    };
+    assert_eq!(constraint("p", 0, Style::Full), "CHECK (((s IS NOT NULL) OR (id IS NULL)))");
+    assert_eq!(constraint("p", 0, Style::Pretty), "CHECK (s IS NOT NULL OR id IS NULL)");
+    assert_eq!(constraint("p", 1, Style::Full), "PRIMARY KEY (id)");
+    assert_eq!(
+        constraint("c", 0, Style::Full),
+        "FOREIGN KEY (p_id) REFERENCES p(id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED"
+    );
+    assert_eq!(
+        index_definition(&e, &db.relation("i"), 0, Style::Full).unwrap().unwrap(),
+        "CREATE UNIQUE INDEX i ON public.p USING btree (s DESC NULLS LAST, id) INCLUDE (id) WHERE (s IS NOT NULL)"
+    );
+    assert_eq!(
+        view_definition(&e, db.relation("v").oid, Style::Pretty).unwrap().unwrap(),
+        " SELECT p.id,\n    c.p_id\n   FROM p\n     LEFT JOIN c ON p.id IS NULL\n  WHERE p.s IS NULL\n  ORDER BY p.id DESC;"
+    );
+}

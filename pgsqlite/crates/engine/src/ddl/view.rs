@@ -9,19 +9,10 @@ use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::Query;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
-/// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.
-fn unexpanded(catalog: &Catalog) -> Catalog {
-    let mut out = catalog.clone();
-    for view in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
-        out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
-    }
-    out
-}
-
 impl Ddl<'_> {
     /// Analyzes a query so that the views in it stay references.
     fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
-        let catalog = unexpanded(catalog);
+        let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
         let environment = Environment { catalog: &catalog, search_path, names: &names, ..*self.environment };
         analyze::analyze_query(&environment, select)

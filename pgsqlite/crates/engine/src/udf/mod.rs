@@ -9,6 +9,7 @@ mod arrays;
 pub mod collation;
 mod json;
 mod numbers;
+mod objects;
 pub mod pattern;
 mod regex_syntax;
 pub mod session_cell;
@@ -38,6 +39,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     system::FUNCTIONS,
     arrays::FUNCTIONS,
     json::FUNCTIONS,
+    objects::FUNCTIONS,
 ];
 
 enum Run {

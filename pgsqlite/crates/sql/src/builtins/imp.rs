@@ -111,6 +111,7 @@ pub const TABLES: &[&[Row]] = &[
     super::documents::ROWS,
     super::aggregates::ROWS,
     super::system::ROWS,
+    super::objects::ROWS,
 ];
 
 #[cfg(test)]

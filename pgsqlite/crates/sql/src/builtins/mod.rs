@@ -7,6 +7,7 @@ pub mod imp;
 mod aggregates;
 mod documents;
 mod numbers;
+mod objects;
 mod strings;
 mod system;
 mod times;

@@ -4,6 +4,7 @@
 //! `pg_get_viewdef` and their kin print (along the session's search path). Names come from the catalog by OID and attribute
 //! number, so a text analyzed before a rename and printed with the catalog after it follows the rename.
 
+pub mod definitions;
 mod expr;
 pub mod names;
 mod query;

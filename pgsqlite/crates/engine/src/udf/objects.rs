@@ -1,0 +1,173 @@
+//! Functions that print the definitions of the database's objects.
+
+use super::session_cell::SessionCell;
+use super::shim::{Call, Scalar};
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::RelationKind;
+use pgsqlite_sql::deparse::{definitions, quote_identifier, Names, Style};
+use pgsqlite_types::{Datum, Oid, Result};
+
+/// Runs with the analyzer's environment of the session.
+fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
+    let state = session.state();
+    let user = state.catalog.role_named(&state.user).map_or(pgsqlite_sql::catalog::BOOTSTRAP_ROLE, |r| r.oid);
+    run(&Environment {
+        catalog: &state.catalog,
+        search_path: &state.search_path,
+        settings: &state.settings,
+        names: &*state.names,
+        user,
+    })
+}
+
+fn oid(c: &Call, i: usize) -> Result<Oid> {
+    c.int(i).map(|v| v as Oid)
+}
+
+/// The pretty flag in the argument after the last plain one.
+fn style(c: &Call, i: usize) -> Result<Style> {
+    Ok(if c.len() > i && c.bool(i)? { Style::Pretty } else { Style::Full })
+}
+
+fn get_expr(c: &Call) -> Result<Datum> {
+    let (text, relation, style) = (c.text(0)?, oid(c, 1)?, style(c, 2)?);
+    with_environment(c.session, |e| {
+        // An index's expressions are about its table.
+        let relation = e.catalog.relation(relation).map(|r| match &r.kind {
+            RelationKind::Index(index) => e.catalog.relation(index.table).unwrap_or(r),
+            _ => r,
+        });
+        definitions::stored_expression(e, text, relation.map(|r| &**r), style).map(Datum::from)
+    })
+}
+
+fn get_constraintdef(c: &Call) -> Result<Datum> {
+    let (constraint, style) = (oid(c, 0)?, style(c, 1)?);
+    with_environment(c.session, |e| match e.catalog.constraint(constraint) {
+        Some((relation, constraint)) => {
+            definitions::constraint_definition(e, relation, constraint, style).map(Datum::from)
+        }
+        None => domain_constraint(e, constraint),
+    })
+}
+
+fn domain_constraint(e: &Environment, constraint: Oid) -> Result<Datum> {
+    use pgsqlite_sql::catalog::UserTypeKind;
+    for user in e.catalog.types.values() {
+        if let UserTypeKind::Domain { checks, .. } = &user.kind {
+            if let Some(check) = checks.iter().find(|k| k.oid == constraint) {
+                return Ok(format!("CHECK ({})", check.expression).into());
+            }
+        }
+    }
+    Ok(Datum::Null)
+}
+
+fn get_indexdef(c: &Call) -> Result<Datum> {
+    let index = oid(c, 0)?;
+    let column = if c.len() > 1 { c.int(1)?.max(0) as usize } else { 0 };
+    let style = style(c, 2)?;
+    with_environment(c.session, |e| match e.catalog.relation(index) {
+        Some(relation) => definitions::index_definition(e, relation, column, style).map(Datum::from),
+        None => Ok(Datum::Null),
+    })
+}
+
+fn get_viewdef(c: &Call) -> Result<Datum> {
+    let (view, style) = (oid(c, 0)?, style(c, 1)?);
+    with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
+}
+
+fn arguments(c: &Call, with_defaults: bool) -> Result<Datum> {
+    let Some(p) = builtin::proc_by_oid(oid(c, 0)?) else { return Ok(Datum::Null) };
+    Ok(with_environment(c.session, |e| {
+        let names = Names::new(e.catalog, e.search_path);
+        let all = p.all_args.as_ref().unwrap_or(&p.args);
+        let mut out: Vec<String> = Vec::new();
+        let first_default = p.args.len() - p.default_count;
+        let mut input = 0;
+        for (i, &ty) in all.iter().enumerate() {
+            let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
+            if mode == b't' || mode == b'o' && !with_defaults {
+                continue;
+            }
+            let mut text = match mode {
+                b'o' => "OUT ".to_string(),
+                b'b' => "INOUT ".into(),
+                b'v' => "VARIADIC ".into(),
+                _ => String::new(),
+            };
+            let name = p.arg_names.as_ref().and_then(|n| n.get(i)).copied().unwrap_or("");
+            if !name.is_empty() {
+                text.push_str(&quote_identifier(name));
+                text.push(' ');
+            }
+            text.push_str(&names.type_name(ty, -1));
+            if mode != b'o' {
+                if with_defaults && input >= first_default {
+                    if let Some(default) = p.defaults.get(input - first_default) {
+                        text.push_str(&format!(" DEFAULT {default}"));
+                    }
+                }
+                input += 1;
+            }
+            out.push(text);
+        }
+        out.join(", ")
+    })
+    .into())
+}
+
+fn function_arguments(c: &Call) -> Result<Datum> {
+    arguments(c, true)
+}
+fn function_identity_arguments(c: &Call) -> Result<Datum> {
+    arguments(c, false)
+}
+
+fn function_result(c: &Call) -> Result<Datum> {
+    let Some(p) = builtin::proc_by_oid(oid(c, 0)?) else { return Ok(Datum::Null) };
+    if p.kind == b'p' {
+        return Ok(Datum::Null);
+    }
+    Ok(with_environment(c.session, |e| {
+        let name = Names::new(e.catalog, e.search_path).type_name(p.ret, -1);
+        if p.retset {
+            format!("SETOF {name}")
+        } else {
+            name
+        }
+    })
+    .into())
+}
+
+/// Permanent tables of users could be published.
+fn relation_is_publishable(c: &Call) -> Result<Datum> {
+    let relation = oid(c, 0)?;
+    let state = c.session.state();
+    Ok(state
+        .catalog
+        .relation(relation)
+        .map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged)
+        .into())
+}
+
+/// Triggers, rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
+fn no_such_object(_: &Call) -> Result<Datum> {
+    Ok(Datum::Null)
+}
+
+pub const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pg_get_expr pg_get_expr_ext", get_expr),
+    ("pg_get_constraintdef pg_get_constraintdef_ext", get_constraintdef),
+    ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
+    ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
+    ("pg_relation_is_publishable", relation_is_publishable),
+    ("pg_get_function_arguments", function_arguments),
+    ("pg_get_function_identity_arguments", function_identity_arguments),
+    ("pg_get_function_result", function_result),
+    ("pg_get_triggerdef pg_get_triggerdef_ext pg_get_ruledef pg_get_ruledef_ext", no_such_object),
+    ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
+    ("pg_get_partkeydef pg_get_partition_constraintdef", no_such_object),
+];

@@ -1,0 +1,206 @@
+//! The texts of whole objects: constraints, indexes, views, as `pg_get_constraintdef` and its kin print them.
+
+use super::{expression, quote_identifier, Names, Style};
+use crate::analyze::{self, Environment};
+use crate::builtins::catalog as builtin;
+use crate::catalog::*;
+use crate::parse::NodeEnum;
+use crate::typed::{Expr, ExprKind};
+use pgsqlite_types::{Oid, PgError, Result};
+
+fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
+    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    analyze::analyze_expression(&stored, text, relation, None)
+}
+
+/// A stored expression along the session's search path (`pg_get_expr`).
+pub fn stored_expression(
+    environment: &Environment,
+    text: &str,
+    relation: Option<&Relation>,
+    style: Style,
+) -> Result<String> {
+    let expr = analyzed(environment, text, relation)?;
+    expression(Names::new(environment.catalog, environment.search_path), style, &expr, relation)
+}
+
+fn column_names(relation: &Relation, attnums: &[i16]) -> String {
+    let names: Vec<String> =
+        attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| quote_identifier(&c.name)).collect();
+    names.join(", ")
+}
+
+/// `pg_get_constraintdef`: what stands after CONSTRAINT name.
+pub fn constraint_definition(
+    environment: &Environment,
+    relation: &Relation,
+    constraint: &Constraint,
+    style: Style,
+) -> Result<String> {
+    let catalog = environment.catalog;
+    let mut out = match &constraint.kind {
+        ConstraintKind::Check { expression, no_inherit } => {
+            let text = stored_expression(environment, expression, Some(relation), style)?;
+            format!("CHECK ({text}){}", if *no_inherit { " NO INHERIT" } else { "" })
+        }
+        ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => {
+            let word = if constraint.kind == ConstraintKind::PrimaryKey { "PRIMARY KEY" } else { "UNIQUE" };
+            let mut out = format!("{word} ({})", column_names(relation, &constraint.columns));
+            if let Some(RelationKind::Index(index)) = catalog.relation(constraint.index).map(|r| &r.kind) {
+                if !index.include.is_empty() {
+                    out.push_str(&format!(" INCLUDE ({})", column_names(relation, &index.include)));
+                }
+            }
+            out
+        }
+        ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full } => {
+            let parent = catalog
+                .relation(*references)
+                .ok_or_else(|| PgError::internal("a foreign key to a table that is not there"))?;
+            let names = Names::new(catalog, environment.search_path);
+            let mut out = format!(
+                "FOREIGN KEY ({}) REFERENCES {}({})",
+                column_names(relation, &constraint.columns),
+                names.relation(*references),
+                column_names(parent, columns)
+            );
+            if *match_full {
+                out.push_str(" MATCH FULL");
+            }
+            let action = |a: ForeignKeyAction| match a {
+                ForeignKeyAction::NoAction => None,
+                ForeignKeyAction::Restrict => Some("RESTRICT"),
+                ForeignKeyAction::Cascade => Some("CASCADE"),
+                ForeignKeyAction::SetNull => Some("SET NULL"),
+                ForeignKeyAction::SetDefault => Some("SET DEFAULT"),
+            };
+            if let Some(word) = action(*on_update) {
+                out.push_str(&format!(" ON UPDATE {word}"));
+            }
+            if let Some(word) = action(*on_delete) {
+                out.push_str(&format!(" ON DELETE {word}"));
+            }
+            out
+        }
+    };
+    if constraint.deferrable {
+        out.push_str(" DEFERRABLE");
+    }
+    if constraint.initially_deferred {
+        out.push_str(" INITIALLY DEFERRED");
+    }
+    if constraint.not_valid {
+        out.push_str(" NOT VALID");
+    }
+    Ok(out)
+}
+
+/// `pg_get_indexdef`; `column` from 1: only that key, 0: the whole statement. None: the relation is no index.
+pub fn index_definition(
+    environment: &Environment,
+    relation: &Relation,
+    column: usize,
+    style: Style,
+) -> Result<Option<String>> {
+    let RelationKind::Index(index) = &relation.kind else { return Ok(None) };
+    let catalog = environment.catalog;
+    let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
+    let mut keys: Vec<String> = Vec::new();
+    for key in &index.columns {
+        let (mut text, ty) = match &key.key {
+            IndexKey::Column(attnum) => {
+                let column =
+                    table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
+                (quote_identifier(&column.name), column.type_oid)
+            }
+            IndexKey::Expression(text) => {
+                let expr = analyzed(environment, text, Some(table))?;
+                let names = Names::new(catalog, environment.search_path);
+                let printed = expression(names, style, &expr, Some(table))?;
+                let call = matches!(
+                    expr.kind,
+                    ExprKind::Func { .. }
+                        | ExprKind::Coalesce(_)
+                        | ExprKind::Greatest(_)
+                        | ExprKind::Least(_)
+                        | ExprKind::NullIf { .. }
+                );
+                (if call { printed } else { format!("({printed})") }, expr.ty)
+            }
+        };
+        if column == 0 {
+            let default = match catalog.type_entry(catalog.base_type(ty)) {
+                Some(TypeEntry::Builtin(t)) => t.collation,
+                _ => key.collation,
+            };
+            if key.collation != 0 && key.collation != default {
+                let names = Names::new(catalog, environment.search_path);
+                text.push_str(&format!(" COLLATE {}", names.collation(key.collation).unwrap_or_default()));
+            }
+            if key.opclass_explicit {
+                if let Some(class) = builtin::operator_class_by_oid(key.opclass) {
+                    text.push_str(&format!(" {}", quote_identifier(class.name)));
+                }
+            }
+            text.push_str(match (key.descending, key.nulls_first) {
+                (false, false) => "",
+                (false, true) => " NULLS FIRST",
+                (true, true) => " DESC",
+                (true, false) => " DESC NULLS LAST",
+            });
+        }
+        keys.push(text);
+    }
+    if column > 0 {
+        let included =
+            index.include.iter().filter_map(|&a| table.column_by_attnum(a)).map(|c| quote_identifier(&c.name));
+        return Ok(Some(keys.into_iter().chain(included).nth(column - 1).unwrap_or_default()));
+    }
+    let names = Names::new(catalog, environment.search_path);
+    let table_name = if style == Style::Pretty {
+        names.relation(table.oid)
+    } else {
+        format!("{}.{}", quote_identifier(catalog.schema_name(table.schema)), quote_identifier(&table.name))
+    };
+    let mut out = format!(
+        "CREATE {}INDEX {} ON {table_name} USING {} ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quote_identifier(&relation.name),
+        quote_identifier(&index.method),
+        keys.join(", ")
+    );
+    if !index.include.is_empty() {
+        out.push_str(&format!(" INCLUDE ({})", column_names(table, &index.include)));
+    }
+    if let Some(predicate) = &index.predicate {
+        out.push_str(&format!(" WHERE {}", stored_expression(environment, predicate, Some(table), style)?));
+    }
+    Ok(Some(out))
+}
+
+/// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.
+pub fn unexpanded(catalog: &Catalog) -> Catalog {
+    let mut out = catalog.clone();
+    for view in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
+        out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
+    }
+    out
+}
+
+/// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
+pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
+    let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
+    let RelationKind::View { definition, .. } = &relation.kind else { return Ok(None) };
+    let catalog = unexpanded(environment.catalog);
+    let statements = crate::parse::parse(definition)?;
+    let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) else {
+        return Err(PgError::internal("a view that is no query"));
+    };
+    let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
+    let mut query = analyze::analyze_query(&stored, select)?;
+    for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
+        column.name.clone_from(&own.name);
+    }
+    let names = Names::new(environment.catalog, environment.search_path);
+    Ok(Some(format!("{};", super::query(names, style, &query)?)))
+}
