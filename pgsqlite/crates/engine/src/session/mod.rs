@@ -95,6 +95,10 @@ pub struct Session {
     variables: Arc<natives::SessionVariables>,
     sequences: Arc<crate::sequence::SessionSequences>,
     connection: Option<Connection>,
+    /// temporary relations of this session; other sessions never see them
+    temporary: Vec<Arc<pgsqlite_sql::catalog::Relation>>,
+    /// the shared catalog (by epoch) with the temporary relations added
+    merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     transaction: Transaction,
     statements: HashMap<String, Statement>,
     portals: HashMap<String, Portal>,
@@ -137,6 +141,8 @@ impl Session {
             sequences: Arc::new(sequences),
             gucs,
             connection: None,
+            temporary: Vec::new(),
+            merged: Mutex::default(),
             transaction: Transaction::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
@@ -149,7 +155,40 @@ impl Session {
     // --- what analysis sees --------------------------------------------------------------------------------------------
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.transaction.catalog.clone().unwrap_or_else(|| self.engine.catalog())
+        if let Some(own) = &self.transaction.catalog {
+            return own.clone();
+        }
+        let shared = self.engine.catalog();
+        if self.temporary.is_empty() {
+            return shared;
+        }
+        let mut merged = self.merged.lock();
+        match &*merged {
+            Some((epoch, catalog)) if *epoch == shared.epoch => catalog.clone(),
+            _ => {
+                let mut catalog = (*shared).clone();
+                for relation in &self.temporary {
+                    catalog.add_relation((**relation).clone());
+                }
+                let catalog = Arc::new(catalog);
+                *merged = Some((shared.epoch, catalog.clone()));
+                catalog
+            }
+        }
+    }
+
+    /// A committed catalog, taken apart: what is temporary stays here, the rest is everybody's.
+    fn take_temporary(&mut self, catalog: Arc<Catalog>) -> Arc<Catalog> {
+        self.temporary = catalog.relations.values().filter(|r| r.temporary).cloned().collect();
+        *self.merged.lock() = None;
+        if self.temporary.is_empty() {
+            return catalog;
+        }
+        let mut shared = (*catalog).clone();
+        for relation in &self.temporary {
+            shared.remove_relation(relation.oid);
+        }
+        Arc::new(shared)
     }
 
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
@@ -189,7 +228,7 @@ impl Session {
             settings: self.gucs.plan_key(),
         };
         // inside a transaction that changed the schema the catalog is this session's own
-        let shared = self.transaction.catalog.is_none();
+        let shared = self.transaction.catalog.is_none() && self.temporary.is_empty();
         if shared {
             if let Some(found) = self.engine.plans.get(&key) {
                 return Ok((found, catalog.epoch, path));
@@ -539,7 +578,8 @@ impl Drop for Session {
         }
         if let Some(connection) = self.connection.take() {
             // an open transaction is rolled back; a connection that cannot be cleaned is closed
-            if connection.is_autocommit() || connection.exec("ROLLBACK").is_ok() {
+            let clean = connection.is_autocommit() || connection.exec("ROLLBACK").is_ok();
+            if clean && self.engine.config.pooling && !transaction::has_temporary_objects(&connection) {
                 self.engine.idle.put(connection);
             }
         }

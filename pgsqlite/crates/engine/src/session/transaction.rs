@@ -52,6 +52,15 @@ pub(super) struct Transaction {
     pub error: bool,
 }
 
+/// Whether the connection has temporary tables: then it belongs to its session.
+pub(super) fn has_temporary_objects(connection: &Connection) -> bool {
+    connection
+        .rusqlite()
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
+        .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
+        .unwrap_or(true)
+}
+
 /// Now, in microseconds since 2000-01-01 00:00 UTC.
 pub(crate) fn clock() -> i64 {
     let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
@@ -316,6 +325,7 @@ impl Session {
                 durable = Some(self.engine.writer.committed());
             }
             if let Some(catalog) = self.transaction.catalog.take() {
+                let catalog = self.take_temporary(catalog);
                 let connection = self.connection()?;
                 self.engine.publish(catalog, connection)?;
             }
@@ -371,20 +381,14 @@ impl Session {
         }
         self.transaction = Transaction::default();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
-        if self.portals.is_empty() && self.engine.config.pooling && !self.has_temporary_objects() {
+        if self.portals.is_empty()
+            && self.engine.config.pooling
+            && !self.connection.as_ref().is_some_and(has_temporary_objects)
+        {
             if let Some(connection) = self.connection.take() {
                 self.engine.idle.put(connection);
             }
         }
-    }
-
-    fn has_temporary_objects(&self) -> bool {
-        self.connection.as_ref().is_some_and(|c| {
-            c.rusqlite()
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
-                .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
-                .unwrap_or(true)
-        })
     }
 
     // --- BEGIN, COMMIT, SAVEPOINT … ------------------------------------------------------------------------------------------

@@ -360,6 +360,7 @@ impl Session {
         for name in names {
             connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
         }
+        self.temporary.clear();
         Ok(())
     }
 
