@@ -84,8 +84,8 @@ lint: setup
 	cd ..
 	for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) lint; done
 
-bench: build build/venv/done
-	@ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on" tools/oracle.sh $(PYTHON) bench/run.py
+bench: build
+	@PGSQLITE_BIN=$(CURDIR)/$(SERVER) ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on" tools/oracle.sh python3 bench/run.py
 
 # What is generated from a running PostgreSQL 15.
 gen:
