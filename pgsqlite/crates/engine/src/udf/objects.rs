@@ -146,16 +146,17 @@ fn function_result(c: &Call) -> Result<Datum> {
 fn relation_is_publishable(c: &Call) -> Result<Datum> {
     let relation = oid(c, 0)?;
     let state = c.session.state();
-    Ok(state
-        .catalog
-        .relation(relation)
-        .map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged)
-        .into())
+    Ok(state.catalog.relation(relation).map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged).into())
 }
 
 /// Triggers, rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
+}
+
+/// No table is a partition or has partitions: the sets are empty.
+fn no_partitions(_: &Call) -> Result<Datum> {
+    Ok(Datum::from("[]"))
 }
 
 pub const FUNCTIONS: &[(&str, Scalar)] = &[
@@ -164,6 +165,8 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
     ("pg_relation_is_publishable", relation_is_publishable),
+    ("pg_partition_root", no_such_object),
+    ("pg_partition_ancestors pg_partition_tree", no_partitions),
     ("pg_get_function_arguments", function_arguments),
     ("pg_get_function_identity_arguments", function_identity_arguments),
     ("pg_get_function_result", function_result),
