@@ -47,10 +47,8 @@ impl Analyzer<'_> {
             });
         }
         if let (Some(from), Some(to)) = (self.env.catalog.element_type(source), self.env.catalog.element_type(target)) {
-            // int2vector and oidvector convert to their array types only.
-            if !matches!(source, oid::INT2VECTOR | oid::OIDVECTOR)
-                && !matches!(target, oid::INT2VECTOR | oid::OIDVECTOR)
-            {
+            // Nothing converts to int2vector and oidvector; they convert as the arrays they are.
+            if !matches!(target, oid::INT2VECTOR | oid::OIDVECTOR) {
                 let element = self.cast_path(from, to, context)?;
                 return Some(match element {
                     CastMethod::Relabel => CastMethod::Relabel,
