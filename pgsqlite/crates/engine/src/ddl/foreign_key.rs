@@ -103,6 +103,21 @@ impl Ddl<'_> {
             // SQLite takes the default from its own schema, where we keep none.
             return Err(PgError::not_supported("SET DEFAULT on a column with a default").at(c.location));
         }
+        // SQLite carries the actions out by itself, and CHECKs and generation expressions are not in its schema.
+        let keeps = |a: ForeignKeyAction| matches!(a, ForeignKeyAction::NoAction | ForeignKeyAction::Restrict);
+        if !keeps(on_update) || !(keeps(on_delete) || on_delete == ForeignKeyAction::Cascade) {
+            let own: Vec<i16> = columns.iter().map(|c| c.attnum).collect();
+            let checked = relation
+                .constraints
+                .iter()
+                .any(|k| matches!(k.kind, ConstraintKind::Check { .. }) && k.columns.iter().any(|a| own.contains(a)));
+            if checked || relation.live_columns().any(|c| c.generated.is_some()) {
+                return Err(PgError::not_supported(
+                    "a foreign key action that changes a column with a CHECK constraint or of a table with generated columns",
+                )
+                .at(c.location));
+            }
+        }
         Ok(Constraint {
             oid: self.new_oid(relation.temporary)?,
             name: constraint_name,
