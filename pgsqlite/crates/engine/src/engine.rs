@@ -11,6 +11,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// An epoch that no other catalog of this process has. Plans are found by epoch, so a catalog that a rollback threw away, and one
+/// with a session's temporary tables, must never share theirs with another. (Epochs read from a file are 32 bits wide.)
+pub(crate) fn next_epoch() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A database, shared by its sessions.
 pub struct Engine {
     pub(crate) config: EngineConfig,
@@ -130,7 +138,8 @@ impl Engine {
         let mut cookie = self.cookie.lock();
         if *cookie != now {
             let old = self.catalog();
-            let new = store::reconcile(connection.rusqlite(), &old)?;
+            let mut new = store::reconcile(connection.rusqlite(), &old)?;
+            new.epoch = next_epoch();
             *self.catalog.write() = Arc::new(new);
             *cookie = now;
         }

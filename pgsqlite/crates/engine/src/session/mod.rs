@@ -227,8 +227,10 @@ impl Session {
             epoch: catalog.epoch,
             settings: self.gucs.plan_key(),
         };
-        // inside a transaction that changed the schema the catalog is this session's own
-        let shared = self.transaction.catalog.is_none() && self.temporary.is_empty();
+        // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
+        // depend on the session's statements and cursors, which the text does not tell
+        let of_session = matches!(raw.node, NodeEnum::ExecuteStmt(_) | NodeEnum::FetchStmt(_));
+        let shared = self.transaction.catalog.is_none() && self.temporary.is_empty() && !of_session;
         if shared {
             if let Some(found) = self.engine.plans.get(&key) {
                 return Ok((found, catalog.epoch, path));
@@ -257,7 +259,13 @@ impl Session {
         };
         if !is_query {
             let columns = self.utility_columns(&raw.node)?;
-            return Ok(Prepared { statement: raw.clone(), body: Body::Utility, parameters: vec![], columns });
+            return Ok(Prepared {
+                statement: raw.clone(),
+                body: Body::Utility,
+                parameters: vec![],
+                columns,
+                epoch: catalog.epoch,
+            });
         }
         let plan = self.with_environment(catalog, path, |environment| {
             let (statement, parameters) = analyze(environment, &raw.node, given)?;
@@ -267,7 +275,13 @@ impl Session {
             Some(columns) => Some(output_columns(catalog, columns)?),
             None => None,
         };
-        Ok(Prepared { statement: raw.clone(), parameters: plan.parameters.clone(), body: Body::Plan(plan), columns })
+        Ok(Prepared {
+            statement: raw.clone(),
+            parameters: plan.parameters.clone(),
+            body: Body::Plan(plan),
+            columns,
+            epoch: catalog.epoch,
+        })
     }
 
     /// Parse. `name` "" is the unnamed statement; 42P05 if a named one exists.

@@ -27,6 +27,8 @@ pub struct Prepared {
     pub statement: RawStatement,
     pub body: Body,
     pub parameters: Vec<Oid>,
+    /// of the catalog it was made for
+    pub epoch: u64,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
 }

@@ -6,7 +6,7 @@ use crate::connection::{Connection, RawStatement, Step};
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
-use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// A bound statement.
@@ -79,11 +79,17 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let Some(prepared) = portal.prepared.clone() else { return Ok(Execution::Empty) };
+        let Some(mut prepared) = portal.prepared.clone() else { return Ok(Execution::Empty) };
         self.check_not_failed(&prepared.statement.node)?;
         if let State::Done(tag) = &portal.state {
             // executed again after it ended: nothing more comes
             return Ok(Execution::Complete(tag_of_rerun(tag)));
+        }
+        if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
+            self.begin_plan(portal, &mut prepared).await?;
+            if let Some(columns) = &prepared.columns {
+                sink.columns(columns)?;
+            }
         }
         match &prepared.body {
             Body::Utility => {
@@ -94,20 +100,6 @@ impl Session {
                 Ok(execution)
             }
             Body::Plan(plan) => {
-                if matches!(portal.state, State::New) {
-                    self.begin_statement()?;
-                    if plan.query.writes || plan.query.locks_rows {
-                        self.begin_write(command(plan.query.tag)).await?;
-                    } else {
-                        self.begin_read()?;
-                    }
-                    if plan.query.constant {
-                        self.start_constant(portal, &plan.query)?;
-                    }
-                    if let Some(columns) = &prepared.columns {
-                        sink.columns(columns)?;
-                    }
-                }
                 let timeout = self.start_timeout();
                 let query = &plan.query;
                 let result = if query.bounded {
@@ -160,6 +152,39 @@ impl Session {
                 self.begin_read()?;
                 let result = self.start_constant(portal, &plan.query);
                 return self.statement_result(result);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the session ready to run a plan. A plan that was made before the schema changed is made anew: constraints and
+    /// defaults are part of it, so the old one would store what the new schema forbids.
+    async fn begin_plan(&mut self, portal: &mut Portal, prepared: &mut Arc<Prepared>) -> Result<()> {
+        self.begin_statement()?;
+        let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
+        if plan.query.writes || plan.query.locks_rows {
+            self.begin_write(command(plan.query.tag)).await?;
+        } else {
+            self.begin_read()?;
+        }
+        if prepared.epoch != self.catalog().epoch {
+            let (new, _, _) = self.plan(&prepared.statement, &prepared.parameters)?;
+            if new.columns != prepared.columns || new.parameters != prepared.parameters {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+            }
+            if let Body::Plan(plan) = &new.body {
+                if plan.query.writes || plan.query.locks_rows {
+                    self.begin_write(command(plan.query.tag)).await?;
+                }
+            }
+            *prepared = new;
+            portal.prepared = Some(prepared.clone());
+            // natives see the catalog that the new plan was made for
+            self.begin_statement()?;
+        }
+        if let Body::Plan(plan) = &prepared.body {
+            if plan.query.constant {
+                self.start_constant(portal, &plan.query)?;
             }
         }
         Ok(())

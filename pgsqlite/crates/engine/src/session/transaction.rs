@@ -159,6 +159,11 @@ impl Session {
                 format!("cannot execute {command} in a read-only transaction"),
             ));
         }
+        self.begin_slot().await
+    }
+
+    /// The writer slot, and a SQLite transaction in it.
+    async fn begin_slot(&mut self) -> Result<()> {
         if self.transaction.slot.is_none() {
             let wait = self.gucs.milliseconds("lock_timeout");
             let slot = if wait == 0 {
@@ -174,6 +179,8 @@ impl Session {
         if !self.transaction.sqlite {
             self.connection()?.exec("BEGIN IMMEDIATE")?;
             self.transaction.sqlite = true;
+            // what waited for the slot, or another program, may have changed the schema
+            self.engine.refresh(self.connection()?)?;
             self.reopen_savepoints()?;
         }
         Ok(())
@@ -308,11 +315,23 @@ impl Session {
     /// Commits what is open and waits until it is on disk.
     pub(super) async fn commit(&mut self) -> Result<()> {
         self.close_all_portals();
+        if self.transaction.slot.is_none() && self.has_sequences_to_store() {
+            // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
+            // transaction may be stale, so the state is stored in a SQLite transaction of its own.
+            self.end_sqlite("COMMIT")?;
+            if let Err(e) = self.begin_slot().await {
+                self.rollback()?;
+                return Err(e);
+            }
+        }
         let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
-                self.store_sequences()?;
+                if let Err(e) = self.store_sequences() {
+                    self.rollback()?;
+                    return Err(e);
+                }
             }
             let committed = self.connection()?.exec("COMMIT");
             if let Err(e) = committed {
@@ -339,6 +358,16 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Whether this session took values of sequences that the file does not know of.
+    fn has_sequences_to_store(&self) -> bool {
+        let dirty = &self.sequences.own.lock().dirty;
+        if dirty.is_empty() {
+            return false;
+        }
+        let catalog = self.catalog();
+        dirty.iter().any(|&oid| catalog.relation(oid).is_some_and(|r| !r.temporary))
     }
 
     /// Stores where the sequences stand that this transaction used.

@@ -198,7 +198,8 @@ impl Session {
                 };
             }
         }
-        if let Some(new) = outcome.catalog {
+        if let Some(mut new) = outcome.catalog {
+            Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -361,6 +362,11 @@ impl Session {
             connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
         }
         self.temporary.clear();
+        if let Some(own) = &self.transaction.catalog {
+            let mut without = own.shared();
+            without.epoch = crate::engine::next_epoch();
+            self.transaction.catalog = Some(Arc::new(without));
+        }
         Ok(())
     }
 
