@@ -120,7 +120,7 @@ fn malformed_messages_end_their_session_only() {
     let folder = Folder::new();
     let server = Server::start(&folder, &["--in-memory"]);
     let mut bystander = server.session("main");
-    // too short, 1 GiB, negative, unknown type
+    // too short, 1 GiB, negative (PostgreSQL closes these three without a word: we say why), unknown type (as PostgreSQL)
     for bytes in [&b"Q\0\0\0\x03"[..], b"Q\x40\0\0\0", b"Q\xff\xff\xff\xff", b"z\0\0\0\x04"] {
         let mut stream = server.session("main");
         stream.write_all(bytes).unwrap();

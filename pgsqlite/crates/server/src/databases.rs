@@ -39,7 +39,13 @@ impl Registry {
         Ok(registry)
     }
 
+    /// The open database `key`, or this one opened as it. The registry is locked meanwhile: of two clients that ask for a
+    /// closed database at once, the second must find it open, not find its file locked.
     fn open_as(&self, key: &str, location: Location, database: String) -> Result<Arc<Engine>> {
+        let mut open = self.open.lock();
+        if let Some(engine) = open.get(key) {
+            return Ok(engine.clone());
+        }
         let engine = Engine::open(EngineConfig {
             location,
             database,
@@ -47,7 +53,7 @@ impl Registry {
             pool_size: self.config.pool_size,
             pool_timeout: self.config.pool_timeout,
         })?;
-        self.open.lock().insert(key.to_string(), engine.clone());
+        open.insert(key.to_string(), engine.clone());
         Ok(engine)
     }
 
