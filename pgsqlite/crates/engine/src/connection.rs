@@ -133,7 +133,6 @@ impl Connection {
         let cell = Arc::new(SessionCell::default());
         crate::udf::register_all(&conn, cell.clone())?;
         crate::vtab::register(&conn, &cell)?;
-        crate::support::register(&conn, &cell)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
         Ok(Connection {
             cache: LruCache::new(NonZeroUsize::new(STATEMENT_CACHE).expect("not zero")),

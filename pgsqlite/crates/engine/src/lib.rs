@@ -16,7 +16,6 @@ pub mod pg_catalog;
 mod sequence;
 pub mod session;
 pub mod store;
-mod support;
 #[allow(dead_code)] // the random generator and the pattern cache wait for their functions
 pub mod udf;
 pub mod vtab;

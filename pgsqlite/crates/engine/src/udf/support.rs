@@ -127,18 +127,20 @@ fn check(c: &Call) -> Result<Datum> {
 }
 
 fn domain(c: &Call) -> Result<Datum> {
-    let name = c.text(1)?;
-    if c.is_null(0) && c.bool(2)? {
+    let (schema, name) = (c.text(1)?, c.text(2)?);
+    if c.is_null(0) && c.bool(3)? {
         return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, format!("domain {name} does not allow null values"))
+            .schema(schema)
             .data_type(name));
     }
-    for i in (3..c.len()).step_by(2) {
+    for i in (4..c.len()).step_by(2) {
         if !c.is_null(i) && !c.bool(i)? {
             let constraint = c.text(i + 1)?;
             return Err(PgError::new(
                 SqlState::CHECK_VIOLATION,
                 format!("value for domain {name} violates check constraint \"{constraint}\""),
             )
+            .schema(schema)
             .data_type(name)
             .constraint(constraint));
         }
