@@ -126,6 +126,20 @@ fn check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn not_null(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        let (schema, table, column) = (c.text(1)?, c.text(2)?, c.text(3)?);
+        return Err(PgError::new(
+            SqlState::NOT_NULL_VIOLATION,
+            format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint"),
+        )
+        .schema(schema)
+        .table(table)
+        .column(column));
+    }
+    Ok(c.datum(0).to_owned())
+}
+
 fn domain(c: &Call) -> Result<Datum> {
     let (schema, name) = (c.text(1)?, c.text(2)?);
     if c.is_null(0) && c.bool(3)? {
@@ -444,6 +458,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::TYPMOD, 4, true, typmod),
     (support::LIMIT, 2, true, limit),
     (support::CHECK, 4, true, check),
+    (support::NOT_NULL, 4, true, not_null),
     (support::DOMAIN, -1, true, domain),
     (support::FOREIGN, 3, true, foreign),
     (support::ARRAY, -1, true, array),

@@ -32,6 +32,8 @@ pub mod support {
     pub const SINGLE: &str = "pg_single";
     /// (value, condition, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
+    /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
+    pub const NOT_NULL: &str = "pg_not_null";
     /// (value, schema, domain, not null, condition, constraint …) → value; 23514/23502
     pub const DOMAIN: &str = "pg_domain";
     /// (type OID, value, place) → value in canonical storage form

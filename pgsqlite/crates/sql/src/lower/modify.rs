@@ -135,7 +135,7 @@ impl Lowerer<'_> {
             InsertSource::Values(rows) if !must_name_rows => {
                 let mut out = Vec::new();
                 for row in rows {
-                    out.push(format!("({})", self.insert_row(row, &columns)?.join(", ")));
+                    out.push(format!("({})", self.insert_row(&target, row, &columns)?.join(", ")));
                 }
                 if columns.is_empty() {
                     text = format!("INSERT INTO {} AS {alias} DEFAULT VALUES", table_name(&target));
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
             InsertSource::Values(rows) => {
                 let mut out = Vec::new();
                 for row in rows {
-                    out.push(format!("({})", self.insert_row(row, &columns)?.join(", ")));
+                    out.push(format!("({})", self.insert_row(&target, row, &columns)?.join(", ")));
                 }
                 if columns.is_empty() {
                     return Err(PgError::not_supported("INSERT without values into a table with checks"));
@@ -175,7 +175,7 @@ impl Lowerer<'_> {
                 let scope = self.scopes.last_mut().expect("a scope");
                 scope.entries.resize(entry + 1, vec![]);
                 scope.entries[entry] = (1..=query.columns.len()).map(|i| format!("{source_alias}.c{i}")).collect();
-                let row = self.insert_row(values, &columns)?;
+                let row = self.insert_row(&target, values, &columns)?;
                 if must_name_rows {
                     let named: Vec<String> =
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
@@ -199,15 +199,31 @@ impl Lowerer<'_> {
         Ok(text)
     }
 
-    fn insert_row(&mut self, row: &[Expr], columns: &[Column]) -> Result<Vec<String>> {
+    fn insert_row(&mut self, target: &Relation, row: &[Expr], columns: &[Column]) -> Result<Vec<String>> {
         let mut out = Vec::with_capacity(row.len());
         for (expr, column) in row.iter().zip(columns) {
             if matches!(expr.kind, ExprKind::Default) {
                 return Err(PgError::not_supported(format!("DEFAULT for column \"{}\"", column.name)).at(expr.location));
             }
-            out.push(self.expr(expr)?);
+            let value = self.expr(expr)?;
+            out.push(self.not_null_rowid(target, column, expr, value));
         }
         Ok(out)
+    }
+
+    /// SQLite gives a row a number where its INTEGER PRIMARY KEY would be NULL; PostgreSQL refuses the row.
+    fn not_null_rowid(&self, target: &Relation, column: &Column, expr: &Expr, value: String) -> String {
+        let never_null = matches!(&expr.kind, ExprKind::Const(d) if *d != pgsqlite_types::Datum::Null);
+        if target.rowid_column != Some(column.attnum) || never_null {
+            return value;
+        }
+        format!(
+            "{}({value}, {}, {}, {})",
+            support::NOT_NULL,
+            quote_text(self.env.catalog.schema_name(target.schema)),
+            quote_text(&target.name),
+            quote_text(&column.name)
+        )
     }
 
     /// The values to store, given the texts of the new row's columns: generated columns computed, CHECKs attached.
@@ -315,7 +331,9 @@ impl Lowerer<'_> {
         for (attnum, expr) in set {
             let column =
                 target.column_by_attnum(*attnum).cloned().ok_or_else(|| PgError::internal("SET of no column"))?;
-            values.push((column, self.expr(expr)?));
+            let value = self.expr(expr)?;
+            let value = self.not_null_rowid(target, &column, expr, value);
+            values.push((column, value));
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         if has_checks(target) || !generated.is_empty() {
