@@ -62,12 +62,16 @@ fn entries() -> &'static Result<Vec<Entry>> {
         let mut runs: HashMap<Oid, Run> = HashMap::new();
         for (words, run) in SCALARS.iter().flat_map(|area| area.iter()) {
             for oid in words.split_whitespace().flat_map(named) {
-                runs.insert(*oid, Run::Scalar(*run));
+                if runs.insert(*oid, Run::Scalar(*run)).is_some() {
+                    return Err(PgError::internal(format!("native function {oid} is implemented twice: {words}")));
+                }
             }
         }
         for (words, new) in aggregates::FUNCTIONS.iter().chain(json::AGGREGATES) {
             for oid in words.split_whitespace().flat_map(named) {
-                runs.insert(*oid, Run::Aggregate(*new));
+                if runs.insert(*oid, Run::Aggregate(*new)).is_some() {
+                    return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));
+                }
             }
         }
         runs.into_iter()

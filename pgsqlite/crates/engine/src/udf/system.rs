@@ -3,7 +3,7 @@
 use super::session_cell::{AdvisoryKey, ServerFunctions};
 use super::shim::{Call, Scalar};
 use super::strings::{identifier, invalid_parameter};
-use pgsqlite_sql::catalog::{ConstraintKind, ForeignKeyAction, IndexKey, Relation, RelationKind};
+use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::{Interval, Timestamp};
@@ -149,107 +149,6 @@ fn format_type(c: &Call) -> Result<Datum> {
 fn column_list(relation: &Relation, columns: &[i16]) -> String {
     let name = |n: &i16| relation.column_by_attnum(*n).map_or(String::new(), |c| identifier(&c.name));
     columns.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-fn constraint_definition(c: &Call) -> Result<Datum> {
-    let state = c.session.state();
-    let Some((relation, constraint)) = state.catalog.constraint(c.int(0)? as Oid) else { return Ok(Datum::Null) };
-    let columns = column_list(relation, &constraint.columns);
-    let action = |event: &str, a: ForeignKeyAction| match a {
-        ForeignKeyAction::NoAction => String::new(),
-        ForeignKeyAction::Restrict => format!(" ON {event} RESTRICT"),
-        ForeignKeyAction::Cascade => format!(" ON {event} CASCADE"),
-        ForeignKeyAction::SetNull => format!(" ON {event} SET NULL"),
-        ForeignKeyAction::SetDefault => format!(" ON {event} SET DEFAULT"),
-    };
-    let mut out = match &constraint.kind {
-        ConstraintKind::PrimaryKey => format!("PRIMARY KEY ({columns})"),
-        ConstraintKind::Unique { nulls_not_distinct: true } => format!("UNIQUE NULLS NOT DISTINCT ({columns})"),
-        ConstraintKind::Unique { .. } => format!("UNIQUE ({columns})"),
-        ConstraintKind::Check { expression, no_inherit } => {
-            format!("CHECK ({expression}){}", if *no_inherit { " NO INHERIT" } else { "" })
-        }
-        ConstraintKind::ForeignKey { references, columns: referenced, on_update, on_delete, match_full } => {
-            let target = state
-                .catalog
-                .relation(*references)
-                .ok_or_else(|| PgError::internal("a foreign key to a relation that is not there"))?;
-            format!(
-                "FOREIGN KEY ({columns}) REFERENCES {}({}){}{}{}",
-                Names::new(&state.catalog, &state.search_path).relation(*references),
-                column_list(target, referenced),
-                if *match_full { " MATCH FULL" } else { "" },
-                action("UPDATE", *on_update),
-                action("DELETE", *on_delete)
-            )
-        }
-    };
-    for (set, words) in [
-        (constraint.deferrable, " DEFERRABLE"),
-        (constraint.initially_deferred, " INITIALLY DEFERRED"),
-        (constraint.not_valid, " NOT VALID"),
-    ] {
-        if set {
-            out.push_str(words);
-        }
-    }
-    text(out)
-}
-fn view_definition(c: &Call) -> Result<Datum> {
-    let state = c.session.state();
-    match state.catalog.relation(c.int(0)? as Oid).map(|r| &r.kind) {
-        Some(RelationKind::View { definition, .. }) => text(format!("{definition};")),
-        Some(RelationKind::ForeignView) => Err(PgError::not_supported("the definition of a view of another program")),
-        _ => Ok(Datum::Null),
-    }
-}
-fn index_definition(c: &Call) -> Result<Datum> {
-    let state = c.session.state();
-    let Some(relation) = state.catalog.relation(c.int(0)? as Oid) else { return Ok(Datum::Null) };
-    let RelationKind::Index(index) = &relation.kind else { return Ok(Datum::Null) };
-    let table = state.catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without a table"))?;
-    let wanted = if c.len() > 1 { c.int(1)? as usize } else { 0 };
-    let pretty = c.len() > 2 && c.bool(2)?;
-    let mut keys = Vec::new();
-    for column in &index.columns {
-        if wanted == 0 && (column.opclass_explicit || column.collation != 0) {
-            return Err(PgError::not_supported("the definition of an index with a collation or operator class"));
-        }
-        let mut key = match &column.key {
-            IndexKey::Column(n) => column_list(table, &[*n]),
-            IndexKey::Expression(e) => e.clone(),
-        };
-        if wanted == 0 {
-            key.push_str(match (column.descending, column.nulls_first) {
-                (false, false) => "",
-                (false, true) => " NULLS FIRST",
-                (true, true) => " DESC",
-                (true, false) => " DESC NULLS LAST",
-            });
-        }
-        keys.push(key);
-    }
-    if wanted > 0 {
-        return text(keys.get(wanted - 1).cloned().unwrap_or_default());
-    }
-    let names = Names::new(&state.catalog, &state.search_path);
-    let on = if pretty { names.relation(index.table) } else { Names::stored(&state.catalog).relation(index.table) };
-    let mut out = format!(
-        "CREATE {}INDEX {} ON {on} USING {} ({})",
-        if index.unique { "UNIQUE " } else { "" },
-        identifier(&relation.name),
-        index.method,
-        keys.join(", ")
-    );
-    if !index.include.is_empty() {
-        out += &format!(" INCLUDE ({})", column_list(table, &index.include));
-    }
-    if index.nulls_not_distinct {
-        out += " NULLS NOT DISTINCT";
-    }
-    if let Some(predicate) = &index.predicate {
-        out += &format!(" WHERE {predicate}");
-    }
-    text(out)
 }
 fn user_by_oid(c: &Call) -> Result<Datum> {
     let role = c.int(0)? as Oid;
@@ -516,9 +415,6 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("setval_oid setval3_oid", setval),
     ("pg_get_serial_sequence", serial_sequence),
     ("format_type", format_type),
-    ("pg_get_constraintdef pg_get_constraintdef_ext", constraint_definition),
-    ("pg_get_viewdef pg_get_viewdef_ext", view_definition),
-    ("pg_get_indexdef pg_get_indexdef_ext", index_definition),
     ("pg_get_userbyid", user_by_oid),
     ("pg_table_is_visible", table_visible),
     ("pg_type_is_visible", type_visible),

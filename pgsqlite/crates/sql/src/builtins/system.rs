@@ -17,13 +17,6 @@ pub const ROWS: &[Row] = &[
         Native,
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),
-    row(
-        "pg_get_constraintdef pg_get_constraintdef_ext pg_get_viewdef pg_get_viewdef_ext pg_get_indexdef \
-         pg_get_indexdef_ext",
-        Native,
-    ),
-    // Stored expressions are kept as the text that this prints.
-    row("pg_get_expr pg_get_expr_ext", Inline("iif($2 IS NULL, NULL, $1)")),
     row("pg_typeof", NativeTyped),
     row("pg_is_in_recovery pg_is_other_temp_schema", Inline("0")),
     row(
