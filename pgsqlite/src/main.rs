@@ -58,9 +58,24 @@ struct Flags {
     /// Seconds a statement waits for a connection of the pool [default: 30]
     #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
     pool_timeout: Option<u64>,
+    /// Refuse TCP connections without TLS (with --tls-cert or --tls-self-signed)
+    #[arg(long, env = "PGSQLITE_REQUIRE_TLS")]
+    require_tls: bool,
     /// Most clients at once [default: 1000]
     #[arg(long, env = "PGSQLITE_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<usize>,
+    /// How many of them are kept for superusers [default: 3]
+    #[arg(long, env = "PGSQLITE_RESERVED_CONNECTIONS", value_name = "N")]
+    reserved_connections: Option<usize>,
+    /// Seconds a client has to connect and authenticate [default: 60]
+    #[arg(long, env = "PGSQLITE_AUTHENTICATION_TIMEOUT", value_name = "SECONDS")]
+    authentication_timeout: Option<u64>,
+    /// Seconds after which a client that takes nothing of its result is given up, 0: never [default: 300]
+    #[arg(long, env = "PGSQLITE_SEND_TIMEOUT", value_name = "SECONDS")]
+    send_timeout: Option<u64>,
+    /// Seconds that running statements may go on after SIGTERM [default: 30]
+    #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
+    shutdown_timeout: Option<u64>,
     /// error, warn, info, debug or trace [default: warn]
     #[arg(long, env = "PGSQLITE_LOG_LEVEL")]
     log_level: Option<String>,
@@ -91,10 +106,15 @@ struct FileConfig {
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     tls_self_signed: Option<bool>,
+    require_tls: Option<bool>,
     use_pooling: Option<bool>,
     pool_size: Option<usize>,
     pool_timeout: Option<u64>,
     max_connections: Option<usize>,
+    reserved_connections: Option<usize>,
+    authentication_timeout: Option<u64>,
+    send_timeout: Option<u64>,
+    shutdown_timeout: Option<u64>,
     log_level: Option<String>,
 }
 
@@ -136,13 +156,31 @@ fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
             AuthFlag::Trust => Auth::Trust,
             AuthFlag::Scram => Auth::Scram,
         }),
+        require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
         pool_size: flags.pool_size.or(file.pool_size).unwrap_or(16),
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
         max_connections: flags.max_connections.or(file.max_connections).unwrap_or(1000),
+        reserved_connections: flags.reserved_connections.or(file.reserved_connections).unwrap_or(3),
+        authentication_timeout: Duration::from_secs(
+            flags.authentication_timeout.or(file.authentication_timeout).unwrap_or(60),
+        ),
+        send_timeout: match flags.send_timeout.or(file.send_timeout).unwrap_or(300) {
+            0 => None,
+            seconds => Some(Duration::from_secs(seconds)),
+        },
+        shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
     };
     Ok((config, flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into())))
+}
+
+/// Requiring what is not offered would refuse everybody.
+fn require_tls(wanted: bool, tls: &Option<Tls>) -> anyhow::Result<bool> {
+    if wanted && tls.is_none() {
+        anyhow::bail!("require_tls needs tls_cert and tls_key, or tls_self_signed");
+    }
+    Ok(wanted)
 }
 
 /// Lines that tell a newcomer how to connect.
@@ -163,17 +201,37 @@ fn greeting(config: &Config) -> String {
     lines
 }
 
-async fn stop_signal() {
-    use tokio::signal::unix::{signal, SignalKind};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        tracing::error!("no signal handlers: stop the server with SIGKILL");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM and SIGINT: the first is answered by a clean stop, the second by an immediate one. Made before anything is
+/// opened, so that no signal meets a half-started server.
+struct StopSignals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl StopSignals {
+    fn new() -> std::io::Result<StopSignals> {
+        use tokio::signal::unix::{signal, SignalKind};
+        Ok(StopSignals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
+
+    /// The next signal's number.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => 15,
+            _ = self.interrupt.recv() => 2,
+        }
+    }
+}
+
+/// Resolves at the first signal; from then on a second one ends the process at once, as a crash would: what was
+/// acknowledged is in the file or its WAL.
+async fn stop(mut signals: StopSignals) {
+    signals.next().await;
+    tokio::spawn(async move {
+        let number = signals.next().await;
+        eprintln!("pgsqlite: stopped at once");
+        std::process::exit(128 + number);
+    });
 }
 
 fn run() -> anyhow::Result<()> {
@@ -183,12 +241,13 @@ fn run() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
         let text = greeting(&config);
         let server = Server::start(config).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
         print!("{text}");
         use std::io::Write;
         std::io::stdout().flush()?;
-        server.run(stop_signal()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))
+        server.run(stop(signals)).await.map_err(|e| anyhow::anyhow!("{}", e.message()))
     })
 }
 

@@ -3,10 +3,13 @@
 use crate::connection::{Connection, Idle};
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
+use crate::store::names::CatalogNames;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
-use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use pgsqlite_sql::catalog::{Catalog, Role};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,11 +95,27 @@ impl Engine {
         Session::new(self.clone(), options)
     }
 
-    /// The stored SCRAM verifier (`SCRAM-SHA-256$…`) of a role: Ok(None) if the role has none or does not exist.
+    /// What the database says of a role; None: nothing.
+    pub fn role(&self, name: &str) -> Option<Arc<Role>> {
+        self.catalog.read().role_named(name).cloned()
+    }
+
+    /// The stored SCRAM verifier (`SCRAM-SHA-256$…`) of a role: Ok(None) if the role has none, does not exist, or its
+    /// password is valid no more.
     pub fn password_verifier(&self, role: &str) -> Result<Option<String>> {
-        let catalog = self.catalog.read();
-        let found = catalog.roles.values().find(|r| r.name == role).and_then(|r| r.password.clone());
-        Ok(found)
+        let Some(role) = self.role(role) else { return Ok(None) };
+        if let Some(until) = &role.valid_until {
+            let catalog = self.catalog();
+            let names = CatalogNames { catalog: &catalog, search_path: &[] };
+            let context = Context { settings: &Settings::default(), names: &names };
+            let until = TypeCodec::TimestampTz.text_in(until, -1, &context)?;
+            let Datum::Text(until) = until else { return Err(PgError::internal("VALID UNTIL is no timestamp")) };
+            let until = Timestamp::from_storage(&until).ok_or_else(|| PgError::internal("VALID UNTIL"))?;
+            if until.0 < crate::session::transaction::clock() {
+                return Ok(None);
+            }
+        }
+        Ok(role.password.clone())
     }
 
     /// Waits for the writer, checkpoints and closes the WAL.

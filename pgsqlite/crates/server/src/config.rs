@@ -31,10 +31,20 @@ pub struct Config {
     pub auth: Option<Auth>,
     /// certificate chain and key, PEM
     pub tls: Option<Tls>,
+    /// TCP connections without TLS are refused
+    pub require_tls: bool,
     pub pooling: bool,
     pub pool_size: usize,
     pub pool_timeout: Duration,
     pub max_connections: usize,
+    /// the last of `max_connections` are for superusers
+    pub reserved_connections: usize,
+    /// a client must be let in by then
+    pub authentication_timeout: Duration,
+    /// a client that takes nothing of its result for this long is given up (None: never)
+    pub send_timeout: Option<Duration>,
+    /// how long running statements may go on after the server was told to stop
+    pub shutdown_timeout: Duration,
 }
 
 #[derive(Debug, Clone)]

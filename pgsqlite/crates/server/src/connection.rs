@@ -1,331 +1,58 @@
-//! One client: start-up, authentication, then messages until it goes.
+//! One client: start-up, then messages until it goes.
 
-use crate::config::Auth;
+use crate::client::{malformed, Client, End};
 use crate::errors;
 use crate::listen::Shared;
-use crate::sink::{describe, WireSink, FLUSH};
+use crate::sink::{describe, WireSink};
+use crate::startup::{self, Started};
 use crate::stream::Stream;
-use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::session::{Execution, Format, Script, Session, SessionOptions, TransactionStatus};
+use bytes::Bytes;
+use pgsqlite_engine::session::{Execution, Format, Script, Session, TransactionStatus};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{PgError, SqlState};
-use pgsqlite_wire::backend::Output;
-use pgsqlite_wire::frontend::{self, Frame, Message, Target};
-use pgsqlite_wire::scram;
-use pgsqlite_wire::startup::{self, Startup};
+use pgsqlite_wire::frontend::{self, Message, Target};
 use pgsqlite_wire::Malformed;
 use std::net::SocketAddr;
-use std::ops::Range;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
-/// A client must be through start-up and authentication by then.
-const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Why a connection ends.
-enum End {
-    /// the client said goodbye, or went away
-    Gone,
-    /// this is told, then the connection is closed
-    Fatal(PgError),
-}
-
-impl From<std::io::Error> for End {
-    fn from(_: std::io::Error) -> End {
-        End::Gone
-    }
-}
-impl From<Malformed> for End {
-    fn from(e: Malformed) -> End {
-        let code = if e.message.contains("invalid byte sequence") {
-            SqlState::CHARACTER_NOT_IN_REPERTOIRE
-        } else {
-            SqlState::PROTOCOL_VIOLATION
-        };
-        End::Fatal(PgError::new(code, e.message).fatal())
-    }
-}
-
-/// The socket with its buffers.
-struct Client {
-    stream: Stream,
-    input: Vec<u8>,
-    /// how much of `input` is used up
-    read: usize,
-    out: Output,
-}
-
-impl Client {
-    async fn flush(&mut self) -> Result<(), End> {
-        if !self.out.buffer.is_empty() {
-            self.stream.write_all(&self.out.buffer).await?;
-            self.stream.flush().await?;
-            self.out.buffer.clear();
-            if self.out.buffer.capacity() > 4 * FLUSH {
-                self.out.buffer.shrink_to(FLUSH);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads more input. The buffer grows with what arrives, never with what a length claims.
-    async fn fill(&mut self) -> Result<(), End> {
-        if self.read > 0 {
-            self.input.drain(..self.read);
-            self.read = 0;
-        }
-        if self.input.is_empty() && self.input.capacity() > 4 * FLUSH {
-            self.input.shrink_to(8192);
-        }
-        if self.input.capacity() - self.input.len() < 4096 {
-            self.input.reserve(8192.max(self.input.len() / 2));
-        }
-        match self.stream.read_buf(&mut self.input).await? {
-            0 => Err(End::Gone),
-            _ => Ok(()),
-        }
-    }
-
-    /// A whole message that is there already: its type and the range of its body in `input`.
-    fn buffered(&mut self) -> Result<Option<(u8, Range<usize>)>, End> {
-        match frontend::frame(&self.input[self.read..])? {
-            Frame::Incomplete => Ok(None),
-            Frame::Whole { kind, start, end } => {
-                let range = self.read + start..self.read + end;
-                self.read += end;
-                Ok(Some((kind, range)))
-            }
-        }
-    }
-
-    async fn exact(&mut self, n: usize) -> Result<Vec<u8>, End> {
-        while self.input.len() - self.read < n {
-            self.fill().await?;
-        }
-        let bytes = self.input[self.read..self.read + n].to_vec();
-        self.read += n;
-        Ok(bytes)
-    }
-
-    async fn startup(&mut self) -> Result<Startup, End> {
-        let head = self.exact(4).await?;
-        let length = startup::body_length([head[0], head[1], head[2], head[3]])?;
-        let body = self.exact(length).await?;
-        Ok(startup::decode(&body)?)
-    }
-
-    async fn password(&mut self) -> Result<Vec<u8>, End> {
-        loop {
-            if let Some((kind, range)) = self.buffered()? {
-                if kind == b'X' {
-                    return Err(End::Gone);
-                }
-                if kind != b'p' {
-                    return Err(
-                        Malformed { message: format!("expected SASL response, got message type {kind}") }.into()
-                    );
-                }
-                return Ok(self.input[range].to_vec());
-            }
-            self.fill().await?;
-        }
-    }
-}
+/// A client that is told why it is sent away has this long to take the message.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Serves one client to its end.
 pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>) {
-    let mut client = Client { stream, input: Vec::with_capacity(8192), read: 0, out: Output::default() };
-    let started = match tokio::time::timeout(AUTHENTICATION_TIMEOUT, start(shared, &mut client, address)).await {
-        Ok(started) => started,
-        Err(_) => Err(End::Fatal(
-            PgError::new(SqlState::PROTOCOL_VIOLATION, "canceling authentication due to timeout").fatal(),
+    let mut client = Client::new(stream, shared.config.send_timeout);
+    let limit = shared.config.authentication_timeout;
+    let started = tokio::select! {
+        biased;
+        () = shared.stopped() => Err(End::Fatal(
+            PgError::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down").fatal(),
         )),
+        started = tokio::time::timeout(limit, startup::start(shared, &mut client, address)) => {
+            started.unwrap_or_else(|_| {
+                let error = PgError::new(SqlState::QUERY_CANCELED, "canceling authentication due to timeout");
+                Err(End::Fatal(error.fatal()))
+            })
+        }
     };
     let end = match started {
         Ok(None) => End::Gone,
-        Ok(Some((session, pid))) => {
+        Ok(Some(Started { session, registered })) => {
             let end = Conversation { session, client: &mut client, text: None, skip_to_sync: false }.run().await;
-            shared.sessions.lock().remove(&pid);
+            drop(registered);
             end
         }
         Err(end) => end,
     };
     if let End::Fatal(error) = end {
+        tracing::debug!(%error, "a session is ended");
         client.out.buffer.clear();
         errors::write(&mut client.out, &error, b'E', None);
         // the client may be gone already: then nobody is to be told
-        let _ = tokio::time::timeout(Duration::from_secs(5), client.flush()).await;
+        let _ = tokio::time::timeout(LAST_WORDS, client.flush()).await;
     }
-    let _ = client.stream.shutdown().await;
-}
-
-/// Start-up packet, TLS, authentication. None: nothing more is to be done (a cancel request).
-async fn start(
-    shared: &Arc<Shared>,
-    client: &mut Client,
-    address: Option<SocketAddr>,
-) -> Result<Option<(Session, i32)>, End> {
-    let (parameters, minor, unknown) = loop {
-        match client.startup().await? {
-            Startup::Ssl => match (&shared.tls, std::mem::replace(&mut client.stream, closed_stream())) {
-                (Some(acceptor), Stream::Tcp(socket)) => {
-                    let mut socket = socket;
-                    // bytes that came with the request would be read as encrypted: refused (CVE-2021-23214)
-                    if client.read < client.input.len() {
-                        return Err(Malformed { message: "received unencrypted data after SSL request".into() }.into());
-                    }
-                    socket.write_all(b"S").await?;
-                    let tls = acceptor.accept(socket).await?;
-                    client.stream = Stream::Tls(Box::new(tls));
-                }
-                (_, stream) => {
-                    client.stream = stream;
-                    client.stream.write_all(b"N").await?;
-                }
-            },
-            Startup::GssEnc => client.stream.write_all(b"N").await?,
-            Startup::Cancel { pid, secret } => {
-                let sessions = shared.sessions.lock();
-                if let Some((_, cancel)) = sessions.get(&pid).filter(|(s, _)| *s == secret) {
-                    cancel.cancel();
-                }
-                return Ok(None);
-            }
-            Startup::Start { minor, parameters, unknown_options } => break (parameters, minor, unknown_options),
-        }
-    };
-    let get = |name: &str| parameters.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
-    let user = get("user").filter(|u| !u.is_empty()).ok_or_else(|| {
-        End::Fatal(
-            PgError::new(
-                SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-                "no PostgreSQL user name specified in startup packet",
-            )
-            .fatal(),
-        )
-    })?;
-    if get("replication").is_some_and(|r| !matches!(r.as_str(), "false" | "off" | "0" | "no")) {
-        return Err(End::Fatal(PgError::not_supported("replication").fatal()));
-    }
-    let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
-    if shared.connections.load(Ordering::Acquire) > shared.config.max_connections {
-        return Err(End::Fatal(
-            PgError::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal(),
-        ));
-    }
-    if minor > 0 || !unknown.is_empty() {
-        client.out.negotiate_protocol_version(&unknown);
-    }
-    let engine = shared.databases.get(&database).map_err(|e| End::Fatal(e.fatal()))?;
-    match shared.config.auth_for(address) {
-        Auth::Trust => {}
-        Auth::Scram => authenticate(shared, client, &engine, &user).await?,
-    }
-    let pid = shared.new_pid();
-    let mut settings: Vec<(String, String)> = Vec::new();
-    for (name, value) in &parameters {
-        match name.as_str() {
-            "user" | "database" | "replication" => {}
-            "options" => settings.extend(command_line_options(value)?),
-            _ => settings.push((name.clone(), value.clone())),
-        }
-    }
-    let options = SessionOptions { user, database, settings, backend_pid: pid, client_addr: address };
-    let mut session = engine.session(options).map_err(|e| End::Fatal(e.fatal()))?;
-    let mut secret = [0u8; 4];
-    getrandom::fill(&mut secret)
-        .map_err(|e| End::Fatal(PgError::internal(format!("no random numbers: {e}")).fatal()))?;
-    let secret = i32::from_be_bytes(secret);
-    shared.sessions.lock().insert(pid, (secret, session.cancel_handle()));
-    client.out.authentication_ok();
-    for (name, value) in session.take_parameter_changes() {
-        client.out.parameter_status(&name, &value);
-    }
-    client.out.backend_key_data(pid, secret);
-    client.out.ready_for_query(b'I');
-    client.flush().await?;
-    Ok(Some((session, pid)))
-}
-
-/// A stream that is never used: it stands in while TLS takes the socket.
-fn closed_stream() -> Stream {
-    let (a, _) = std::os::unix::net::UnixStream::pair().expect("a socket pair");
-    a.set_nonblocking(true).expect("a non-blocking socket");
-    Stream::Unix(tokio::net::UnixStream::from_std(a).expect("a registered socket"))
-}
-
-/// `options=-c name=value --name=value …`
-fn command_line_options(text: &str) -> Result<Vec<(String, String)>, End> {
-    let bad = || {
-        End::Fatal(
-            PgError::new(SqlState::SYNTAX_ERROR, format!("invalid command-line argument for server process: {text}"))
-                .fatal(),
-        )
-    };
-    let mut out = Vec::new();
-    let mut words = text.split_whitespace();
-    while let Some(word) = words.next() {
-        let setting = match word.strip_prefix("--") {
-            Some(rest) => rest,
-            None => match word.strip_prefix("-c") {
-                Some("") => words.next().ok_or_else(bad)?,
-                Some(rest) => rest,
-                None => return Err(bad()),
-            },
-        };
-        let (name, value) = setting.split_once('=').ok_or_else(bad)?;
-        out.push((name.replace('-', "_"), value.replace('\\', "")));
-    }
-    Ok(out)
-}
-
-async fn authenticate(shared: &Shared, client: &mut Client, engine: &Arc<Engine>, user: &str) -> Result<(), End> {
-    let denied = || {
-        End::Fatal(
-            PgError::new(SqlState::INVALID_PASSWORD, format!("password authentication failed for user \"{user}\""))
-                .fatal(),
-        )
-    };
-    let malformed = |f: scram::Failure| match f {
-        scram::Failure::Malformed(m) => End::Fatal(PgError::new(SqlState::PROTOCOL_VIOLATION, m).fatal()),
-        scram::Failure::Denied => denied(),
-    };
-    client.out.authentication_sasl();
-    client.flush().await?;
-    let initial = client.password().await?;
-    // SASLInitialResponse: mechanism, length, data
-    let end = initial.iter().position(|&b| b == 0).ok_or_else(denied)?;
-    if &initial[..end] != b"SCRAM-SHA-256" {
-        return Err(End::Fatal(
-            PgError::new(SqlState::PROTOCOL_VIOLATION, "client selected an invalid SASL authentication mechanism")
-                .fatal(),
-        ));
-    }
-    let data = initial.get(end + 5..).ok_or_else(denied)?;
-    let text = std::str::from_utf8(data).map_err(|_| denied())?;
-    let verifier =
-        engine.password_verifier(user).map_err(|e| End::Fatal(e.fatal()))?.and_then(|v| scram::Verifier::parse(&v));
-    let salt: Vec<u8> = {
-        use sha2::{Digest, Sha256};
-        let mut hash = Sha256::new();
-        hash.update(shared.mock_secret);
-        hash.update(user.as_bytes());
-        hash.finalize()[..16].to_vec()
-    };
-    let mut nonce = [0u8; 18];
-    getrandom::fill(&mut nonce)
-        .map_err(|e| End::Fatal(PgError::internal(format!("no random numbers: {e}")).fatal()))?;
-    let nonce: String = nonce.iter().map(|b| format!("{b:02x}")).collect();
-    let (exchange, server_first) = scram::first(text, verifier, &salt, &nonce).map_err(malformed)?;
-    client.out.authentication_sasl_continue(server_first.as_bytes());
-    client.flush().await?;
-    let last = client.password().await?;
-    let last = std::str::from_utf8(&last).map_err(|_| denied())?;
-    let server_final = exchange.last(last).map_err(malformed)?;
-    client.out.authentication_sasl_final(server_final.as_bytes());
-    Ok(())
+    let _ = tokio::time::timeout(LAST_WORDS, client.stream.shutdown()).await;
 }
 
 /// The message loop.
@@ -352,9 +79,23 @@ impl Conversation<'_> {
 
     /// Reads and answers one message.
     async fn next(&mut self) -> Step {
-        let (kind, range) = loop {
-            if let Some(found) = self.client.buffered()? {
-                break found;
+        let (kind, body) = self.receive().await?;
+        // after an error nothing is looked at up to Sync, not even whether it is well-formed
+        if self.skip_to_sync && !matches!(kind, b'S' | b'X') {
+            return Ok(());
+        }
+        match frontend::decode(kind, &body) {
+            Ok(message) => self.answer(message).await?,
+            Err(e) => self.refuse(kind, e).await?,
+        }
+        self.client.flush_if_full().await
+    }
+
+    /// The next message. While the client is silent, notifications go out, and the session may be told to end.
+    async fn receive(&mut self) -> Result<(u8, Bytes), End> {
+        loop {
+            if let Some(message) = self.client.buffered()? {
+                return Ok(message);
             }
             // nothing more to do: what is written goes out, in one write
             self.client.flush().await?;
@@ -364,15 +105,31 @@ impl Conversation<'_> {
                 filled = self.client.fill() => filled?,
             }
             self.notifications();
-        };
-        // the message's bytes are lent out while it is answered; COPY reads on, so later bytes must stay in the buffer
-        let rest = self.client.input.split_off(range.end);
-        let body = std::mem::replace(&mut self.client.input, rest);
-        self.client.read = 0;
-        match frontend::decode(kind, &body[range]) {
-            Ok(message) => self.answer(message).await,
-            Err(e) => Err(e.into()),
         }
+    }
+
+    /// A malformed body in a whole message is an error like another: the next message's start is known.
+    async fn refuse(&mut self, kind: u8, e: Malformed) -> Step {
+        self.text = None;
+        self.error(malformed(e)).await?;
+        match kind {
+            b'P' | b'B' | b'D' | b'E' | b'C' | b'H' => self.skip_to_sync = true,
+            b'S' => {
+                self.skip_to_sync = false;
+                self.end_of_query().await?;
+            }
+            _ => self.end_of_query().await?,
+        }
+        Ok(())
+    }
+
+    /// Ends the implicit transaction and says ReadyForQuery.
+    async fn end_of_query(&mut self) -> Step {
+        if let Err(e) = self.session.sync().await {
+            self.error(e).await?;
+        }
+        self.ready();
+        Ok(())
     }
 
     fn notifications(&mut self) {
@@ -382,28 +139,20 @@ impl Conversation<'_> {
     }
 
     async fn answer(&mut self, message: Message<'_>) -> Step {
-        if self.skip_to_sync && !matches!(message, Message::Sync | Message::Terminate) {
-            return Ok(());
-        }
         match message {
             Message::Query(text) => self.query(text).await,
             Message::Terminate => Err(End::Gone),
             Message::Sync => {
                 self.skip_to_sync = false;
-                if let Err(e) = self.session.sync().await {
-                    self.error(e).await?;
-                }
-                self.ready();
-                Ok(())
+                self.end_of_query().await
             }
             Message::Flush => self.client.flush().await,
             // leftovers of a COPY that ended in an error
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
-            Message::Password(_) => Err(Malformed { message: "unexpected password message".into() }.into()),
             Message::FunctionCall => {
+                self.text = None;
                 self.error(PgError::not_supported("the function call protocol")).await?;
-                self.ready();
-                Ok(())
+                self.end_of_query().await
             }
             extended => {
                 let result = self.extended(extended).await;
@@ -470,11 +219,7 @@ impl Conversation<'_> {
             }
             Err(e) => self.error(e).await?,
         }
-        if let Err(e) = self.session.sync().await {
-            self.error(e).await?;
-        }
-        self.ready();
-        Ok(())
+        self.end_of_query().await
     }
 
     async fn script(&mut self, text: &str) -> Result<(), Result<PgError, End>> {
@@ -519,14 +264,9 @@ impl Conversation<'_> {
     async fn copy_in(&mut self, formats: &[Format]) -> Result<String, Result<PgError, End>> {
         let formats: Vec<i16> = formats.iter().map(|f| (*f == Format::Binary) as i16).collect();
         self.client.out.copy_response(b'G', &formats);
-        self.client.flush().await.map_err(Err)?;
         loop {
-            let Some((kind, range)) = self.client.buffered().map_err(Err)? else {
-                self.client.fill().await.map_err(Err)?;
-                continue;
-            };
-            let body = self.client.input[range].to_vec();
-            match frontend::decode(kind, &body).map_err(|e| Err(e.into()))? {
+            let (kind, body) = self.receive().await.map_err(Err)?;
+            match frontend::decode(kind, &body).map_err(|e| Ok(malformed(e)))? {
                 Message::CopyData(data) => self.session.copy_in_data(data).await.map_err(Ok)?,
                 Message::CopyDone => return self.session.copy_in_done().await.map_err(Ok),
                 Message::CopyFail(message) => {
@@ -535,10 +275,8 @@ impl Conversation<'_> {
                 Message::Flush | Message::Sync => {}
                 Message::Terminate => return Err(Err(End::Gone)),
                 _ => {
-                    return Err(Err(Malformed {
-                        message: format!("unexpected message type {kind} during COPY from stdin"),
-                    }
-                    .into()));
+                    let message = format!("unexpected message type 0x{kind:02X} during COPY from stdin");
+                    return Err(Err(Malformed::new(message).into()));
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! Sockets: listening, accepting, shutting down.
 
-use crate::config::{Auth, Config, Tls};
+use crate::config::{Auth, Config};
 use crate::connection;
 use crate::databases::Registry;
 use crate::stream::Stream;
+use crate::tls::Tls;
 use parking_lot::Mutex;
 use pgsqlite_engine::session::CancelHandle;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -11,28 +12,63 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio_rustls::TlsAcceptor;
+use tokio::task::AbortHandle;
 
 /// What all connections share.
 pub struct Shared {
     pub config: Config,
     pub databases: Registry,
-    pub tls: Option<TlsAcceptor>,
+    pub tls: Option<Tls>,
     /// pid → (secret, how to cancel)
     pub sessions: Mutex<HashMap<i32, (i32, CancelHandle)>>,
-    pub connections: AtomicUsize,
+    /// every accepted socket by number: those that have not said who they are, too
+    sockets: Mutex<HashMap<u64, AbortHandle>>,
+    next_socket: AtomicU64,
+    /// clients that have a place
+    places: AtomicUsize,
     next_pid: AtomicI32,
     /// for the salts of users that do not exist
     pub mock_secret: [u8; 16],
+    stopping: tokio::sync::watch::Sender<bool>,
+}
+
+/// One of `max_connections` places, given back when dropped.
+pub struct Place {
+    shared: Arc<Shared>,
+    /// one of the last, which are kept for superusers
+    pub is_reserved: bool,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.places.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Shared {
     pub fn new_pid(&self) -> i32 {
         self.next_pid.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A place among the connections; None: all are taken.
+    pub fn take_place(self: &Arc<Self>) -> Option<Place> {
+        let most = self.config.max_connections;
+        let taken =
+            self.places.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1)).ok()?;
+        Some(Place {
+            shared: self.clone(),
+            is_reserved: taken >= most.saturating_sub(self.config.reserved_connections),
+        })
+    }
+
+    /// Resolves when the server begins to stop.
+    pub async fn stopped(&self) {
+        // the sender lives in `self`: waiting cannot fail
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
@@ -72,7 +108,7 @@ impl Server {
     /// Opens the databases and the sockets.
     pub async fn start(config: Config) -> Result<Server> {
         let tls = match &config.tls {
-            Some(tls) => Some(acceptor(tls)?),
+            Some(tls) => Some(Tls::new(tls)?),
             None => None,
         };
         let mut tcp = Vec::new();
@@ -116,9 +152,12 @@ impl Server {
                 databases,
                 tls,
                 sessions: Mutex::default(),
-                connections: AtomicUsize::new(0),
+                sockets: Mutex::default(),
+                next_socket: AtomicU64::new(0),
+                places: AtomicUsize::new(0),
                 next_pid: AtomicI32::new(1),
                 mock_secret,
+                stopping: tokio::sync::watch::Sender::new(false),
             }),
             tcp,
             unix,
@@ -134,8 +173,10 @@ impl Server {
                 loop {
                     match listener.accept().await {
                         Ok((socket, address)) => {
-                            if let Err(e) = socket.set_nodelay(true) {
-                                tracing::debug!("TCP_NODELAY: {e}");
+                            // without keep-alive a client that lost its network would be kept for ever
+                            let keepalive = socket2::SockRef::from(&socket).set_keepalive(true);
+                            if let Err(e) = socket.set_nodelay(true).and(keepalive) {
+                                tracing::debug!("socket options: {e}");
                             }
                             serve(&shared, Stream::Tcp(socket), Some(address));
                         }
@@ -160,25 +201,37 @@ impl Server {
         for task in &accepting {
             task.abort();
         }
+        self.shared.stopping.send_replace(true);
         // sessions notice when they are between statements; a statement that runs has a while to finish
-        for _ in 0..100 {
-            {
-                let sessions = self.shared.sessions.lock();
-                sessions.values().for_each(|(_, cancel)| cancel.finish());
+        if !self.shared.all_gone(self.shared.config.shutdown_timeout, CancelHandle::finish).await {
+            tracing::warn!("statements that still run are canceled");
+            if !self.shared.all_gone(Duration::from_secs(1), CancelHandle::terminate).await {
+                // those that neither read nor write any more
+                self.shared.sockets.lock().values().for_each(AbortHandle::abort);
+                self.shared.all_gone(Duration::from_secs(1), CancelHandle::terminate).await;
             }
-            if self.shared.connections.load(Ordering::Acquire) == 0 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        self.shared.sessions.lock().values().for_each(|(_, cancel)| cancel.terminate());
-        for _ in 0..20 {
-            if self.shared.connections.load(Ordering::Acquire) == 0 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         self.shared.databases.shutdown().await
+    }
+}
+
+impl Shared {
+    /// Tells all sessions to end, until none is left (true) or time is up.
+    async fn all_gone(&self, limit: Duration, tell: impl Fn(&CancelHandle)) -> bool {
+        let deadline = tokio::time::Instant::now() + limit;
+        // short at first, for most sessions are idle
+        let mut pause = Duration::from_millis(1);
+        loop {
+            self.sessions.lock().values().for_each(|(_, cancel)| tell(cancel));
+            if self.sockets.lock().is_empty() {
+                return true;
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return false;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(100));
+        }
     }
 }
 
@@ -189,12 +242,30 @@ async fn pause_after(e: std::io::Error) {
 }
 
 fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<std::net::SocketAddr>) {
-    let shared = shared.clone();
-    shared.connections.fetch_add(1, Ordering::AcqRel);
-    tokio::spawn(async move {
-        connection::serve(&shared, stream, address).await;
-        shared.connections.fetch_sub(1, Ordering::AcqRel);
+    let number = shared.next_socket.fetch_add(1, Ordering::Relaxed);
+    let open = Open { shared: shared.clone(), number };
+    let mut sockets = shared.sockets.lock();
+    // those that have not said who they are have no place yet; there may be as many of them as there are places
+    if sockets.len() >= 2 * shared.config.max_connections + 16 {
+        tracing::warn!("too many sockets are open: a client is sent away");
+        return;
+    }
+    let task = tokio::spawn(async move {
+        connection::serve(&open.shared, stream, address).await;
     });
+    sockets.insert(number, task.abort_handle());
+}
+
+/// An accepted socket's entry, taken out when its task ends, however it ends.
+struct Open {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.sockets.lock().remove(&self.number);
+    }
 }
 
 pub fn is_loopback(ip: IpAddr) -> bool {
@@ -236,34 +307,4 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
     }
     let listener = UnixListener::bind(&path).map_err(|e| address_error(what, e))?;
     Ok(UnixSocket { listener, path, _lock: lock })
-}
-
-fn acceptor(tls: &Tls) -> Result<TlsAcceptor> {
-    use rustls::pki_types::pem::PemObject;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    let bad = |what: &str, e: String| PgError::new(SqlState::CONFIG_FILE_ERROR, format!("TLS {what}: {e}"));
-    let (chain, key) = match tls {
-        Tls::Files { cert, key } => {
-            let chain = CertificateDer::pem_file_iter(cert)
-                .and_then(|i| i.collect::<std::result::Result<Vec<_>, _>>())
-                .map_err(|e| bad("certificate", format!("{}: {e}", cert.display())))?;
-            let key = PrivateKeyDer::from_pem_file(key).map_err(|e| bad("key", format!("{}: {e}", key.display())))?;
-            (chain, key)
-        }
-        Tls::SelfSigned => {
-            let made = rcgen::generate_simple_self_signed(vec!["localhost".to_string()])
-                .map_err(|e| bad("certificate", e.to_string()))?;
-            let key =
-                PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(|e| bad("key", e.to_string()))?;
-            (vec![made.cert.der().clone()], key)
-        }
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| bad("set-up", e.to_string()))?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|e| bad("set-up", e.to_string()))?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
 }

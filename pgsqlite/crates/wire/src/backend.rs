@@ -45,10 +45,12 @@ impl Output {
     pub fn authentication_ok(&mut self) {
         self.message(b'R', |b| b.extend_from_slice(&0i32.to_be_bytes()));
     }
-    pub fn authentication_sasl(&mut self) {
+    /// The mechanisms a client may choose from, the best first.
+    pub fn authentication_sasl(&mut self, mechanisms: &[&str]) {
         self.message(b'R', |b| {
             b.extend_from_slice(&10i32.to_be_bytes());
-            b.extend_from_slice(b"SCRAM-SHA-256\0\0");
+            mechanisms.iter().for_each(|m| cstr(b, m));
+            b.push(0);
         });
     }
     pub fn authentication_sasl_continue(&mut self, data: &[u8]) {
@@ -69,10 +71,10 @@ impl Output {
             b.extend_from_slice(&secret.to_be_bytes());
         });
     }
-    /// The newest minor version we speak is 3.0; options the client asked for and we do not know.
+    /// The newest version we speak is 3.0; options the client asked for and we do not know.
     pub fn negotiate_protocol_version(&mut self, unknown: &[String]) {
         self.message(b'v', |b| {
-            b.extend_from_slice(&0i32.to_be_bytes());
+            b.extend_from_slice(&(3i32 << 16).to_be_bytes());
             b.extend_from_slice(&(unknown.len() as i32).to_be_bytes());
             unknown.iter().for_each(|name| cstr(b, name));
         });

@@ -6,6 +6,8 @@ use crate::{Fields, Malformed};
 pub const MAX_LENGTH: usize = 0x3fff_ffff;
 /// Messages that are short by nature are refused above this.
 const MAX_SMALL_LENGTH: usize = 10_000;
+/// The longest message of a SASL exchange: nobody who has not proved who they are can make the server keep more.
+const MAX_SASL_LENGTH: usize = 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Target {
@@ -46,8 +48,6 @@ pub enum Message<'a> {
     CopyData(&'a [u8]),
     CopyDone,
     CopyFail(&'a [u8]),
-    /// PasswordMessage, SASLInitialResponse or SASLResponse: which, the authentication's state tells
-    Password(&'a [u8]),
     FunctionCall,
     Terminate,
 }
@@ -65,17 +65,28 @@ pub enum Frame {
 pub fn frame(buffer: &[u8]) -> Result<Frame, Malformed> {
     let Some(&kind) = buffer.first() else { return Ok(Frame::Incomplete) };
     let limit = match kind {
-        b'Q' | b'P' | b'B' | b'd' | b'F' | b'p' => MAX_LENGTH,
+        b'Q' | b'P' | b'B' | b'd' | b'F' => MAX_LENGTH,
         b'D' | b'E' | b'C' | b'S' | b'H' | b'c' | b'f' | b'X' => MAX_SMALL_LENGTH,
         other => return Err(Malformed::new(format!("invalid frontend message type {other}"))),
     };
-    if buffer.len() < 5 {
-        return Ok(Frame::Incomplete);
+    whole(kind, buffer, limit)
+}
+
+/// The same during authentication, where only answers to the server's challenges may come: PasswordMessage,
+/// SASLInitialResponse, SASLResponse.
+pub fn frame_of_authentication(buffer: &[u8]) -> Result<Frame, Malformed> {
+    match buffer.first() {
+        None => Ok(Frame::Incomplete),
+        Some(b'p') => whole(b'p', buffer, MAX_SASL_LENGTH),
+        Some(other) => Err(Malformed::new(format!("expected SASL response, got message type {other}"))),
     }
-    let length = i32::from_be_bytes([buffer[1], buffer[2], buffer[3], buffer[4]]);
-    let length = usize::try_from(length)
+}
+
+fn whole(kind: u8, buffer: &[u8], limit: usize) -> Result<Frame, Malformed> {
+    let Some(&[_, a, b, c, d]) = buffer.first_chunk::<5>() else { return Ok(Frame::Incomplete) };
+    let length = usize::try_from(i32::from_be_bytes([a, b, c, d]))
         .ok()
-        .filter(|&n| (4..=limit).contains(&n))
+        .filter(|n| (4..=limit).contains(n))
         .ok_or_else(|| Malformed::new("invalid message length"))?;
     if buffer.len() < length + 1 {
         return Ok(Frame::Incomplete);
@@ -104,7 +115,8 @@ pub fn decode(kind: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
                 values.push(match f.i32()? {
                     -1 => None,
                     length => {
-                        Some(f.take(usize::try_from(length).map_err(|_| Malformed::new("invalid message format"))?)?)
+                        let length = usize::try_from(length);
+                        Some(f.take(length.map_err(|_| Malformed::new("insufficient data left in message"))?)?)
                     }
                 });
             }
@@ -132,14 +144,19 @@ pub fn decode(kind: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
         b'S' => Message::Sync,
         b'H' => Message::Flush,
         b'd' => Message::CopyData(f.rest()),
-        b'c' => Message::CopyDone,
+        b'c' => {
+            f.rest();
+            Message::CopyDone
+        }
         b'f' => Message::CopyFail(f.cstr()?),
-        b'p' => Message::Password(f.rest()),
         b'F' => {
             f.rest();
             Message::FunctionCall
         }
-        b'X' => Message::Terminate,
+        b'X' => {
+            f.rest();
+            Message::Terminate
+        }
         other => return Err(Malformed::new(format!("invalid frontend message type {other}"))),
     };
     f.end()?;
@@ -163,6 +180,11 @@ mod tests {
         assert!(frame(b"Q\0\0\0\x03").is_err());
         assert!(frame(b"S\0\x01\0\0").is_err());
         assert!(frame(b"z\0\0\0\x04").is_err());
+        // after authentication a password is as unknown as any other letter
+        assert!(frame(b"p\0\0\0\x04").is_err());
+        assert!(frame_of_authentication(b"p\0\0\x04\x01").is_err());
+        assert!(frame_of_authentication(b"Q\0\0\0\x05\0").is_err());
+        assert_eq!(frame_of_authentication(b"p\0\0\0\x04"), Ok(Frame::Whole { kind: b'p', start: 5, end: 5 }));
     }
 
     #[test]

@@ -12,15 +12,21 @@ pub mod startup;
 
 use std::fmt;
 
-/// What a peer did wrong. The server answers 08P01 (or the code given) and ends that session only.
+/// What a peer did wrong. Broken framing ends that session; a malformed body inside a whole message is an error of that
+/// message, as in PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
+    /// SQLSTATE, mostly 08P01
+    pub code: &'static str,
     pub message: String,
 }
 
 impl Malformed {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Malformed { message: message.into() }
+    pub fn new(message: impl Into<String>) -> Self {
+        Malformed { code: "08P01", message: message.into() }
+    }
+    pub(crate) fn with_code(code: &'static str, message: impl Into<String>) -> Self {
+        Malformed { code, message: message.into() }
     }
 }
 

@@ -78,7 +78,19 @@ pub struct Exchange {
     client_first_bare: String,
     server_first: String,
     nonce: String,
-    gs2_header: String,
+    /// what `c=` must say: the GS2 header and, with channel binding, the channel's data
+    binding: Vec<u8>,
+}
+
+/// Whether an exchange is bound to the TLS channel it runs in (RFC 5802, section 6).
+#[derive(Debug, Clone, Copy)]
+pub enum Binding<'a> {
+    /// SCRAM-SHA-256, and the server offered nothing else
+    NotOffered,
+    /// SCRAM-SHA-256, though the server offered SCRAM-SHA-256-PLUS
+    Declined,
+    /// SCRAM-SHA-256-PLUS: the channel's `tls-server-end-point`
+    EndPoint(&'a [u8]),
 }
 
 /// Why an exchange failed.
@@ -96,6 +108,7 @@ pub fn first(
     verifier: Option<Verifier>,
     mock_salt: &[u8],
     server_nonce: &str,
+    binding: Binding,
 ) -> Result<(Exchange, String), Failure> {
     let bad = Failure::Malformed("malformed SCRAM message");
     let mut parts = client_first.splitn(3, ',');
@@ -103,11 +116,27 @@ pub fn first(
         (Some(a), Some(b), Some(c)) => (a, b, c),
         _ => return Err(bad),
     };
-    // n: no channel binding; y: the client would but believes we do not offer it, which is so
-    if !matches!(flag, "n" | "y") {
-        return Err(Failure::Malformed(
-            "client selected SCRAM-SHA-256 without channel binding, but the message includes channel binding data",
-        ));
+    // n: the client cannot bind; y: it could, but believes that the server cannot (somebody between may have said so)
+    match (flag, binding) {
+        ("n", Binding::NotOffered | Binding::Declined) | ("y", Binding::NotOffered) => {}
+        ("p=tls-server-end-point", Binding::EndPoint(_)) => {}
+        ("y", Binding::Declined) => return Err(Failure::Malformed("SCRAM channel binding negotiation error")),
+        (_, Binding::EndPoint(_)) => {
+            return Err(Failure::Malformed(
+                "client selected SCRAM-SHA-256-PLUS, but the message does not include tls-server-end-point data",
+            ))
+        }
+        _ => {
+            return Err(Failure::Malformed(
+                "client selected SCRAM-SHA-256 without channel binding, but the message includes channel binding data",
+            ))
+        }
+    }
+    if !authzid.is_empty() {
+        return Err(Failure::Malformed("client uses authorization identity, but it is not supported"));
+    }
+    if bare.starts_with("m=") {
+        return Err(Failure::Malformed("client requires an unsupported SCRAM extension"));
     }
     let client_nonce = bare.split(',').find_map(|p| p.strip_prefix("r=")).filter(|n| !n.is_empty()).ok_or(bad)?;
     let genuine = verifier.is_some();
@@ -125,7 +154,13 @@ pub fn first(
         client_first_bare: bare.to_string(),
         server_first: server_first.clone(),
         nonce,
-        gs2_header: format!("{flag},{authzid},"),
+        binding: {
+            let mut expected = format!("{flag},,").into_bytes();
+            if let Binding::EndPoint(data) = binding {
+                expected.extend_from_slice(data);
+            }
+            expected
+        },
     };
     Ok((exchange, server_first))
 }
@@ -138,8 +173,12 @@ impl Exchange {
         let mut parts = without_proof.split(',');
         let binding = parts.next().and_then(|p| p.strip_prefix("c=")).ok_or_else(bad)?;
         let nonce = parts.next().and_then(|p| p.strip_prefix("r=")).ok_or_else(bad)?;
-        if B64.decode(binding).ok().as_deref() != Some(self.gs2_header.as_bytes()) {
-            return Err(Failure::Malformed("unexpected SCRAM channel-binding attribute in client-final-message"));
+        if B64.decode(binding).ok().as_deref() != Some(&self.binding[..]) {
+            // with channel binding this is what a man in the middle looks like
+            return Err(match self.binding.starts_with(b"p=") {
+                true => Failure::Malformed("SCRAM channel binding check failed"),
+                false => Failure::Malformed("unexpected SCRAM channel-binding attribute in client-final-message"),
+            });
         }
         if nonce != self.nonce {
             return Err(bad());
@@ -171,8 +210,14 @@ mod tests {
         let salt = B64.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
         let verifier = Verifier::new("pencil", &salt, 4096);
         assert_eq!(Verifier::parse(&verifier.to_string()), Some(verifier.clone()));
-        let (exchange, server_first) =
-            first("n,,n=user,r=rOprNGfwEbeRWgbNEkqO", Some(verifier), b"", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0").unwrap();
+        let (exchange, server_first) = first(
+            "n,,n=user,r=rOprNGfwEbeRWgbNEkqO",
+            Some(verifier),
+            b"",
+            "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0",
+            Binding::NotOffered,
+        )
+        .unwrap();
         assert_eq!(
             server_first,
             "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -186,8 +231,37 @@ mod tests {
         let client = "n,,n=,r=abc";
         let proof = "c=biws,r=abcdef,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
         for verifier in [Some(Verifier::new("x", b"0123456789abcdef", 4096)), None] {
-            let (exchange, _) = first(client, verifier, b"0123456789abcdef", "def").unwrap();
+            let (exchange, _) = first(client, verifier, b"0123456789abcdef", "def", Binding::NotOffered).unwrap();
             assert_eq!(exchange.last(proof), Err(Failure::Denied));
         }
+    }
+
+    #[test]
+    fn the_header_must_fit_what_was_offered() {
+        let first = |flag: &str, binding| {
+            first(&format!("{flag},,n=,r=abc"), None, b"0123456789abcdef", "def", binding).map(|_| ())
+        };
+        let end_point = Binding::EndPoint(b"hash");
+        assert!(first("n", Binding::NotOffered).is_ok());
+        assert!(first("y", Binding::NotOffered).is_ok());
+        assert!(first("n", Binding::Declined).is_ok());
+        assert!(first("p=tls-server-end-point", end_point).is_ok());
+        // a client that was made to believe there is no channel binding
+        assert!(first("y", Binding::Declined).is_err());
+        for (flag, binding) in [("n", end_point), ("y", end_point), ("p=tls-unique", end_point)] {
+            assert!(first(flag, binding).is_err(), "{flag}");
+        }
+        assert!(first("p=tls-server-end-point", Binding::Declined).is_err());
+        assert!(first("n,a=other", Binding::NotOffered).is_err());
+    }
+
+    #[test]
+    fn another_channel_is_noticed() {
+        let (exchange, _) =
+            first("p=tls-server-end-point,,n=,r=abc", None, b"0123456789abcdef", "def", Binding::EndPoint(b"right"))
+                .unwrap();
+        let binding = B64.encode(b"p=tls-server-end-point,,wrong");
+        let last = format!("c={binding},r=abcdef,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
+        assert_eq!(exchange.last(&last), Err(Failure::Malformed("SCRAM channel binding check failed")));
     }
 }

@@ -48,11 +48,14 @@ pub fn decode(body: &[u8]) -> Result<Startup, Malformed> {
         _ => {}
     }
     if version >> 16 != PROTOCOL_3 >> 16 {
-        return Err(Malformed::new(format!(
-            "unsupported frontend protocol {}.{}: server supports 3.0 to 3.0",
-            version >> 16,
-            version & 0xffff
-        )));
+        return Err(Malformed::with_code(
+            "0A000",
+            format!(
+                "unsupported frontend protocol {}.{}: server supports 3.0 to 3.0",
+                (version as u32) >> 16,
+                version & 0xffff
+            ),
+        ));
     }
     let (mut parameters, mut unknown_options) = (Vec::new(), Vec::new());
     loop {
@@ -62,7 +65,8 @@ pub fn decode(body: &[u8]) -> Result<Startup, Malformed> {
         }
         let value = f.cstr().map_err(|_| layout())?;
         let text = |b: &[u8]| {
-            String::from_utf8(b.to_vec()).map_err(|_| Malformed::new("invalid byte sequence for encoding \"UTF8\""))
+            String::from_utf8(b.to_vec())
+                .map_err(|_| Malformed::with_code("22021", "invalid byte sequence for encoding \"UTF8\""))
         };
         let name = text(name)?;
         if name.starts_with("_pq_.") {
@@ -79,4 +83,42 @@ pub fn decode(body: &[u8]) -> Result<Startup, Malformed> {
 
 fn layout() -> Malformed {
     Malformed::new("invalid startup packet layout: expected terminator as last byte")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(version: i32, rest: &[u8]) -> Vec<u8> {
+        [&version.to_be_bytes()[..], rest].concat()
+    }
+
+    #[test]
+    fn lengths_are_bounded() {
+        assert_eq!(body_length(8i32.to_be_bytes()), Ok(4));
+        for bad in [0, 7, -1, 10_001, 1 << 30] {
+            assert!(body_length(i32::to_be_bytes(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn parameters_and_protocol_options_are_told_apart() {
+        let body = packet((3 << 16) + 2, b"user\0u\0_pq_.new\0on\0database\0d\0\0");
+        let expected = Startup::Start {
+            minor: 2,
+            parameters: vec![("user".into(), "u".into()), ("database".into(), "d".into())],
+            unknown_options: vec!["_pq_.new".into()],
+        };
+        assert_eq!(decode(&body), Ok(expected));
+        assert_eq!(decode(&packet(CANCEL, b"\0\0\0\x07\0\0\0\x09")), Ok(Startup::Cancel { pid: 7, secret: 9 }));
+    }
+
+    #[test]
+    fn what_is_no_startup_packet_says_why() {
+        assert_eq!(decode(&packet(2 << 16, b"")).map_err(|e| e.code), Err("0A000"));
+        assert_eq!(decode(&packet(3 << 16, b"user\0\xff\0\0")).map_err(|e| e.code), Err("22021"));
+        for bad in [&b"user\0u\0"[..], b"user\0u", b"user\0u\0\0surplus", b""] {
+            assert_eq!(decode(&packet(3 << 16, bad)).map_err(|e| e.code), Err("08P01"), "{bad:?}");
+        }
+    }
 }

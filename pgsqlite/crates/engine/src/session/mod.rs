@@ -9,7 +9,7 @@ pub mod guc;
 mod natives;
 pub mod plans;
 mod portal;
-mod transaction;
+pub(crate) mod transaction;
 mod utility;
 
 pub use crate::engine::Engine;

@@ -1,0 +1,157 @@
+//! The socket of one client with its buffers: whole messages in, filled buffers out.
+//!
+//! Input is read into one buffer that grows with what arrives, never with what a length claims; a message is split off it
+//! without copying. Output collects in one buffer and goes out in one write when the client has nothing more to say, or
+//! when enough has come together.
+
+use crate::sink::FLUSH;
+use crate::stream::Stream;
+use bytes::{Bytes, BytesMut};
+use pgsqlite_types::{PgError, SqlState};
+use pgsqlite_wire::backend::Output;
+use pgsqlite_wire::frontend::{self, Frame};
+use pgsqlite_wire::startup::{self, Startup};
+use pgsqlite_wire::Malformed;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Why a connection ends.
+pub enum End {
+    /// the client said goodbye, or went away
+    Gone,
+    /// this is told, then the connection is closed
+    Fatal(PgError),
+}
+
+impl From<std::io::Error> for End {
+    fn from(_: std::io::Error) -> End {
+        End::Gone
+    }
+}
+impl From<Malformed> for End {
+    fn from(e: Malformed) -> End {
+        End::Fatal(malformed(e).fatal())
+    }
+}
+
+/// A peer's mistake as an error.
+pub fn malformed(e: Malformed) -> PgError {
+    PgError::new(SqlState::parse(e.code).unwrap_or(SqlState::PROTOCOL_VIOLATION), e.message)
+}
+
+/// The socket with its buffers.
+pub struct Client {
+    pub stream: Stream,
+    input: BytesMut,
+    pub out: Output,
+    /// how long a client may take nothing of what is sent (None: for ever)
+    send_timeout: Option<Duration>,
+}
+
+/// A room for this much is made before reading.
+const READ: usize = 8192;
+
+impl Client {
+    pub fn new(stream: Stream, send_timeout: Option<Duration>) -> Client {
+        Client { stream, input: BytesMut::with_capacity(READ), out: Output::default(), send_timeout }
+    }
+
+    /// Sends what is in the output buffer. A client that takes nothing for too long is given up: it may hold the writer slot.
+    pub async fn flush(&mut self) -> Result<(), End> {
+        let mut sent = 0;
+        while sent < self.out.buffer.len() {
+            let write = self.stream.write(&self.out.buffer[sent..]);
+            let n = match self.send_timeout {
+                None => write.await?,
+                Some(limit) => match tokio::time::timeout(limit, write).await {
+                    Ok(n) => n?,
+                    Err(_) => {
+                        tracing::warn!("a client took nothing of its result for {limit:?}: its session is ended");
+                        return Err(End::Gone);
+                    }
+                },
+            };
+            if n == 0 {
+                return Err(End::Gone);
+            }
+            sent += n;
+        }
+        if sent > 0 {
+            self.stream.flush().await?;
+            self.out.buffer.clear();
+            if self.out.buffer.capacity() > 4 * FLUSH {
+                self.out.buffer.shrink_to(FLUSH);
+            }
+        }
+        Ok(())
+    }
+
+    /// Flushes once enough has come together, so that a client that sends without reading cannot fill the memory.
+    pub async fn flush_if_full(&mut self) -> Result<(), End> {
+        if self.out.buffer.len() >= FLUSH {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads more input. Safe to drop before it is done.
+    pub async fn fill(&mut self) -> Result<(), End> {
+        if self.input.is_empty() && self.input.capacity() > 16 * READ {
+            // what a big message needed is given back
+            self.input = BytesMut::new();
+        }
+        // also takes back the room of messages that are done with
+        self.input.reserve(READ.max(self.input.len() / 2));
+        match self.stream.read_buf(&mut self.input).await? {
+            0 => Err(End::Gone),
+            _ => Ok(()),
+        }
+    }
+
+    /// A whole message that is there already: its type and its body.
+    pub fn buffered(&mut self) -> Result<Option<(u8, Bytes)>, End> {
+        let frame = frontend::frame(&self.input)?;
+        Ok(self.split(frame))
+    }
+
+    fn split(&mut self, frame: Frame) -> Option<(u8, Bytes)> {
+        match frame {
+            Frame::Incomplete => None,
+            Frame::Whole { kind, start, end } => {
+                let mut message = self.input.split_to(end).freeze();
+                Some((kind, message.split_off(start)))
+            }
+        }
+    }
+
+    async fn exact(&mut self, n: usize) -> Result<Bytes, End> {
+        while self.input.len() < n {
+            self.fill().await?;
+        }
+        Ok(self.input.split_to(n).freeze())
+    }
+
+    /// The first packet (or the one after a request for encryption).
+    pub async fn startup(&mut self) -> Result<Startup, End> {
+        let head = self.exact(4).await?;
+        let length = startup::body_length([head[0], head[1], head[2], head[3]])?;
+        let body = self.exact(length).await?;
+        Ok(startup::decode(&body)?)
+    }
+
+    /// Whether the client has sent more than was asked of it.
+    pub fn has_input(&self) -> bool {
+        !self.input.is_empty()
+    }
+
+    /// The answer to a challenge of the authentication.
+    pub async fn password(&mut self) -> Result<Bytes, End> {
+        loop {
+            let frame = frontend::frame_of_authentication(&self.input)?;
+            if let Some((_, body)) = self.split(frame) {
+                return Ok(body);
+            }
+            self.fill().await?;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! From an accepted socket to a session: TLS, the start-up packet, a place among the connections, authentication.
+
+use crate::client::{Client, End};
+use crate::config::Auth;
+use crate::listen::{Place, Shared};
+use crate::stream::Stream;
+use pgsqlite_engine::engine::Engine;
+use pgsqlite_engine::session::{Session, SessionOptions};
+use pgsqlite_types::{PgError, SqlState};
+use pgsqlite_wire::scram::{self, Binding};
+use pgsqlite_wire::startup::Startup;
+use pgsqlite_wire::Malformed;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
+
+const SCRAM: &str = "SCRAM-SHA-256";
+const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
+
+/// A client that is let in.
+pub struct Started {
+    pub session: Session,
+    /// out of the table of sessions, and out of the count, when dropped
+    pub registered: Registered,
+}
+
+/// The session's entry in the table that cancel requests look in.
+pub struct Registered {
+    shared: Arc<Shared>,
+    pid: i32,
+    _place: Place,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.shared.sessions.lock().remove(&self.pid);
+    }
+}
+
+fn fatal(code: SqlState, message: impl Into<String>) -> End {
+    End::Fatal(PgError::new(code, message).fatal())
+}
+
+fn random<const N: usize>() -> Result<[u8; N], End> {
+    let mut bytes = [0u8; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|e| End::Fatal(PgError::internal(format!("no random numbers: {e}")).fatal()))?;
+    Ok(bytes)
+}
+
+/// Start-up packet, TLS, authentication. None: nothing more is to be done (a cancel request).
+pub async fn start(
+    shared: &Arc<Shared>,
+    client: &mut Client,
+    address: Option<SocketAddr>,
+) -> Result<Option<Started>, End> {
+    let Some((parameters, minor, unknown)) = first_packet(shared, client).await? else { return Ok(None) };
+    let get = |name: &str| parameters.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+    let user = get("user").filter(|u| !u.is_empty()).ok_or_else(|| {
+        fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
+    })?;
+    if get("replication").is_some_and(|r| !matches!(r.as_str(), "false" | "off" | "0" | "no")) {
+        return Err(End::Fatal(PgError::not_supported("replication").fatal()));
+    }
+    let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
+    if minor > 0 || !unknown.is_empty() {
+        client.out.negotiate_protocol_version(&unknown);
+    }
+    if shared.config.require_tls && address.is_some() && !matches!(client.stream, Stream::Tls(_)) {
+        return Err(fatal(
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            format!("this server takes TCP connections with TLS only: user \"{user}\", database \"{database}\", no encryption"),
+        ));
+    }
+    let place =
+        shared.take_place().ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?;
+    let engine = shared.databases.get(&database).map_err(|e| End::Fatal(e.fatal()))?;
+    let auth = shared.config.auth_for(address);
+    if auth == Auth::Scram {
+        authenticate(shared, client, &engine, &user).await?;
+    }
+    // who is trusted may use any name; one that the database knows is bound by what it says of it
+    let role = engine.role(&user);
+    if role.as_ref().is_some_and(|r| !r.login) {
+        return Err(fatal(
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            format!("role \"{user}\" is not permitted to log in"),
+        ));
+    }
+    if place.is_reserved && role.is_some_and(|r| !r.superuser) {
+        return Err(fatal(
+            SqlState::TOO_MANY_CONNECTIONS,
+            "remaining connection slots are reserved for non-replication superuser connections",
+        ));
+    }
+    let pid = shared.new_pid();
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for (name, value) in &parameters {
+        match name.as_str() {
+            "user" | "database" | "replication" => {}
+            "options" => settings.extend(command_line_options(value)?),
+            _ => settings.push((name.clone(), value.clone())),
+        }
+    }
+    let options = SessionOptions { user, database, settings, backend_pid: pid, client_addr: address };
+    let mut session = engine.session(options).map_err(|e| End::Fatal(e.fatal()))?;
+    let secret = i32::from_be_bytes(random()?);
+    shared.sessions.lock().insert(pid, (secret, session.cancel_handle()));
+    let registered = Registered { shared: shared.clone(), pid, _place: place };
+    client.out.authentication_ok();
+    for (name, value) in session.take_parameter_changes() {
+        client.out.parameter_status(&name, &value);
+    }
+    client.out.backend_key_data(pid, secret);
+    client.out.ready_for_query(b'I');
+    client.flush().await?;
+    Ok(Some(Started { session, registered }))
+}
+
+/// Requests for encryption, then the start-up packet: its parameters, the minor version it asks for, its unknown options.
+/// None: it was a cancel request, which is carried out.
+async fn first_packet(
+    shared: &Arc<Shared>,
+    client: &mut Client,
+) -> Result<Option<(Vec<(String, String)>, u16, Vec<String>)>, End> {
+    let (mut ssl_done, mut gss_done) = (false, false);
+    loop {
+        match client.startup().await? {
+            Startup::Ssl if !ssl_done => {
+                ssl_done = true;
+                match (&shared.tls, std::mem::replace(&mut client.stream, closed_stream())) {
+                    (Some(tls), Stream::Tcp(mut socket)) => {
+                        // bytes that came with the request would be read as encrypted: refused (CVE-2021-23214)
+                        if client.has_input() {
+                            client.stream = Stream::Tcp(socket);
+                            return Err(Malformed::new("received unencrypted data after SSL request").into());
+                        }
+                        socket.write_all(b"S").await?;
+                        let encrypted = tls.acceptor.accept(socket).await?;
+                        client.stream = Stream::Tls(Box::new(encrypted));
+                    }
+                    (_, stream) => {
+                        client.stream = stream;
+                        client.stream.write_all(b"N").await?;
+                    }
+                }
+            }
+            Startup::GssEnc if !gss_done => {
+                gss_done = true;
+                client.stream.write_all(b"N").await?;
+            }
+            // asked for twice
+            request @ (Startup::Ssl | Startup::GssEnc) => {
+                let minor = if matches!(request, Startup::Ssl) { 5679 } else { 5680 };
+                return Err(fatal(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("unsupported frontend protocol 1234.{minor}: server supports 3.0 to 3.0"),
+                ));
+            }
+            Startup::Cancel { pid, secret } => {
+                let sessions = shared.sessions.lock();
+                if let Some((_, cancel)) = sessions.get(&pid).filter(|(s, _)| *s == secret) {
+                    cancel.cancel();
+                }
+                return Ok(None);
+            }
+            Startup::Start { minor, parameters, unknown_options } => {
+                return Ok(Some((parameters, minor, unknown_options)))
+            }
+        }
+    }
+}
+
+/// A stream that is never used: it stands in while TLS takes the socket.
+fn closed_stream() -> Stream {
+    let (a, _) = std::os::unix::net::UnixStream::pair().expect("a socket pair");
+    a.set_nonblocking(true).expect("a non-blocking socket");
+    Stream::Unix(tokio::net::UnixStream::from_std(a).expect("a registered socket"))
+}
+
+/// The words of `options`: white space separates them, a backslash takes the next character as it is.
+fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => word.get_or_insert_default().extend(characters.next()),
+            c if c.is_ascii_whitespace() => out.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    out.extend(word);
+    out
+}
+
+/// `options=-c name=value --name=value …`
+fn command_line_options(text: &str) -> Result<Vec<(String, String)>, End> {
+    let bad =
+        |word: &str| fatal(SqlState::SYNTAX_ERROR, format!("invalid command-line argument for server process: {word}"));
+    let mut out = Vec::new();
+    let mut words = words(text).into_iter();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("--") {
+            Some(rest) => rest.to_string(),
+            None => match word.strip_prefix("-c") {
+                Some("") => words.next().ok_or_else(|| bad(&word))?,
+                Some(rest) => rest.to_string(),
+                None => return Err(bad(&word)),
+            },
+        };
+        let (name, value) = setting.split_once('=').ok_or_else(|| bad(&word))?;
+        out.push((name.replace('-', "_"), value.to_string()));
+    }
+    Ok(out)
+}
+
+/// SCRAM-SHA-256, over TLS also bound to the server's certificate.
+async fn authenticate(shared: &Shared, client: &mut Client, engine: &Arc<Engine>, user: &str) -> Result<(), End> {
+    let denied = || fatal(SqlState::INVALID_PASSWORD, format!("password authentication failed for user \"{user}\""));
+    let malformed = |f: scram::Failure| match f {
+        scram::Failure::Malformed(m) => fatal(SqlState::PROTOCOL_VIOLATION, m),
+        scram::Failure::Denied => denied(),
+    };
+    let end_point = match (&client.stream, &shared.tls) {
+        (Stream::Tls(_), Some(tls)) => tls.end_point.as_deref(),
+        _ => None,
+    };
+    match end_point {
+        Some(_) => client.out.authentication_sasl(&[SCRAM_PLUS, SCRAM]),
+        None => client.out.authentication_sasl(&[SCRAM]),
+    }
+    client.flush().await?;
+    // SASLInitialResponse: mechanism, length, data
+    let initial = client.password().await?;
+    let bad = || fatal(SqlState::PROTOCOL_VIOLATION, "malformed SASLInitialResponse message");
+    let end = initial.iter().position(|&b| b == 0).ok_or_else(bad)?;
+    let binding = match (&initial[..end], end_point) {
+        (name, Some(data)) if name == SCRAM_PLUS.as_bytes() => Binding::EndPoint(data),
+        (name, Some(_)) if name == SCRAM.as_bytes() => Binding::Declined,
+        (name, None) if name == SCRAM.as_bytes() => Binding::NotOffered,
+        _ => {
+            return Err(fatal(SqlState::PROTOCOL_VIOLATION, "client selected an invalid SASL authentication mechanism"))
+        }
+    };
+    let (length, data) = initial[end + 1..].split_first_chunk::<4>().ok_or_else(bad)?;
+    if u32::from_be_bytes(*length) as usize != data.len() {
+        return Err(bad());
+    }
+    let text = std::str::from_utf8(data).map_err(|_| bad())?;
+    let verifier =
+        engine.password_verifier(user).map_err(|e| End::Fatal(e.fatal()))?.and_then(|v| scram::Verifier::parse(&v));
+    // a user that does not exist has a salt, too, and always the same one
+    let salt: Vec<u8> = {
+        use sha2::{Digest, Sha256};
+        let mut hash = Sha256::new();
+        hash.update(shared.mock_secret);
+        hash.update(user.as_bytes());
+        hash.finalize()[..16].to_vec()
+    };
+    let nonce: String = random::<18>()?.iter().map(|b| format!("{b:02x}")).collect();
+    let (exchange, server_first) = scram::first(text, verifier, &salt, &nonce, binding).map_err(malformed)?;
+    client.out.authentication_sasl_continue(server_first.as_bytes());
+    client.flush().await?;
+    let last = client.password().await?;
+    let last = std::str::from_utf8(&last).map_err(|_| bad())?;
+    let server_final = exchange.last(last).map_err(malformed)?;
+    client.out.authentication_sasl_final(server_final.as_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_split_as_a_shell_would() {
+        let split = |text: &str| command_line_options(text).unwrap_or_else(|_| vec![("refused".into(), text.into())]);
+        let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
+        assert_eq!(split("-c a=1 --work-mem=4MB  -cb=2"), [pair("a", "1"), pair("work_mem", "4MB"), pair("b", "2")]);
+        assert_eq!(split(r"-c a=x\ y -c b=c\\d"), [pair("a", "x y"), pair("b", r"c\d")]);
+        for bad in ["-c", "-x", "-c a", "word"] {
+            assert_eq!(split(bad)[0].0, "refused", "{bad}");
+        }
+    }
+}
