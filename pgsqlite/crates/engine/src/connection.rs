@@ -206,6 +206,22 @@ impl Connection {
         self.cache.put(sql.to_string(), statement);
     }
 
+    /// Resets a statement that is to be run again with other values.
+    pub fn reset(&self, statement: &mut RawStatement) {
+        // SAFETY: a live statement; the result repeats the last step's error, which was told already.
+        unsafe { ffi::sqlite3_reset(statement.stmt) };
+    }
+
+    /// Whether rows of the open transaction violate foreign keys that are checked at its end.
+    pub fn has_deferred_violations(&self) -> bool {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: a live connection; the figures are written to the two integers.
+        unsafe {
+            ffi::sqlite3_db_status(self.handle(), ffi::SQLITE_DBSTATUS_DEFERRED_FKS, &mut current, &mut highest, 0)
+        };
+        current != 0
+    }
+
     /// Binds as many of the parameters as the statement has. They must stay in place until it is released.
     ///
     /// # Safety

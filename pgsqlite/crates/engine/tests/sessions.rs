@@ -42,6 +42,9 @@ impl RowSink for Rows {
     fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
         Err(PgError::internal("no COPY here"))
     }
+    fn copy_done(&mut self) -> Result<()> {
+        Err(PgError::internal("no COPY here"))
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -245,6 +245,7 @@ impl Conversation<'_> {
                 }
                 Some(Execution::CopyIn { formats }) => {
                     let tag = self.copy_in(&formats).await?;
+                    self.finish_statement(&script).await?;
                     self.notices();
                     self.client.out.command_complete(&tag);
                 }
@@ -363,6 +364,7 @@ impl Conversation<'_> {
                 Execution::Paused => self.client.flush().await.map_err(Err)?,
                 Execution::CopyIn { formats } => {
                     let tag = self.copy_in(&formats).await?;
+                    self.notices();
                     self.client.out.command_complete(&tag);
                     return Ok(());
                 }

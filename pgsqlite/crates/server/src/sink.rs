@@ -81,4 +81,9 @@ impl RowSink for WireSink<'_> {
         self.out.copy_data(data);
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
+
+    fn copy_done(&mut self) -> Result<()> {
+        self.out.copy_done();
+        Ok(())
+    }
 }

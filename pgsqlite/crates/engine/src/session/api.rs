@@ -91,6 +91,8 @@ pub trait RowSink: Send {
     fn copy_out(&mut self, formats: &[Format]) -> Result<()>;
     /// One row (or header) of COPY … TO STDOUT, encoded.
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow>;
+    /// The rows of COPY … TO STDOUT are complete.
+    fn copy_done(&mut self) -> Result<()>;
 }
 
 /// Where the execution of a statement stands.

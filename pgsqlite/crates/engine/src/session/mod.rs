@@ -3,8 +3,12 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+//! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
+mod copy;
+mod copy_format;
+mod copy_options;
 pub mod guc;
 mod natives;
 pub mod plans;
@@ -102,6 +106,8 @@ pub struct Session {
     transaction: Transaction,
     statements: HashMap<String, Statement>,
     portals: HashMap<String, Portal>,
+    /// the COPY that is under way
+    copying: Option<copy::Copying>,
     notices: Vec<PgError>,
     reported: HashMap<&'static str, String>,
     cancel: CancelHandle,
@@ -146,6 +152,7 @@ impl Session {
             transaction: Transaction::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
+            copying: None,
             notices: Vec::new(),
             reported: HashMap::new(),
             cancel: CancelHandle::default(),
@@ -507,21 +514,6 @@ impl Session {
         result.map(Some)
     }
 
-    // --- COPY FROM STDIN -----------------------------------------------------------------------------------------------------
-
-    /// A piece of CopyData, cut anywhere.
-    pub async fn copy_in_data(&mut self, _data: &[u8]) -> Result<()> {
-        Err(PgError::not_supported("COPY FROM STDIN"))
-    }
-    /// CopyDone: the command tag.
-    pub async fn copy_in_done(&mut self) -> Result<String> {
-        Err(PgError::not_supported("COPY FROM STDIN"))
-    }
-    /// CopyFail: 57014 with the client's message.
-    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
-        PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"))
-    }
-
     // --- state -----------------------------------------------------------------------------------------------------------------
 
     /// Notices and warnings since the last call.
@@ -586,6 +578,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.abandon_copy();
         let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {
             self.close(portal);

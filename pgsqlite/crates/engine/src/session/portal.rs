@@ -314,7 +314,7 @@ impl Session {
 }
 
 /// Steps a statement whose rows (if any) go to a temporary table.
-fn run_to_end(connection: &Connection, statement: &mut RawStatement, output: &StepOutput) -> Result<()> {
+pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, output: &StepOutput) -> Result<()> {
     match output {
         StepOutput::Materialize { table, columns } => {
             let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();

@@ -76,6 +76,9 @@ impl Session {
         if let NodeEnum::ExecuteStmt(e) = &raw.node {
             return self.execute_prepared(e, max_rows, sink).await;
         }
+        if let NodeEnum::CopyStmt(c) = &raw.node {
+            return self.copy_statement(c, raw, sink).await;
+        }
         self.begin_statement()?;
         let tag = match &raw.node {
             NodeEnum::TransactionStmt(t) => self.transaction_statement(t).await?,
@@ -617,6 +620,9 @@ impl RowSink for Counting<'_> {
     }
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
         self.sink.copy_data(data)
+    }
+    fn copy_done(&mut self) -> Result<()> {
+        self.sink.copy_done()
     }
 }
 

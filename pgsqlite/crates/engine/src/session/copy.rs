@@ -1,0 +1,684 @@
+//! COPY … FROM STDIN and COPY … TO STDOUT.
+//!
+//! * TO: the query (or a SELECT of the table's columns) runs as any other; [`CopyOutSink`] turns its rows into lines.
+//! * FROM: an INSERT with one parameter per column is planned once; the client's bytes become lines (`copy_format`), their
+//!   fields values, and each row is bound and stepped. Nothing is kept but the line at hand and the bytes after it.
+
+use super::copy_format::{put_line, Fields, Lines, Next};
+use super::copy_options::{Columns, CopyOptions, Header};
+use super::plans::{Body, Prepared};
+use super::portal::{run_to_end, Portal};
+use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
+use crate::connection::RawStatement as SqliteStatement;
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::analyze::find_relation;
+use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::text::decode_utf8;
+use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// The client's bytes are worked off when this many have come together.
+const BATCH: usize = 64 * 1024;
+/// How much of a line an error's context shows.
+const SHOWN: usize = 100;
+/// The portal of the query behind COPY TO.
+const PORTAL: &str = "\0copy";
+
+/// What a COPY keeps between two calls of the protocol.
+pub(super) enum Copying {
+    In(Box<CopyIn>),
+    Out(CopyOut),
+}
+
+/// COPY TO: how its rows are written.
+pub(super) struct CopyOut {
+    options: CopyOptions,
+    quoted: Vec<bool>,
+    columns: Option<Arc<[OutputColumn]>>,
+}
+
+/// COPY FROM, waiting for data.
+pub(super) struct CopyIn {
+    options: CopyOptions,
+    lines: Lines,
+    fields: Fields,
+    table: String,
+    columns: Vec<Target>,
+    insert: Arc<Prepared>,
+    /// one per step of the INSERT
+    statements: Vec<(String, SqliteStatement)>,
+    /// what is bound: one per column, then NULLs that stand for columns which only WHERE names
+    values: Vec<Datum>,
+    header_due: bool,
+    /// rows stored
+    rows: u64,
+    /// foreign keys to the table itself, which are checked when all rows are there
+    self_references: Vec<String>,
+}
+
+/// A column that gets values.
+struct Target {
+    name: String,
+    codec: TypeCodec,
+    typmod: i32,
+    force_not_null: bool,
+    force_null: bool,
+}
+
+/// The lines that PostgreSQL prints under an error: clipped, whole characters.
+fn clip(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    if text.len() <= SHOWN {
+        return text.into_owned();
+    }
+    let end = (0..=SHOWN).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+
+fn quoted_name(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Session {
+    pub(super) async fn copy_statement(
+        &mut self,
+        c: &ast::CopyStmt,
+        raw: &RawStatement,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        if !matches!(self.copying, Some(Copying::Out(_))) {
+            self.begin_statement()?;
+            if !c.filename.is_empty() || c.is_program {
+                let what = if c.is_program { "a program" } else { "a file of the server" };
+                let direction = if c.is_from { "from" } else { "to" };
+                return Err(PgError::not_supported(format!("COPY {direction} {what}"))
+                    .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
+            }
+            if c.is_from {
+                return self.begin_copy_from(c, raw).await;
+            }
+            self.begin_copy_to(c, raw)?;
+        }
+        let Some(Copying::Out(mut out)) = self.copying.take() else { return Err(PgError::internal("COPY TO")) };
+        let mut portal = self.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
+        let mut lines = CopyOutSink { sink, out: &mut out, value: Vec::new(), ends: Vec::new(), line: Vec::new() };
+        match Box::pin(self.run_portal(&mut portal, 0, &mut lines)).await {
+            Ok(Execution::Complete(tag)) => {
+                self.close(portal);
+                sink.copy_done()?;
+                let count = tag.rsplit(' ').next().unwrap_or("0");
+                Ok(Execution::Complete(format!("COPY {count}")))
+            }
+            Ok(Execution::Paused) => {
+                self.portals.insert(PORTAL.into(), portal);
+                self.copying = Some(Copying::Out(out));
+                Ok(Execution::Paused)
+            }
+            Ok(other) => {
+                self.close(portal);
+                Err(PgError::internal(format!("COPY's query ended as {other:?}")))
+            }
+            Err(e) => {
+                self.close(portal);
+                Err(e)
+            }
+        }
+    }
+
+    fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
+        let catalog = self.catalog();
+        if !r.catalogname.is_empty() && r.catalogname != catalog.database {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!(
+                    "cross-database references are not implemented: \"{}.{}.{}\"",
+                    r.catalogname, r.schemaname, r.relname
+                ),
+            )
+            .at(r.location));
+        }
+        let path = self.search_path(&catalog);
+        let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
+        self.with_environment(&catalog, &path, |e| find_relation(e, schema, &r.relname)).ok_or_else(|| {
+            let name = schema.map_or(r.relname.clone(), |s| format!("{s}.{}", r.relname));
+            PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        })
+    }
+
+    // --- TO ---------------------------------------------------------------------------------------------------------------
+
+    fn begin_copy_to(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<()> {
+        let (node, options) = if let Some(r) = &c.relation {
+            let relation = self.copy_relation(r)?;
+            let wrong = |kind: &str| {
+                PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy from {kind} \"{}\"", relation.name))
+            };
+            match &relation.kind {
+                RelationKind::Table | RelationKind::System => {}
+                RelationKind::View { .. } | RelationKind::ForeignView => {
+                    return Err(wrong("view").hint("Try the COPY (SELECT ...) TO variant."))
+                }
+                RelationKind::Sequence(_) => return Err(wrong("sequence")),
+                RelationKind::Index(_) => {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("cannot open relation \"{}\"", relation.name),
+                    )
+                    .detail("This operation is not supported for indexes."))
+                }
+            }
+            let options = CopyOptions::read(&c.options, false)?;
+            let columns = copy_columns(&relation, &c.attlist)?;
+            (select_columns(r, &columns)?, options)
+        } else {
+            let node = c.query.as_ref().and_then(|q| q.node.clone());
+            let node = node.ok_or_else(|| PgError::internal("COPY without a table or query"))?;
+            if matches!(&node, NodeEnum::SelectStmt(s) if s.into_clause.is_some()) {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported"));
+            }
+            (node, CopyOptions::read(&c.options, false)?)
+        };
+        // the text keys the plan cache: the whole COPY, which no query of its own can be
+        let inner = RawStatement { node, text: format!("{} /* copied */", raw.text), offset: raw.offset };
+        let (prepared, _, _) = self.plan(&inner, &[])?;
+        if !prepared.parameters.is_empty() {
+            return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        let Some(columns) = prepared.columns.clone() else {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY query must have a RETURNING clause"));
+        };
+        let quoted = match &options.force_quote {
+            Columns::All => vec![true; columns.len()],
+            Columns::Listed(names) => {
+                let relation = match &c.relation {
+                    Some(r) => Some(self.copy_relation(r)?),
+                    None => None,
+                };
+                for name in names {
+                    if !columns.iter().any(|c| c.name == *name) {
+                        return Err(match &relation {
+                            Some(r) => check_column(r, name).err(),
+                            None => Some(PgError::new(
+                                SqlState::UNDEFINED_COLUMN,
+                                format!("column \"{name}\" does not exist"),
+                            )),
+                        }
+                        .unwrap_or_else(|| not_referenced("FORCE_QUOTE", name)));
+                    }
+                }
+                columns.iter().map(|c| names.contains(&c.name)).collect()
+            }
+        };
+        let formats = vec![Format::Text; columns.len()];
+        self.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
+        self.copying = Some(Copying::Out(CopyOut { options, quoted, columns: None }));
+        Ok(())
+    }
+
+    // --- FROM -------------------------------------------------------------------------------------------------------------
+
+    async fn begin_copy_from(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
+        let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
+        self.copy_relation(r)?;
+        self.begin_write("COPY FROM").await?;
+        // what waited for the writer slot may have changed the table: it is looked up now
+        self.begin_statement()?;
+        let relation = self.copy_relation(r)?;
+        let options = CopyOptions::read(&c.options, true)?;
+        let columns = copy_columns(&relation, &c.attlist)?;
+        for (names, option) in [(&options.force_not_null, "FORCE_NOT_NULL"), (&options.force_null, "FORCE_NULL")] {
+            for name in names {
+                check_column(&relation, name)?;
+                if !columns.iter().any(|c| c.name == *name) {
+                    return Err(not_referenced(option, name));
+                }
+            }
+        }
+        let wrong = |kind: &str| {
+            PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy to {kind} \"{}\"", relation.name))
+        };
+        match &relation.kind {
+            RelationKind::Table => {}
+            RelationKind::View { .. } | RelationKind::ForeignView => {
+                return Err(wrong("view").hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."))
+            }
+            RelationKind::Sequence(_) => return Err(wrong("sequence")),
+            RelationKind::Index(_) => return Err(wrong("index")),
+            RelationKind::System => {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied: \"{}\" is a system catalog", relation.name),
+                ))
+            }
+        }
+        if options.freeze && self.engine.catalog().relation(relation.oid).is_some() {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
+            ));
+        }
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let mut targets = Vec::with_capacity(columns.len());
+        let mut types: Vec<Oid> = Vec::new();
+        for column in &columns {
+            let codec = catalog.codec(column.type_oid).ok_or_else(|| {
+                PgError::not_supported(format!("COPY into column \"{}\", whose type is", column.name))
+            })?;
+            // a domain's values are read as its base type's; the INSERT checks them
+            let base = catalog.base_type(column.type_oid);
+            types.push(base);
+            let typmod =
+                if base == column.type_oid { column.typmod } else { super::domain_typmod(&catalog, column.type_oid) };
+            targets.push(Target {
+                name: column.name.clone(),
+                codec,
+                typmod,
+                force_not_null: options.force_not_null.contains(&column.name),
+                force_null: options.force_null.contains(&column.name),
+            });
+        }
+        let condition = c.where_clause.as_deref();
+        let (node, others) = insert_statement(r, &relation, &columns, condition)?;
+        types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
+        let insert = RawStatement { node, text: raw.text.clone(), offset: raw.offset };
+        let insert = Arc::new(self.analyze_now(&insert, &types, &catalog, &path).map_err(|e| match e.code() {
+            SqlState::UNDEFINED_COLUMN if relation.live_columns().any(|c| e.message().contains(&c.name)) => {
+                PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
+            }
+            // the condition is analyzed as an INSERT's: its clause has another name here
+            _ => match e.message().strip_suffix(" in WHERE") {
+                Some(message) if condition.is_some() => {
+                    let message = format!("{message} in COPY FROM WHERE conditions");
+                    let mut e = e;
+                    e.fields_mut().message = message;
+                    e
+                }
+                _ => e,
+            },
+        })?);
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let mut statements = Vec::with_capacity(plan.query.steps.len());
+        for step in &plan.query.steps {
+            match connection.prepare(&step.sql) {
+                Ok(statement) => statements.push((step.sql.clone(), statement)),
+                Err(e) => return Err(e),
+            }
+        }
+        // rows may refer to later rows of the same COPY
+        let self_references: Vec<String> = relation
+            .constraints
+            .iter()
+            .filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == relation.oid))
+            .map(|c| c.name.clone())
+            .collect();
+        let deferred = !self_references.is_empty() && !connection.has_deferred_violations();
+        if deferred {
+            connection.exec("PRAGMA defer_foreign_keys = ON")?;
+        }
+        let formats = vec![Format::Text; columns.len()];
+        let values = vec![Datum::Null; columns.len() + others.len()];
+        self.copying = Some(Copying::In(Box::new(CopyIn {
+            lines: Lines::new(&options),
+            fields: Fields::default(),
+            table: relation.name.clone(),
+            columns: targets,
+            insert: insert.clone(),
+            statements,
+            values,
+            header_due: options.header != Header::No,
+            rows: 0,
+            self_references: if deferred { self_references } else { vec![] },
+            options,
+        })));
+        Ok(Execution::CopyIn { formats })
+    }
+
+    /// A piece of CopyData, cut anywhere.
+    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
+        let mut copy = self.take_copy()?;
+        copy.lines.push(data);
+        let result = if copy.lines.waiting() < BATCH { Ok(()) } else { self.copy_rows(&mut copy, false) };
+        if let Err(e) = result {
+            return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY")));
+        }
+        self.copying = Some(Copying::In(copy));
+        Ok(())
+    }
+
+    /// CopyDone: the command tag.
+    pub async fn copy_in_done(&mut self) -> Result<String> {
+        let mut copy = self.take_copy()?;
+        let mut result = self.copy_rows(&mut copy, true);
+        if result.is_ok() && !copy.self_references.is_empty() {
+            result = self.check_self_references(&copy);
+        }
+        let rows = copy.rows;
+        self.end_copy(copy, result)?;
+        Ok(format!("COPY {rows}"))
+    }
+
+    /// CopyFail: 57014 with the client's message.
+    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
+        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
+        match self.take_copy() {
+            Ok(copy) => {
+                let error = error.context(format!("COPY {}, line {}", copy.table, copy.lines.number + 1));
+                self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
+            }
+            Err(e) => e,
+        }
+    }
+
+    fn take_copy(&mut self) -> Result<Box<CopyIn>> {
+        match self.copying.take() {
+            Some(Copying::In(copy)) => Ok(copy),
+            _ => Err(PgError::internal("no COPY FROM is under way")),
+        }
+    }
+
+    /// Gives back what the COPY held, in success and failure.
+    fn end_copy(&mut self, mut copy: Box<CopyIn>, result: Result<()>) -> Result<()> {
+        if let Some(connection) = &mut self.connection {
+            for (sql, statement) in std::mem::take(&mut copy.statements) {
+                connection.release(&sql, statement);
+            }
+        }
+        self.statement_result(result)
+    }
+
+    /// Releases what an unfinished COPY holds.
+    pub(super) fn abandon_copy(&mut self) {
+        if let Ok(copy) = self.take_copy() {
+            // nobody is left to hear of an error
+            let _ = self.end_copy(copy, Ok(()));
+        }
+    }
+
+    fn check_self_references(&self, copy: &CopyIn) -> Result<()> {
+        let connection = self.connection()?;
+        let broken = connection.has_deferred_violations();
+        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        if !broken {
+            return Ok(());
+        }
+        let name = &copy.self_references[0];
+        Err(PgError::new(
+            SqlState::FOREIGN_KEY_VIOLATION,
+            format!("insert or update on table \"{}\" violates foreign key constraint \"{name}\"", copy.table),
+        )
+        .table(copy.table.clone())
+        .constraint(name.clone()))
+    }
+
+    /// Stores the lines that are there.
+    fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let timeout = self.start_timeout();
+        let result = tokio::task::block_in_place(|| self.copy_lines(copy, last));
+        self.stop_timeout(timeout);
+        result
+    }
+
+    fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        loop {
+            match lines.next(last) {
+                Ok(Next::Line) => {}
+                Ok(Next::More | Next::End) => return Ok(()),
+                Err(e) => return Err(e.context(format!("COPY {table}, line {}", lines.number))),
+            }
+            let number = lines.number;
+            let in_line = |e: PgError| e.context(format!("COPY {table}, line {number}: \"{}\"", clip(lines.line())));
+            if std::mem::take(header_due) {
+                if options.header == Header::Match {
+                    fields.split(options, lines.line()).map_err(in_line)?;
+                    check_header(fields, columns, options).map_err(in_line)?;
+                }
+                continue;
+            }
+            fields.split(options, lines.line()).map_err(in_line)?;
+            if fields.len() > columns.len() && !(columns.is_empty() && lines.line().is_empty()) {
+                return Err(in_line(PgError::new(
+                    SqlState::BAD_COPY_FILE_FORMAT,
+                    "extra data after last expected column",
+                )));
+            }
+            for (i, column) in columns.iter().enumerate() {
+                if i >= fields.len() {
+                    return Err(in_line(PgError::new(
+                        SqlState::BAD_COPY_FILE_FORMAT,
+                        format!("missing data for column \"{}\"", column.name),
+                    )));
+                }
+                let mut field = fields.get(i);
+                if field.is_none() && column.force_not_null {
+                    field = Some(options.null.as_bytes());
+                } else if column.force_null && field == Some(options.null.as_bytes()) {
+                    field = None;
+                }
+                values[i] = match field {
+                    None => Datum::Null,
+                    Some(bytes) => {
+                        let text = decode_utf8(bytes).map_err(|e| e.context(format!("COPY {table}, line {number}")))?;
+                        column.codec.text_in(text, column.typmod, &context).map_err(|e| {
+                            let shown = clip(bytes);
+                            e.context(format!("COPY {table}, line {number}, column {}: \"{shown}\"", column.name))
+                        })?
+                    }
+                };
+            }
+            for ((_, statement), step) in statements.iter_mut().zip(&plan.query.steps) {
+                // SAFETY: the values stay as they are until the statement is reset below.
+                let result = unsafe { connection.bind_all(statement, values) }
+                    .and_then(|()| run_to_end(connection, statement, &step.output));
+                let changed = connection.changes();
+                connection.reset(statement);
+                match result {
+                    Ok(()) if step.counts => *rows += changed,
+                    Ok(()) => {}
+                    // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
+                    Err(e) if e.code() == SqlState::UNIQUE_VIOLATION => {
+                        return Err(e.context(format!("COPY {table}, line {number}")))
+                    }
+                    Err(e) => return Err(in_line(e)),
+                }
+            }
+        }
+    }
+}
+
+/// HEADER MATCH: the first line must name the columns.
+fn check_header(fields: &Fields, columns: &[Target], options: &CopyOptions) -> Result<()> {
+    let bad = |message: String| Err(PgError::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+    if fields.len() != columns.len() {
+        return bad(format!(
+            "wrong number of fields in header line: got {}, expected {}",
+            fields.len(),
+            columns.len()
+        ));
+    }
+    for (i, column) in columns.iter().enumerate() {
+        match fields.get(i) {
+            None => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got null value (\"{}\"), expected \"{}\"",
+                    i + 1,
+                    options.null,
+                    column.name
+                ))
+            }
+            Some(name) if name != column.name.as_bytes() => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got \"{}\", expected \"{}\"",
+                    i + 1,
+                    String::from_utf8_lossy(name),
+                    column.name
+                ))
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn not_referenced(option: &str, column: &str) -> PgError {
+    PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("{option} column \"{column}\" not referenced by COPY"))
+}
+
+/// A column that COPY may name.
+fn check_column<'a>(relation: &'a Relation, name: &str) -> Result<&'a Column> {
+    let column = relation.column(name).ok_or_else(|| {
+        PgError::new(
+            SqlState::UNDEFINED_COLUMN,
+            format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
+        )
+    })?;
+    if column.generated.is_some() {
+        return Err(PgError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            format!("column \"{name}\" is a generated column"),
+        )
+        .detail("Generated columns cannot be used in COPY."));
+    }
+    Ok(column)
+}
+
+/// The columns named, or all that can be copied.
+fn copy_columns(relation: &Relation, list: &[ast::Node]) -> Result<Vec<Column>> {
+    if list.is_empty() {
+        return Ok(relation.live_columns().filter(|c| c.generated.is_none()).cloned().collect());
+    }
+    let mut columns: Vec<Column> = Vec::new();
+    for node in list {
+        let Some(NodeEnum::String(name)) = &node.node else { return Err(PgError::internal("a column of COPY")) };
+        let column = check_column(relation, &name.sval)?;
+        if columns.iter().any(|c| c.attnum == column.attnum) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_COLUMN,
+                format!("column \"{}\" specified more than once", name.sval),
+            ));
+        }
+        columns.push(column.clone());
+    }
+    Ok(columns)
+}
+
+fn parse_one(text: &str) -> Result<NodeEnum> {
+    let statement = pgsqlite_sql::parse::parse(text)?.pop();
+    statement.map(|s| s.node).ok_or_else(|| PgError::internal("COPY's own statement is empty"))
+}
+
+/// `SELECT columns FROM table`, of which the table is the client's own node, so that errors point at it.
+fn select_columns(r: &ast::RangeVar, columns: &[Column]) -> Result<NodeEnum> {
+    let list: Vec<String> = columns.iter().map(|c| quoted_name(&c.name)).collect();
+    let mut node = parse_one(&format!("SELECT {} FROM t", list.join(", ")))?;
+    let NodeEnum::SelectStmt(select) = &mut node else { return Err(PgError::internal("COPY's SELECT")) };
+    select.from_clause = vec![ast::Node { node: Some(NodeEnum::RangeVar(r.clone())) }];
+    Ok(node)
+}
+
+/// The INSERT behind COPY FROM: `$1`, `$2` … are the columns. With a condition, the row is a sub-query under the table's
+/// name, so that the condition can name its columns: those that get no value are NULLs, given as further parameters (they are
+/// returned); those with a default cannot be named.
+fn insert_statement(
+    r: &ast::RangeVar,
+    relation: &Relation,
+    columns: &[Column],
+    condition: Option<&ast::Node>,
+) -> Result<(NodeEnum, Vec<Column>)> {
+    let list: Vec<String> = columns.iter().map(|c| quoted_name(&c.name)).collect();
+    let values = |n: usize| (1..=n).map(|i| format!("${i}")).collect::<Vec<_>>().join(", ");
+    let Some(condition) = condition else {
+        let text = if columns.is_empty() {
+            "INSERT INTO t DEFAULT VALUES".to_string()
+        } else {
+            format!("INSERT INTO t ({}) OVERRIDING SYSTEM VALUE VALUES ({})", list.join(", "), values(columns.len()))
+        };
+        let mut node = parse_one(&text)?;
+        let NodeEnum::InsertStmt(insert) = &mut node else { return Err(PgError::internal("COPY's INSERT")) };
+        insert.relation = Some(r.clone());
+        return Ok((node, vec![]));
+    };
+    let others: Vec<Column> = relation
+        .live_columns()
+        .filter(|c| !columns.iter().any(|n| n.attnum == c.attnum))
+        .filter(|c| c.default.is_none() && c.identity.is_none() && c.generated.is_none() && !c.sqlite_default)
+        .cloned()
+        .collect();
+    let named: Vec<String> = columns.iter().chain(&others).map(|c| quoted_name(&c.name)).collect();
+    let mut node = parse_one(&format!(
+        "INSERT INTO t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM (VALUES ({})) AS {} ({}) WHERE true",
+        list.join(", "),
+        list.join(", "),
+        values(named.len()),
+        quoted_name(&relation.name),
+        named.join(", ")
+    ))?;
+    let NodeEnum::InsertStmt(insert) = &mut node else { return Err(PgError::internal("COPY's INSERT")) };
+    insert.relation = Some(r.clone());
+    let select = insert.select_stmt.as_mut().and_then(|s| s.node.as_mut());
+    let Some(NodeEnum::SelectStmt(select)) = select else { return Err(PgError::internal("COPY's row")) };
+    select.where_clause = Some(Box::new(condition.clone()));
+    Ok((node, others))
+}
+
+/// Turns rows into lines.
+struct CopyOutSink<'a> {
+    sink: &'a mut dyn RowSink,
+    out: &'a mut CopyOut,
+    value: Vec<u8>,
+    ends: Vec<Option<std::ops::Range<usize>>>,
+    line: Vec<u8>,
+}
+
+impl RowSink for CopyOutSink<'_> {
+    fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> Result<()> {
+        self.out.columns = Some(columns.clone());
+        self.sink.copy_out(&vec![Format::Text; columns.len()])?;
+        if self.out.options.header != Header::No {
+            let names = columns.iter().map(|c| Some(c.name.as_bytes()));
+            put_line(&self.out.options, names, &[], &mut self.line);
+            self.sink.copy_data(&self.line)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &dyn Row, context: &Context) -> Result<Flow> {
+        let columns = self.out.columns.as_ref().ok_or_else(|| PgError::internal("a row before its columns"))?;
+        self.value.clear();
+        self.ends.clear();
+        self.line.clear();
+        for (i, column) in columns.iter().enumerate() {
+            let value = row.value(i);
+            let start = self.value.len();
+            if value == DatumRef::Null {
+                self.ends.push(None);
+                continue;
+            }
+            column.codec.text_out(value, context, &mut self.value)?;
+            self.ends.push(Some(start..self.value.len()));
+        }
+        let values = self.ends.iter().map(|end| end.as_ref().map(|r| &self.value[r.clone()]));
+        put_line(&self.out.options, values, &self.out.quoted, &mut self.line);
+        self.sink.copy_data(&self.line)
+    }
+
+    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
+        Err(PgError::internal("COPY inside COPY"))
+    }
+    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
+        Err(PgError::internal("COPY inside COPY"))
+    }
+    fn copy_done(&mut self) -> Result<()> {
+        Err(PgError::internal("COPY inside COPY"))
+    }
+}
