@@ -7,6 +7,7 @@
 mod aggregates;
 mod arrays;
 pub mod collation;
+mod formatting;
 mod json;
 mod numbers;
 mod objects;
@@ -36,6 +37,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     strings::FUNCTIONS,
     pattern::FUNCTIONS,
     times::FUNCTIONS,
+    formatting::FUNCTIONS,
     system::FUNCTIONS,
     arrays::FUNCTIONS,
     json::FUNCTIONS,

@@ -108,6 +108,7 @@ pub const TABLES: &[&[Row]] = &[
     super::numbers::ROWS,
     super::strings::ROWS,
     super::times::ROWS,
+    super::formatting::ROWS,
     super::documents::ROWS,
     super::aggregates::ROWS,
     super::system::ROWS,

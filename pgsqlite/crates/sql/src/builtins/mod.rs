@@ -6,6 +6,7 @@ pub mod imp;
 
 mod aggregates;
 mod documents;
+mod formatting;
 mod numbers;
 mod objects;
 mod strings;

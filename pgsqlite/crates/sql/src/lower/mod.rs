@@ -311,15 +311,22 @@ fn is_bounded(query: &Query) -> bool {
         .is_some_and(|f| modify::has_key_lookup(f, *entry, relation, &query.range_table[*entry].columns))
 }
 
-/// Whether a query reads nothing but constants: no FROM, no sub-query, nothing volatile.
+/// Whether PostgreSQL would compute a query while planning it: no FROM, no sub-query, nothing but immutable functions.
 fn is_constant(query: &Query) -> bool {
+    use crate::typed::{CastMethod, ExprKind};
     let QueryBody::Select(select) = &query.body else { return false };
+    let immutable = |oid: Oid| crate::builtins::catalog::proc_by_oid(oid).is_some_and(|p| p.volatility == b'i');
+    let by_text = |from: Oid, to: Oid| {
+        let io = |t: Oid| pgsqlite_types::catalog::by_oid(t);
+        matches!((io(from), io(to)), (Some(from), Some(to)) if immutable(from.output) && immutable(to.input))
+    };
     let varies = |e: &Expr| {
         crate::analyze::walk::any(e, &|e| match &e.kind {
-            crate::typed::ExprKind::SubLink { .. } | crate::typed::ExprKind::SetFunc { .. } => true,
-            crate::typed::ExprKind::Func { proc, .. } => {
-                crate::builtins::catalog::proc_by_oid(*proc).is_none_or(|p| p.volatility == b'v')
-            }
+            ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } => true,
+            ExprKind::Func { proc, .. } => !immutable(*proc),
+            ExprKind::Op { op, .. } => !immutable(op.proc),
+            ExprKind::Cast { method: CastMethod::Function(proc), .. } => !immutable(*proc),
+            ExprKind::Cast { method: CastMethod::InOut, arg, .. } => !by_text(arg.ty, e.ty),
             _ => false,
         })
     };
