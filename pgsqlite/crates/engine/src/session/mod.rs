@@ -3,12 +3,14 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+//! * [`diagnose`]: the row that a constraint refused
 //! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
 mod copy;
 mod copy_format;
 mod copy_options;
+mod diagnose;
 pub mod guc;
 mod natives;
 pub mod plans;

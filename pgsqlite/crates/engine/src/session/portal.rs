@@ -108,6 +108,7 @@ impl Session {
                     tokio::task::block_in_place(|| self.run_plan(portal, query, max_rows, sink))
                 };
                 self.stop_timeout(timeout);
+                let result = result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e));
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
                     portal.state = State::Done(tag.clone());

@@ -120,6 +120,7 @@ impl Session {
         self.sequences.own.lock().catalog = catalog.clone();
         self.variables.refresh(&self.gucs);
         let connection = self.connection()?;
+        connection.cell.rows.clear();
         connection.cell.update(|state| {
             state.settings = self.gucs.typed.clone();
             state.names = Arc::new(super::natives::OwnedNames { catalog: catalog.clone(), search_path: path.clone() });
@@ -336,6 +337,7 @@ impl Session {
             let committed = self.connection()?.exec("COMMIT");
             if let Err(e) = committed {
                 // a deferred constraint: the transaction is still open in SQLite
+                let e = self.diagnose_commit(e);
                 self.rollback()?;
                 return Err(e);
             }

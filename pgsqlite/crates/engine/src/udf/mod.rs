@@ -13,6 +13,7 @@ mod numbers;
 mod objects;
 pub mod pattern;
 mod regex_syntax;
+pub mod rows;
 pub mod session_cell;
 pub mod shim;
 mod strings;
@@ -113,7 +114,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             Run::Aggregate(new) => shim::aggregate(db, &state, &entry.name, entry.traits, new)?,
         }
     }
-    for (name, arity, deterministic, run) in support::FUNCTIONS {
+    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }

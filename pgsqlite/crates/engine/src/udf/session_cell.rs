@@ -124,6 +124,8 @@ pub struct SessionCell {
     /// State of `random()`; zeros: to be seeded.
     pub(crate) random: Cell<[u64; 2]>,
     pub(crate) patterns: super::pattern::Cache,
+    /// What the running statement remembers of its rows.
+    pub rows: super::rows::StatementRows,
 }
 
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
@@ -145,6 +147,7 @@ impl SessionCell {
             notices: RefCell::new(Vec::new()),
             random: Cell::new([0, 0]),
             patterns: Default::default(),
+            rows: Default::default(),
         }
     }
 

@@ -115,11 +115,12 @@ fn limit(c: &Call) -> Result<Datum> {
 
 fn check(c: &Call) -> Result<Datum> {
     if !c.is_null(1) && !c.bool(1)? {
-        let (table, constraint) = (c.text(2)?, c.text(3)?);
+        let (schema, table, constraint) = (c.text(2)?, c.text(3)?, c.text(4)?);
         return Err(PgError::new(
             SqlState::CHECK_VIOLATION,
             format!("new row for relation \"{table}\" violates check constraint \"{constraint}\""),
         )
+        .schema(schema)
         .table(table)
         .constraint(constraint));
     }
@@ -457,7 +458,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::TEXT_OUT, 2, true, text_out),
     (support::TYPMOD, 4, true, typmod),
     (support::LIMIT, 2, true, limit),
-    (support::CHECK, 4, true, check),
+    (support::CHECK, 5, true, check),
     (support::NOT_NULL, 4, true, not_null),
     (support::DOMAIN, -1, true, domain),
     (support::FOREIGN, 3, true, foreign),

@@ -3,6 +3,7 @@
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
+//! * [`proposed`]: after a constraint failed, the rows that the statement proposed
 //!
 //! Every sub-query's columns are named `c1`, `c2` …, every range table entry gets an alias `t1`, `t2` … unique in the
 //! statement, so no name of the user can be captured. Besides the native functions of the table, lowering uses the
@@ -10,6 +11,7 @@
 
 mod expr;
 mod modify;
+pub mod proposed;
 mod query;
 
 use crate::analyze::{Environment, Statement};
@@ -30,10 +32,18 @@ pub mod support {
     pub const LIMIT: &str = "pg_limit";
     /// aggregate: the only value; 21000 for a second row
     pub const SINGLE: &str = "pg_single";
-    /// (value, condition, table, constraint) → value; 23514 if the condition is false
+    /// (value, condition, schema, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
     pub const NOT_NULL: &str = "pg_not_null";
+    /// (attnum, value) → value, remembered until the statement ends
+    pub const KEEP: &str = "pg_keep";
+    /// (attnum) → the value that was remembered last; NULL if none was
+    pub const KEPT: &str = "pg_kept";
+    /// (value, key …) → value; 21000 if the statement has touched the row with this key already
+    pub const UNTOUCHED: &str = "pg_untouched";
+    /// (table, key …) → NULL; the statement has touched the row with this key
+    pub const TOUCH: &str = "pg_touch";
     /// (value, schema, domain, not null, condition, constraint …) → value; 23514/23502
     pub const DOMAIN: &str = "pg_domain";
     /// (type OID, value, place) → value in canonical storage form
@@ -341,6 +351,19 @@ pub(crate) fn quote(name: &str) -> String {
 /// A text literal of SQLite.
 pub(crate) fn quote_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The name under which a table's rowid can be asked for: that of its column, or one of SQLite's that no column has.
+pub(crate) fn rowid_name(relation: &Relation) -> Result<String> {
+    if let Some(column) = relation.rowid_column.and_then(|a| relation.column_by_attnum(a)) {
+        return Ok(quote(&column.name));
+    }
+    let taken = |name: &&str| relation.live_columns().any(|c| c.name.eq_ignore_ascii_case(name));
+    ["rowid", "_rowid_", "oid"]
+        .into_iter()
+        .find(|n| !taken(n))
+        .map(String::from)
+        .ok_or_else(|| PgError::not_supported("this statement on a table with columns named rowid, _rowid_ and oid"))
 }
 
 /// The table's name in SQLite, with the database it lives in.

@@ -4,7 +4,8 @@
 //! (generated columns) is part of the statement: a CHECK wraps the first column's new value, so that it is evaluated once
 //! for each row that is written.
 
-use super::{quote, quote_text, support, table_name, Lowerer, Scope};
+use super::proposed::{keep, named};
+use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, Relation};
@@ -100,7 +101,7 @@ impl Lowerer<'_> {
     }
 
     /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
-    fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
+    pub(super) fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
         relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
     }
 
@@ -125,17 +126,19 @@ impl Lowerer<'_> {
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         let checks = has_checks(&target);
         let must_name_rows = checks || !generated.is_empty();
+        let volatile = volatile_columns(source, attnums);
+        let kept = if keeps_are_exact(modify, source) { &volatile[..] } else { &[] };
 
         // the rows: expressions per column
         let mut text;
         let names: Vec<String> = columns.iter().chain(&generated).map(|c| quote(&c.name)).collect();
         let into = format!("INSERT INTO {} AS {alias} ({})", table_name(&target), names.join(", "));
-        self.scopes.last_mut().expect("a scope").entries = vec![self.target_columns(&target, &prefix)];
+        self.scope().entries = vec![self.target_columns(&target, &prefix)];
         match source {
             InsertSource::Values(rows) if !must_name_rows => {
                 let mut out = Vec::new();
                 for row in rows {
-                    out.push(format!("({})", self.insert_row(&target, row, &columns)?.join(", ")));
+                    out.push(format!("({})", self.insert_row(&target, row, &columns, kept)?.join(", ")));
                 }
                 if columns.is_empty() {
                     text = format!("INSERT INTO {} AS {alias} DEFAULT VALUES", table_name(&target));
@@ -149,13 +152,13 @@ impl Lowerer<'_> {
             InsertSource::Values(rows) => {
                 let mut out = Vec::new();
                 for row in rows {
-                    out.push(format!("({})", self.insert_row(&target, row, &columns)?.join(", ")));
+                    out.push(format!("({})", self.insert_row(&target, row, &columns, &[])?.join(", ")));
                 }
                 if columns.is_empty() {
                     return Err(PgError::not_supported("INSERT without values into a table with checks"));
                 }
                 let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
-                let values = self.checked_row(&target, &columns, &generated, &row_names)?;
+                let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
                 let rows_alias = self.unique("w");
                 text = format!(
                     "{into} SELECT {} FROM (WITH {rows_alias}({}) AS MATERIALIZED (VALUES {}) SELECT * FROM {rows_alias}) WHERE 1",
@@ -167,26 +170,24 @@ impl Lowerer<'_> {
             InsertSource::Query { query, values } => {
                 let inner = self.query(query)?;
                 let source_alias = self.unique("t");
-                let entry = modify
-                    .range_table
-                    .iter()
-                    .position(|r| matches!(r.kind, RteKind::Subquery { .. }) && r.alias == "*SELECT*")
-                    .ok_or_else(|| PgError::internal("INSERT source entry"))?;
-                let scope = self.scopes.last_mut().expect("a scope");
-                scope.entries.resize(entry + 1, vec![]);
-                scope.entries[entry] = (1..=query.columns.len()).map(|i| format!("{source_alias}.c{i}")).collect();
-                let row = self.insert_row(&target, values, &columns)?;
+                self.source_entry(modify, query, &source_alias)?;
                 if must_name_rows {
+                    let row = self.insert_row(&target, values, &columns, &[])?;
                     let named: Vec<String> =
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
                     let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
-                    let values = self.checked_row(&target, &columns, &generated, &row_names)?;
-                    text = format!(
-                        "{into} SELECT {} FROM (SELECT {} FROM ({inner}) AS {source_alias}) WHERE 1",
-                        values.join(", "),
-                        named.join(", ")
-                    );
+                    let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
+                    let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias}", named.join(", "));
+                    let mut changing = !volatile.is_empty();
+                    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= is_volatile(e));
+                    if changing {
+                        // SQLite might evaluate a value anew for each of its uses
+                        let with = self.unique("w");
+                        rows = format!("WITH {with} AS MATERIALIZED ({rows}) SELECT * FROM {with}");
+                    }
+                    text = format!("{into} SELECT {} FROM ({rows}) WHERE 1", values.join(", "));
                 } else {
+                    let row = self.insert_row(&target, values, &columns, kept)?;
                     text = format!("{into} SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", row.join(", "));
                 }
             }
@@ -195,17 +196,36 @@ impl Lowerer<'_> {
             text += &self.on_conflict(modify, conflict, &alias)?;
         }
         // RETURNING sees the new row by the bare names of the target's columns
-        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.target_columns(&target, "");
         Ok(text)
     }
 
-    fn insert_row(&mut self, target: &Relation, row: &[Expr], columns: &[Column]) -> Result<Vec<String>> {
+    /// Makes the columns of an INSERT's query known to its values.
+    pub(super) fn source_entry(&mut self, modify: &Modify, query: &crate::typed::Query, alias: &str) -> Result<()> {
+        let entry = modify
+            .range_table
+            .iter()
+            .position(|r| matches!(r.kind, RteKind::Subquery { .. }) && r.alias == "*SELECT*")
+            .ok_or_else(|| PgError::internal("INSERT source entry"))?;
+        let scope = self.scope();
+        if scope.entries.len() <= entry {
+            scope.entries.resize(entry + 1, vec![]);
+        }
+        scope.entries[entry] = (1..=query.columns.len()).map(|i| format!("{alias}.c{i}")).collect();
+        Ok(())
+    }
+
+    /// The texts of a row's values; those of the columns in `kept` are remembered.
+    fn insert_row(&mut self, target: &Relation, row: &[Expr], columns: &[Column], kept: &[i16]) -> Result<Vec<String>> {
         let mut out = Vec::with_capacity(row.len());
         for (expr, column) in row.iter().zip(columns) {
             if matches!(expr.kind, ExprKind::Default) {
                 return Err(PgError::not_supported(format!("DEFAULT for column \"{}\"", column.name)).at(expr.location));
             }
-            let value = self.expr(expr)?;
+            let mut value = self.expr(expr)?;
+            if kept.contains(&column.attnum) {
+                value = keep(column.attnum, &value);
+            }
             out.push(self.not_null_rowid(target, column, expr, value));
         }
         Ok(out)
@@ -217,13 +237,7 @@ impl Lowerer<'_> {
         if target.rowid_column != Some(column.attnum) || never_null {
             return value;
         }
-        format!(
-            "{}({value}, {}, {}, {})",
-            support::NOT_NULL,
-            quote_text(self.env.catalog.schema_name(target.schema)),
-            quote_text(&target.name),
-            quote_text(&column.name)
-        )
+        format!("{}({value}, {}, {})", support::NOT_NULL, named(self.env, target), quote_text(&column.name))
     }
 
     /// The values to store, given the texts of the new row's columns: generated columns computed, CHECKs attached.
@@ -233,6 +247,7 @@ impl Lowerer<'_> {
         columns: &[Column],
         generated: &[Column],
         texts: &[String],
+        kept: &[i16],
     ) -> Result<Vec<String>> {
         // what each live column is in the new row
         let mut new_row: Vec<String> = target
@@ -249,20 +264,24 @@ impl Lowerer<'_> {
             new_row[position] = value.clone();
             values.push(value);
         }
-        if let Some(first) = values.first().cloned() {
-            values[0] = self.with_checks(target, first, &new_row)?;
+        for (value, column) in values.iter_mut().zip(columns).filter(|(_, c)| kept.contains(&c.attnum)) {
+            *value = keep(column.attnum, value);
+        }
+        // the last one, so that a CHECK fails when all others are remembered
+        if let Some(last) = values.pop() {
+            values.push(self.with_checks(target, last, &new_row)?);
         }
         Ok(values)
     }
 
-    fn generated_value(&mut self, target: &Relation, column: &Column, row: &[String]) -> Result<String> {
+    pub(super) fn generated_value(&mut self, target: &Relation, column: &Column, row: &[String]) -> Result<String> {
         let text = column.generated.as_deref().ok_or_else(|| PgError::internal("not a generated column"))?;
         let expr = analyze_expression(self.env, text, Some(target), Some((column.type_oid, column.typmod)))?;
         self.over_row(&expr, row)
     }
 
     /// An expression over a relation's columns whose texts are given.
-    fn over_row(&mut self, expr: &Expr, row: &[String]) -> Result<String> {
+    pub(super) fn over_row(&mut self, expr: &Expr, row: &[String]) -> Result<String> {
         self.scopes.push(Scope { entries: vec![row.to_vec()], ctes: vec![] });
         let text = self.expr(expr);
         self.scopes.pop();
@@ -279,7 +298,7 @@ impl Lowerer<'_> {
             value = format!(
                 "{}({value}, {condition}, {}, {})",
                 support::CHECK,
-                quote_text(&target.name),
+                named(self.env, target),
                 quote_text(&constraint.name)
             );
         }
@@ -292,7 +311,7 @@ impl Lowerer<'_> {
         if let Some(arbiter) = &conflict.target {
             // keys and predicate by the bare names of the columns
             let bare = self.target_columns(target, "");
-            let saved = std::mem::replace(&mut self.scopes.last_mut().expect("a scope").entries[0], bare);
+            let saved = std::mem::replace(&mut self.scope().entries[0], bare);
             let mut keys = Vec::new();
             for key in &arbiter.keys {
                 keys.push(self.expr(key)?);
@@ -301,7 +320,7 @@ impl Lowerer<'_> {
             if let Some(filter) = &arbiter.filter {
                 text += &format!(" WHERE {}", self.expr(filter)?);
             }
-            self.scopes.last_mut().expect("a scope").entries[0] = saved;
+            self.scope().entries[0] = saved;
         }
         let Some(set) = &conflict.set else { return Ok(text + " DO NOTHING") };
         let excluded = modify
@@ -310,15 +329,25 @@ impl Lowerer<'_> {
             .position(|r| r.alias == "excluded" && matches!(r.kind, RteKind::Relation(_)))
             .ok_or_else(|| PgError::internal("excluded"))?;
         let columns = self.target_columns(target, "excluded.");
-        let scope = self.scopes.last_mut().expect("a scope");
+        let scope = self.scope();
         if scope.entries.len() <= excluded {
             scope.entries.resize(excluded + 1, vec![]);
         }
         scope.entries[excluded] = columns;
-        let assignments = self.assignments(target, set, &format!("{alias}."))?;
-        text += &format!(" DO UPDATE SET {}", assignments.join(", "));
-        if let Some(filter) = &conflict.filter {
-            text += &format!(" WHERE {}", self.expr(filter)?);
+        let several = affects_several(modify);
+        let mut assignments = self.assignments(target, set, &format!("{alias}."))?;
+        let mut filter = match &conflict.filter {
+            Some(filter) => Some(self.expr(filter)?),
+            None => None,
+        };
+        if several {
+            // the row is locked, and found to be this command's own, before the condition is looked at
+            let condition = filter.unwrap_or_else(|| "1".into());
+            filter = Some(format!("{}({condition}, {})", support::UNTOUCHED, identity(target, &format!("{alias}."))?));
+        }
+        text += &format!(" DO UPDATE SET {}", std::mem::take(&mut assignments).join(", "));
+        if let Some(filter) = filter {
+            text += &format!(" WHERE {filter}");
         }
         Ok(text)
     }
@@ -389,14 +418,14 @@ impl Lowerer<'_> {
         if let Some(filter) = filter {
             text += &format!(" WHERE {}", self.expr(filter)?);
         }
-        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.target_columns(&target, "");
         Ok(text)
     }
 
     /// Lowers FROM/USING: the scope's entries, and the text of the items.
-    fn other_entries(&mut self, modify: &Modify, prefix: &str, items: &[FromItem]) -> Result<String> {
+    pub(super) fn other_entries(&mut self, modify: &Modify, prefix: &str, items: &[FromItem]) -> Result<String> {
         let columns = self.target_columns(&modify.target, prefix);
-        self.scopes.last_mut().expect("a scope").entries = vec![columns];
+        self.scope().entries = vec![columns];
         let texts = self.entries_after_target(&modify.range_table)?;
         let mut out = Vec::new();
         for item in items {
@@ -426,14 +455,16 @@ impl Lowerer<'_> {
                 return Err(PgError::not_supported("DELETE … USING on a table WITHOUT ROWID"));
             }
             let table = table_name(&target);
-            format!("DELETE FROM {table} WHERE rowid IN (SELECT {alias}.rowid FROM {table} AS {alias}, {using_text}{condition})")
+            let rowid = rowid_name(&target)?;
+            format!("DELETE FROM {table} WHERE {rowid} IN (SELECT {alias}.{rowid} FROM {table} AS {alias}, {using_text}{condition})")
         };
-        self.scopes.last_mut().expect("a scope").entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.target_columns(&target, "");
         Ok(text)
     }
 
     fn returning(&mut self, modify: &Modify) -> Result<String> {
-        if modify.returning.is_empty() {
+        let touches = affects_several(modify);
+        if modify.returning.is_empty() && !touches {
             return Ok(String::new());
         }
         let mut out = Vec::new();
@@ -451,6 +482,10 @@ impl Lowerer<'_> {
             }
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
+        if touches {
+            // after the columns that the client sees
+            out.push(format!("{}({})", support::TOUCH, identity(&modify.target, "")?));
+        }
         Ok(format!(" RETURNING {}", out.join(", ")))
     }
 }
@@ -459,16 +494,74 @@ fn has_checks(target: &Relation) -> bool {
     target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }))
 }
 
-/// Whether an expression may be written twice: no volatile function in it.
-fn is_repeatable(expr: &Expr) -> bool {
-    !crate::analyze::walk::any(expr, &|e| {
-        let proc = match &e.kind {
-            ExprKind::Func { proc, .. } => *proc,
-            ExprKind::Op { op, .. } => op.proc,
-            _ => return false,
-        };
-        crate::builtins::catalog::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v')
-    })
+/// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).
+fn affects_several(modify: &Modify) -> bool {
+    match &modify.action {
+        ModifyAction::Insert { source, on_conflict: Some(OnConflict { set: Some(_), .. }), .. } => {
+            !matches!(source, InsertSource::Values(rows) if rows.len() == 1)
+        }
+        _ => false,
+    }
+}
+
+/// What tells a row of a table from all others, as arguments of a native function: the table's OID and the key.
+fn identity(target: &Relation, prefix: &str) -> Result<String> {
+    let key = if target.without_rowid {
+        let primary = target.primary_key().ok_or_else(|| PgError::internal("a table WITHOUT ROWID and without key"))?;
+        let names = primary.columns.iter().filter_map(|a| target.column_by_attnum(*a));
+        names.map(|c| format!("{prefix}{}", quote(&c.name))).collect::<Vec<_>>().join(", ")
+    } else {
+        format!("{prefix}{}", rowid_name(target)?)
+    };
+    Ok(format!("{}, {key}", target.oid))
+}
+
+/// Whether a node of an expression is a call whose value may differ each time.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    let proc = match &expr.kind {
+        ExprKind::Func { proc, .. } => *proc,
+        ExprKind::Op { op, .. } => op.proc,
+        _ => return false,
+    };
+    crate::builtins::catalog::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v')
+}
+
+/// Whether an expression may be written twice: no volatile function in it or in its sub-queries.
+pub(super) fn is_repeatable(expr: &Expr) -> bool {
+    let mut repeatable = true;
+    crate::analyze::walk::deep(expr, 0, &mut |_, e| repeatable &= !is_volatile(e));
+    repeatable
+}
+
+/// The columns of an INSERT whose values differ with each evaluation.
+pub(super) fn volatile_columns(source: &InsertSource, attnums: &[i16]) -> Vec<i16> {
+    let rows: Vec<&[Expr]> = match source {
+        InsertSource::Values(rows) => rows.iter().map(|r| &r[..]).collect(),
+        InsertSource::Query { values, .. } => vec![values],
+    };
+    let changes = |i: usize| rows.iter().any(|row| row.get(i).is_some_and(|e| !is_repeatable(e)));
+    attnums.iter().enumerate().filter(|(i, _)| changes(*i)).map(|(_, a)| *a).collect()
+}
+
+/// Whether the row whose values were remembered last is the one that a constraint refuses: SQLite evaluates a row and
+/// stores it, unless it must collect all rows first, for RETURNING or because the source reads the target.
+pub(super) fn keeps_are_exact(modify: &Modify, source: &InsertSource) -> bool {
+    match source {
+        InsertSource::Values(rows) if rows.len() == 1 => true,
+        _ if !modify.returning.is_empty() || affects_several(modify) => false,
+        InsertSource::Values(rows) => !rows.iter().flatten().any(|e| reads(e, modify.target.oid)),
+        InsertSource::Query { query, values } => {
+            !super::query_reads(query, &[modify.target.oid]) && !values.iter().any(|e| reads(e, modify.target.oid))
+        }
+    }
+}
+
+/// Whether an expression has a sub-query that reads a table.
+fn reads(expr: &Expr, table: Oid) -> bool {
+    crate::analyze::walk::any(
+        expr,
+        &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if super::query_reads(query, &[table])),
+    )
 }
 
 /// Whether an expression uses entries besides the target.

@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         Ok(format!("{with}{body}"))
     }
 
-    fn scope(&mut self) -> &mut Scope {
+    pub(super) fn scope(&mut self) -> &mut Scope {
         self.scopes.last_mut().expect("inside a query")
     }
 

@@ -1,0 +1,427 @@
+//! After a constraint failed: the row that it failed for, as PostgreSQL's DETAIL tells it.
+//!
+//! SQLite undoes the statement and tells only the constraint's columns. [`pgsqlite_sql::lower::proposed`] gives the rows
+//! that the statement proposes as a query; this file reads them in order and makes the error that PostgreSQL would have
+//! raised first: NOT NULL, CHECK (by name), unique keys (by age) for each row, foreign keys after all rows.
+
+use super::plans::Prepared;
+use super::Session;
+use crate::connection::{Connection, Step};
+use pgsqlite_sql::analyze::{analyze, Statement};
+use pgsqlite_sql::catalog::{Catalog, ConstraintKind, RelationKind};
+use pgsqlite_sql::deparse::quote_identifier;
+use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::collections::HashSet;
+
+/// Statements of more rows keep SQLite's plain error.
+const MOST_ROWS: usize = 100_000;
+/// Bytes of a value that a DETAIL shows of a row (`maxfieldlen` of PostgreSQL).
+const SHOWN_BYTES: usize = 64;
+
+type RowValues = Vec<Datum>;
+
+impl Session {
+    /// The error of a failed data modification with what PostgreSQL tells about the row. Where the row cannot be told
+    /// again, and where something fails on the way, the error stays as it is.
+    pub(super) fn diagnose(&mut self, prepared: &Prepared, parameters: &[Datum], error: PgError) -> PgError {
+        let table_constraint = match error.code() {
+            SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION => true,
+            SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
+            _ => false,
+        };
+        if !table_constraint || error.fields().detail.is_some() {
+            return error;
+        }
+        match self.find_violation(prepared, parameters, error.code()) {
+            Ok(Some(found)) => found,
+            Ok(None) => error,
+            Err(e) => {
+                tracing::debug!(%e, "the rows of a failed statement could not be read");
+                error
+            }
+        }
+    }
+
+    /// The error of a COMMIT that a deferred foreign key refused, with the constraint and the key.
+    pub(super) fn diagnose_commit(&mut self, error: PgError) -> PgError {
+        if error.code() != SqlState::FOREIGN_KEY_VIOLATION {
+            return error;
+        }
+        match self.find_deferred() {
+            Ok(Some(found)) => found,
+            Ok(None) => error,
+            Err(e) => {
+                tracing::debug!(%e, "the row of a deferred foreign key could not be read");
+                error
+            }
+        }
+    }
+
+    fn find_deferred(&mut self) -> Result<Option<PgError>> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = crate::store::names::CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let check = "SELECT c.\"table\", c.rowid, group_concat(l.\"from\", char(0)) FROM \
+                     (SELECT * FROM pragma_foreign_key_check LIMIT 1) AS c \
+                     JOIN pragma_foreign_key_list(c.\"table\") AS l ON l.id = c.fkid";
+        let Some(found) = read(connection, check, &[], 1)? else { return Ok(None) };
+        let Some([Datum::Text(table), rowid, Datum::Text(columns)]) = found.first().map(|r| &r[..]) else {
+            return Ok(None);
+        };
+        let columns: Vec<&str> = columns.split('\0').collect();
+        let Some(child) = catalog.relations.values().find(|r| r.sqlite_name == *table && r.kind == RelationKind::Table)
+        else {
+            return Ok(None);
+        };
+        let named = |attnum: &i16| child.column_by_attnum(*attnum).map_or("", |c| &c.name[..]);
+        let constraint = child.constraints.iter().find_map(|c| match &c.kind {
+            ConstraintKind::ForeignKey { references, .. }
+                if c.columns.len() == columns.len() && c.columns.iter().all(|a| columns.contains(&named(a))) =>
+            {
+                Some((c, *references))
+            }
+            _ => None,
+        });
+        let Some((constraint, parent)) = constraint else { return Ok(None) };
+        let quoted: Vec<String> =
+            constraint.columns.iter().map(|a| format!("\"{}\"", named(a).replace('"', "\"\""))).collect();
+        let sql = format!("SELECT {} FROM \"{}\" WHERE rowid = ?1", quoted.join(", "), table.replace('"', "\"\""));
+        let rows = read(connection, &sql, std::slice::from_ref(rowid), 1)?.unwrap_or_default();
+        let Some(key) = rows.first() else { return Ok(None) };
+        let mut shown = Vec::new();
+        for (attnum, value) in constraint.columns.iter().zip(key) {
+            let ty = child.column_by_attnum(*attnum).map_or(0, |c| c.type_oid);
+            shown.push(text(&catalog, &context, ty, value)?);
+        }
+        let parent = catalog.relation(parent).map_or(String::new(), |p| p.name.clone());
+        let columns: Vec<String> = constraint.columns.iter().map(|a| quote_identifier(named(a)).to_string()).collect();
+        Ok(Some(missing_parent(
+            (catalog.schema_name(child.schema), &child.name),
+            &constraint.name,
+            &format!("({})=({})", columns.join(", "), shown.join(", ")),
+            &parent,
+        )))
+    }
+
+    fn find_violation(&mut self, prepared: &Prepared, parameters: &[Datum], code: SqlState) -> Result<Option<PgError>> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let proposed = self.with_environment(&catalog, &path, |environment| {
+            let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
+            match &statement {
+                Statement::Modify(modify) => proposed_rows(environment, modify),
+                Statement::Query(_) => Ok(None),
+            }
+        })?;
+        let Some(proposed) = proposed else { return Ok(None) };
+        let names = crate::store::names::CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let Some(rows) = read(connection, &proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
+        let schema = catalog.schema_name(proposed.relation.schema).to_string();
+        let mut search = Search { proposed: &proposed, schema, context, catalog: &catalog, connection };
+        if code == SqlState::FOREIGN_KEY_VIOLATION {
+            search.foreign_keys(&rows)
+        } else {
+            search.row_constraints(&rows)
+        }
+    }
+}
+
+/// All rows of a query; None: more than `most`.
+fn read(connection: &mut Connection, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+    let mut statement = connection.prepare(sql)?;
+    let columns = statement.column_count();
+    let run = |connection: &Connection, statement: &mut crate::connection::RawStatement| {
+        // SAFETY: the values outlive the statement's execution, which ends before this function does.
+        unsafe { connection.bind_all(statement, parameters)? };
+        let mut rows = Vec::new();
+        while connection.step(statement)? == Step::Row {
+            if rows.len() == most {
+                return Ok(None);
+            }
+            rows.push((0..columns).map(|i| statement.column(i).to_owned()).collect());
+        }
+        Ok(Some(rows))
+    };
+    let result = run(connection, &mut statement);
+    connection.release(sql, statement);
+    result
+}
+
+struct Search<'a> {
+    proposed: &'a Proposed,
+    schema: String,
+    context: Context<'a>,
+    catalog: &'a Catalog,
+    connection: &'a mut Connection,
+}
+
+impl Search<'_> {
+    // --- NOT NULL, CHECK, unique keys --------------------------------------------------------------------------------
+
+    fn row_constraints(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let Some(new) = &p.new else { return Ok(None) };
+        let mut rows = rows;
+        if let Some(first) = p.kept.first() {
+            // only the row that was evaluated last is known
+            let cell = &self.connection.cell;
+            let last = cell.rows.count(*first);
+            if last == 0 || last as usize > rows.len() || p.kept.iter().any(|a| cell.rows.count(*a) != last) {
+                return Ok(None);
+            }
+            rows = &rows[last as usize - 1..last as usize];
+        }
+        // what the statement has written when a row is checked
+        let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
+        let mut updated: HashSet<i64> = HashSet::new();
+        for row in rows {
+            for (column, &at) in p.relation.live_columns().zip(new) {
+                if column.not_null && row[at] == Datum::Null && !p.unknown.contains(&column.attnum) {
+                    let error = PgError::new(
+                        SqlState::NOT_NULL_VIOLATION,
+                        format!(
+                            "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                            column.name, p.relation.name
+                        ),
+                    )
+                    .column(column.name.clone());
+                    return self.with_row(error, row, new).map(Some);
+                }
+            }
+            for (name, at) in &p.checks {
+                if row[*at] == Datum::Int(0) {
+                    let error = PgError::new(
+                        SqlState::CHECK_VIOLATION,
+                        format!("new row for relation \"{}\" violates check constraint \"{name}\"", p.relation.name),
+                    )
+                    .constraint(name.clone());
+                    return self.with_row(error, row, new).map(Some);
+                }
+            }
+            for (unique, written) in p.unique.iter().zip(&mut written) {
+                if let Some(error) = self.unique_key(unique, row, written, &updated)? {
+                    return Ok(Some(error));
+                }
+            }
+            if let Some(Datum::Int(rowid)) = p.rowid.map(|at| &row[at]) {
+                updated.insert(*rowid);
+            }
+        }
+        Ok(None)
+    }
+
+    fn with_row(&self, error: PgError, row: &RowValues, new: &[usize]) -> Result<PgError> {
+        let error = error.schema(self.schema.clone()).table(self.proposed.relation.name.clone());
+        if !self.proposed.unknown.is_empty() {
+            return Ok(error);
+        }
+        let mut shown = Vec::new();
+        for (column, &at) in self.proposed.relation.live_columns().zip(new) {
+            shown.push(clip(self.text(column.type_oid, &row[at])?));
+        }
+        Ok(error.detail(format!("Failing row contains ({}).", shown.join(", "))))
+    }
+
+    fn unique_key(
+        &mut self,
+        unique: &UniqueKey,
+        row: &RowValues,
+        written: &mut HashSet<Vec<Vec<u8>>>,
+        updated: &HashSet<i64>,
+    ) -> Result<Option<PgError>> {
+        if unique.predicate.is_some_and(|at| row[at] != Datum::Int(1)) {
+            return Ok(None);
+        }
+        let key: Vec<Datum> = unique.key.iter().map(|(at, _)| row[*at].clone()).collect();
+        if !unique.nulls_not_distinct && key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let own = self.proposed.rowid.map(|at| &row[at]);
+        let stored = read(self.connection, &unique.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        // rows that the statement has updated before have other keys now: those are in `written`
+        let conflicts = stored
+            .iter()
+            .any(|found| Some(&found[0]) != own && !matches!(&found[0], Datum::Int(i) if updated.contains(i)));
+        let mut shown = Vec::new();
+        for (value, (_, ty)) in key.iter().zip(&unique.key) {
+            shown.push(self.text(*ty, value)?);
+        }
+        let bytes = shown.iter().map(|s| s.as_bytes().to_vec()).collect();
+        if !conflicts && written.insert(bytes) {
+            return Ok(None);
+        }
+        let error = PgError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("duplicate key value violates unique constraint \"{}\"", unique.name),
+        )
+        .detail(format!("Key ({})=({}) already exists.", unique.columns, shown.join(", ")));
+        Ok(Some(
+            error
+                .schema(self.schema.clone())
+                .table(self.proposed.relation.name.clone())
+                .constraint(unique.name.clone()),
+        ))
+    }
+
+    // --- foreign keys ------------------------------------------------------------------------------------------------
+
+    fn foreign_keys(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        for row in rows {
+            if let Some(new) = &p.new {
+                for reference in &p.references {
+                    if let Some(error) = self.without_parent(reference, row, new, rows)? {
+                        return Ok(Some(error));
+                    }
+                }
+            }
+            if let Some(old) = &p.old {
+                for reference in &p.referenced_by {
+                    if let Some(error) = self.with_children(reference, row, old, rows)? {
+                        return Ok(Some(error));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A new row whose key is in no row of the table it references.
+    fn without_parent(
+        &mut self,
+        reference: &Reference,
+        row: &RowValues,
+        new: &[usize],
+        rows: &[RowValues],
+    ) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let columns: Vec<_> = p.relation.live_columns().collect();
+        if reference
+            .key
+            .iter()
+            .any(|at| p.kept.contains(&columns[*at].attnum) || p.unknown.contains(&columns[*at].attnum))
+        {
+            return Ok(None);
+        }
+        let key: Vec<Datum> = reference.key.iter().map(|at| row[new[*at]].clone()).collect();
+        if key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let mut found = !read(self.connection, &reference.lookup, &key, 1)?.is_some_and(|rows| rows.is_empty());
+        if let Some(other) = &reference.other {
+            found |= rows.iter().any(|r| other.iter().zip(&key).all(|(at, value)| r[new[*at]] == *value));
+        }
+        if found {
+            return Ok(None);
+        }
+        let shown = self.key_text(&reference.key, &key)?;
+        Ok(Some(missing_parent(
+            (&reference.child_schema, &reference.child),
+            &reference.constraint,
+            &format!("({})=({shown})", reference.columns),
+            &reference.parent,
+        )))
+    }
+
+    /// An old row whose key goes while rows still reference it.
+    fn with_children(
+        &mut self,
+        reference: &Reference,
+        row: &RowValues,
+        old: &[usize],
+        rows: &[RowValues],
+    ) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let key: Vec<Datum> = reference.key.iter().map(|at| row[old[*at]].clone()).collect();
+        let stays = p.new.as_ref().is_some_and(|new| reference.key.iter().zip(&key).all(|(at, v)| row[new[*at]] == *v));
+        if stays || key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let children = read(self.connection, &reference.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        // rows of the same table that the statement deletes reference nothing any more
+        let gone: HashSet<i64> = match (p.rowid, &reference.other, &p.new) {
+            (Some(at), Some(_), None) => {
+                rows.iter().filter_map(|r| if let Datum::Int(i) = r[at] { Some(i) } else { None }).collect()
+            }
+            _ => HashSet::new(),
+        };
+        if !children.iter().any(|c| !matches!(&c[0], Datum::Int(i) if gone.contains(i))) {
+            return Ok(None);
+        }
+        let shown = self.key_text(&reference.key, &key)?;
+        Ok(Some(
+            PgError::new(
+                SqlState::FOREIGN_KEY_VIOLATION,
+                format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    reference.parent, reference.constraint, reference.child
+                ),
+            )
+            .detail(format!(
+                "Key ({})=({shown}) is still referenced from table \"{}\".",
+                reference.columns, reference.child
+            ))
+            .schema(reference.child_schema.clone())
+            .table(reference.child.clone())
+            .constraint(reference.constraint.clone()),
+        ))
+    }
+
+    // --- text ----------------------------------------------------------------------------------------------------------
+
+    fn key_text(&self, positions: &[usize], key: &[Datum]) -> Result<String> {
+        let columns: Vec<_> = self.proposed.relation.live_columns().collect();
+        let mut shown = Vec::new();
+        for (at, value) in positions.iter().zip(key) {
+            shown.push(self.text(columns[*at].type_oid, value)?);
+        }
+        Ok(shown.join(", "))
+    }
+
+    fn text(&self, type_oid: Oid, value: &Datum) -> Result<String> {
+        text(self.catalog, &self.context, type_oid, value)
+    }
+}
+
+/// A row that references one that is not there. `key`: `(columns)=(values)`.
+fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str) -> PgError {
+    let (schema, table) = child;
+    PgError::new(
+        SqlState::FOREIGN_KEY_VIOLATION,
+        format!("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""),
+    )
+    .detail(format!("Key {key} is not present in table \"{parent}\"."))
+    .schema(schema)
+    .table(table)
+    .constraint(constraint)
+}
+
+/// A value as its type's output function prints it.
+fn text(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+    if *value == Datum::Null {
+        return Ok("null".into());
+    }
+    let codec = catalog
+        .codec(type_oid)
+        .or_else(|| TypeCodec::builtin(type_oid))
+        .ok_or_else(|| PgError::not_supported("the output of a type without codec"))?;
+    let mut out = Vec::new();
+    codec.text_out(value.as_ref(), context, &mut out)?;
+    String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
+}
+
+/// At most [`SHOWN_BYTES`] of a value, whole characters, with `...` where more was there.
+fn clip(mut text: String) -> String {
+    if text.len() > SHOWN_BYTES {
+        let end = (0..=SHOWN_BYTES).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}

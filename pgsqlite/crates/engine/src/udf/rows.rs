@@ -1,0 +1,93 @@
+//! What a data modification remembers of its rows while it runs: values that a second evaluation would not give again
+//! (for the DETAIL of a failed constraint), and the rows it has touched (ON CONFLICT DO UPDATE may touch each once).
+
+use super::shim::{Call, Scalar};
+use pgsqlite_sql::lower::support;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// The memory of one statement; it is empty for most.
+#[derive(Default)]
+pub struct StatementRows {
+    /// by attnum: how many values the column has got, and the last one
+    kept: RefCell<HashMap<i64, (u64, Datum)>>,
+    /// table and key of each row that was inserted or updated
+    touched: RefCell<HashSet<Vec<Key>>>,
+}
+
+/// A part of a row's identity, comparable.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Int(i64),
+    Bytes(Vec<u8>),
+}
+
+impl StatementRows {
+    /// Before each statement.
+    pub fn clear(&self) {
+        // borrowed first: most statements have nothing to forget
+        if !self.kept.borrow().is_empty() {
+            self.kept.borrow_mut().clear();
+        }
+        if !self.touched.borrow().is_empty() {
+            self.touched.borrow_mut().clear();
+        }
+    }
+
+    /// How many values were remembered for a column.
+    pub fn count(&self, attnum: i16) -> u64 {
+        self.kept.borrow().get(&i64::from(attnum)).map_or(0, |(n, _)| *n)
+    }
+}
+
+fn keep(c: &Call) -> Result<Datum> {
+    let (attnum, value) = (c.int(0)?, c.datum(1).to_owned());
+    let mut kept = c.session.rows.kept.borrow_mut();
+    let entry = kept.entry(attnum).or_insert((0, Datum::Null));
+    *entry = (entry.0 + 1, value.clone());
+    Ok(value)
+}
+
+fn kept(c: &Call) -> Result<Datum> {
+    Ok(c.session.rows.kept.borrow().get(&c.int(0)?).map_or(Datum::Null, |(_, value)| value.clone()))
+}
+
+fn identity(c: &Call, first: usize) -> Vec<Key> {
+    use pgsqlite_types::DatumRef as D;
+    (first..c.len())
+        .map(|i| match c.datum(i) {
+            D::Int(v) => Key::Int(v),
+            D::Real(r) => Key::Bytes(r.to_bits().to_be_bytes().to_vec()),
+            D::Text(t) => Key::Bytes(t.as_bytes().to_vec()),
+            D::Blob(b) => Key::Bytes(b.to_vec()),
+            D::Null => Key::Bytes(vec![]),
+        })
+        .collect()
+}
+
+fn untouched(c: &Call) -> Result<Datum> {
+    if c.session.rows.touched.borrow().contains(&identity(c, 1)) {
+        return Err(PgError::new(
+            SqlState::CARDINALITY_VIOLATION,
+            "ON CONFLICT DO UPDATE command cannot affect row a second time",
+        )
+        .hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+        ));
+    }
+    Ok(c.datum(0).to_owned())
+}
+
+fn touch(c: &Call) -> Result<Datum> {
+    c.session.rows.touched.borrow_mut().insert(identity(c, 0));
+    Ok(Datum::Null)
+}
+
+/// (name, number of arguments, deterministic, function)
+pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+    (support::KEEP, 2, false, keep),
+    (support::KEPT, 1, false, kept),
+    (support::UNTOUCHED, -1, false, untouched),
+    (support::TOUCH, -1, false, touch),
+];

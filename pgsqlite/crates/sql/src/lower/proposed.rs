@@ -1,0 +1,395 @@
+//! What an INSERT, UPDATE or DELETE would do to its table, as a query.
+//!
+//! SQLite tells which constraint failed, not for which row. After a failure the engine lowers the statement once more with
+//! [`proposed_rows`], reads the rows that the statement proposes (nothing is changed by that) and finds the one that
+//! PostgreSQL would report. Nothing of this is paid for by statements that succeed, except that values of volatile
+//! expressions, which a second evaluation would not give again, are remembered by `pg_keep` while they are stored.
+
+use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
+use crate::analyze::{analyze_expression, Environment};
+use crate::catalog::{ConstraintKind, ForeignKeyAction, IndexKey, Relation};
+use crate::deparse::{definitions, quote_identifier, Style};
+use crate::typed::{InsertSource, Modify, ModifyAction};
+use pgsqlite_types::{Oid, PgError, Result};
+use std::sync::Arc;
+
+/// The rows of a data modification before they are stored, and what to check them for.
+#[derive(Debug)]
+pub struct Proposed {
+    pub relation: Arc<Relation>,
+    /// SQLite SQL. Its columns are addressed by number below.
+    pub sql: String,
+    /// new value of each live column (INSERT, UPDATE); a value that only SQLite knows is NULL
+    pub new: Option<Vec<usize>>,
+    /// old value of each live column (UPDATE, DELETE)
+    pub old: Option<Vec<usize>>,
+    /// the rowid of the old row
+    pub rowid: Option<usize>,
+    /// attnums whose values come from `pg_kept`: the row is known only for the evaluation that was the last
+    pub kept: Vec<i16>,
+    /// attnums of columns whose new values are not known
+    pub unknown: Vec<i16>,
+    /// (constraint's name, column with the condition), in the order of checking
+    pub checks: Vec<(String, usize)>,
+    /// in the order of checking
+    pub unique: Vec<UniqueKey>,
+    /// foreign keys of the table, in the order of checking
+    pub references: Vec<Reference>,
+    /// foreign keys of other tables (or itself) to the table
+    pub referenced_by: Vec<Reference>,
+}
+
+/// A unique index.
+#[derive(Debug)]
+pub struct UniqueKey {
+    pub name: String,
+    /// `a, lower(b)` as DETAIL shows it
+    pub columns: String,
+    /// columns of the row with the key's values, and their types
+    pub key: Vec<(usize, Oid)>,
+    /// column of the row that tells whether a partial index holds it
+    pub predicate: Option<usize>,
+    pub nulls_not_distinct: bool,
+    /// rowids of stored rows with the key `?1, ?2 …`
+    pub lookup: String,
+}
+
+/// A foreign key, seen from the side that the statement changes.
+#[derive(Debug)]
+pub struct Reference {
+    pub constraint: String,
+    /// schema and name of the table that has the constraint
+    pub child_schema: String,
+    pub child: String,
+    /// the table that it references
+    pub parent: String,
+    /// this side's columns as DETAIL shows them
+    pub columns: String,
+    /// positions of this side's columns among the live columns
+    pub key: Vec<usize>,
+    /// where the other side is this table, too: positions of its columns
+    pub other: Option<Vec<usize>>,
+    /// rowids (or 1) of the other side's rows for the key `?1, ?2 …`
+    pub lookup: String,
+}
+
+/// The rows that a statement proposes; None where they cannot be told again.
+pub fn proposed_rows(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
+    crate::parse::with_stack(|| {
+        let mut lowerer = Lowerer::new(environment);
+        lowerer.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        lowerer.proposed(modify)
+    })
+}
+
+/// The row's texts while the query is put together.
+struct Texts {
+    columns: Vec<String>,
+}
+
+impl Texts {
+    fn add(&mut self, text: String) -> usize {
+        self.columns.push(text);
+        self.columns.len() - 1
+    }
+    fn add_all(&mut self, texts: &[String]) -> Vec<usize> {
+        texts.iter().map(|t| self.add(t.clone())).collect()
+    }
+}
+
+impl Lowerer<'_> {
+    fn proposed(&mut self, modify: &Modify) -> Result<Option<Proposed>> {
+        let relation = modify.target.clone();
+        if modify.ctes.iter().any(|c| matches!(c.body, crate::typed::CteBody::Modify(_))) {
+            return Ok(None);
+        }
+        let with = self.with_queries(&modify.ctes)?;
+        let mut texts = Texts { columns: vec![] };
+        let mut kept = vec![];
+        let mut unknown = vec![];
+        let (new, old, rowid, from) = match &modify.action {
+            ModifyAction::Insert { columns, source, on_conflict } => {
+                // which row a conflict's action changed cannot be told from the proposed rows
+                if on_conflict.is_some() && !matches!(source, InsertSource::Values(rows) if rows.len() == 1) {
+                    return Ok(None);
+                }
+                let Some(from) = self.inserted_rows(modify, columns, source, &mut kept)? else { return Ok(None) };
+                let mut new = Vec::new();
+                for column in relation.live_columns() {
+                    new.push(match columns.iter().position(|a| *a == column.attnum) {
+                        Some(i) => format!("r.c{}", i + 1),
+                        None => {
+                            if column.generated.is_none() && column.sqlite_default
+                                || relation.rowid_column == Some(column.attnum)
+                            {
+                                unknown.push(column.attnum);
+                            }
+                            "NULL".to_string()
+                        }
+                    });
+                }
+                self.fill_generated(&relation, &mut new)?;
+                (Some(new), None, None, from)
+            }
+            ModifyAction::Update { set, from, filter } => {
+                if relation.without_rowid || set.iter().any(|(_, e)| !super::modify::is_repeatable(e)) {
+                    return Ok(None);
+                }
+                let alias = self.unique("t");
+                let others = self.other_entries(modify, &format!("{alias}."), from)?;
+                let old = self.target_columns(&relation, &format!("{alias}."));
+                let mut new = old.clone();
+                for (attnum, expr) in set {
+                    let at = position(&relation, *attnum)?;
+                    new[at] = self.expr(expr)?;
+                }
+                self.fill_generated(&relation, &mut new)?;
+                let mut text = format!("{} AS {alias}", table_name(&relation));
+                if !others.is_empty() {
+                    text += &format!(", {others}");
+                }
+                if let Some(filter) = filter {
+                    text += &format!(" WHERE {}", self.expr(filter)?);
+                }
+                (Some(new), Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
+            }
+            ModifyAction::Delete { using, filter } => {
+                if relation.without_rowid {
+                    return Ok(None);
+                }
+                let alias = self.unique("t");
+                let others = self.other_entries(modify, &format!("{alias}."), using)?;
+                let old = self.target_columns(&relation, &format!("{alias}."));
+                let mut text = format!("{} AS {alias}", table_name(&relation));
+                if !others.is_empty() {
+                    text += &format!(", {others}");
+                }
+                if let Some(filter) = filter {
+                    text += &format!(" WHERE {}", self.expr(filter)?);
+                }
+                (None, Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
+            }
+        };
+        let mut checks = vec![];
+        let mut unique = vec![];
+        if let Some(new) = &new {
+            let mut sorted: Vec<_> = relation
+                .constraints
+                .iter()
+                .filter_map(|c| match &c.kind {
+                    ConstraintKind::Check { expression, .. } => Some((&c.name, expression)),
+                    _ => None,
+                })
+                .collect();
+            sorted.sort();
+            for (name, expression) in sorted {
+                let expr = analyze_expression(self.env, expression, Some(&relation), None)?;
+                let condition = self.over_row(&expr, new)?;
+                checks.push((name.clone(), texts.add(condition)));
+            }
+            unique = self.unique_keys(&relation, new, &mut texts)?;
+        }
+        let (references, referenced_by) = self.foreign_keys(&relation)?;
+        let new = new.map(|n| texts.add_all(&n));
+        let old = old.map(|o| texts.add_all(&o));
+        let rowid = rowid.map(|r| texts.add(r));
+        let sql = format!("{with}SELECT {} FROM {from}", texts.columns.join(", "));
+        Ok(Some(Proposed { relation, sql, new, old, rowid, kept, unknown, checks, unique, references, referenced_by }))
+    }
+
+    /// The rows of an INSERT as a FROM item named `r` with columns `c1`, `c2` …
+    fn inserted_rows(
+        &mut self,
+        modify: &Modify,
+        attnums: &[i16],
+        source: &InsertSource,
+        kept: &mut Vec<i16>,
+    ) -> Result<Option<String>> {
+        let names: Vec<String> = (1..=attnums.len()).map(|i| format!("c{i}")).collect();
+        if attnums.is_empty() {
+            return Ok(Some("(SELECT 1) AS r".into()));
+        }
+        let volatile = super::modify::volatile_columns(source, attnums);
+        if !volatile.is_empty() && !super::modify::keeps_are_exact(modify, source) {
+            return Ok(None);
+        }
+        let kept_text = |attnum: i16| format!("{}({attnum})", support::KEPT);
+        kept.extend(&volatile);
+        match source {
+            InsertSource::Values(rows) => {
+                let columns = self.target_columns(&modify.target, "");
+                self.scope().entries = vec![columns];
+                let mut out = Vec::new();
+                for row in rows {
+                    let mut values = Vec::new();
+                    for (expr, attnum) in row.iter().zip(attnums) {
+                        values.push(if volatile.contains(attnum) { kept_text(*attnum) } else { self.expr(expr)? });
+                    }
+                    out.push(format!("({})", values.join(", ")));
+                }
+                let with = self.unique("w");
+                Ok(Some(format!(
+                    "(WITH {with}({}) AS MATERIALIZED (VALUES {}) SELECT * FROM {with}) AS r",
+                    names.join(", "),
+                    out.join(", ")
+                )))
+            }
+            InsertSource::Query { query, values } => {
+                let mut repeatable = true;
+                crate::analyze::walk::query_exprs(query, 0, &mut |_, e| repeatable &= !super::modify::is_volatile(e));
+                if !repeatable {
+                    return Ok(None);
+                }
+                let inner = self.query(query)?;
+                let alias = self.unique("t");
+                self.source_entry(modify, query, &alias)?;
+                let mut out = Vec::new();
+                for (i, (expr, attnum)) in values.iter().zip(attnums).enumerate() {
+                    let text = if volatile.contains(attnum) { kept_text(*attnum) } else { self.expr(expr)? };
+                    out.push(format!("{text} AS c{}", i + 1));
+                }
+                Ok(Some(format!("(SELECT {} FROM ({inner}) AS {alias}) AS r", out.join(", "))))
+            }
+        }
+    }
+
+    fn fill_generated(&mut self, relation: &Relation, row: &mut [String]) -> Result<()> {
+        for column in relation.live_columns().filter(|c| c.generated.is_some()) {
+            let value = self.generated_value(relation, column, row)?;
+            row[position(relation, column.attnum)?] = value;
+        }
+        Ok(())
+    }
+
+    fn unique_keys(&mut self, relation: &Relation, new: &[String], texts: &mut Texts) -> Result<Vec<UniqueKey>> {
+        let stored = self.target_columns(relation, "t.");
+        let mut indexes: Vec<_> = self.env.catalog.indexes_of(relation.oid).filter(|(_, i)| i.unique).collect();
+        indexes.sort_by_key(|(r, _)| r.oid);
+        let mut out = Vec::new();
+        for (index_relation, index) in indexes {
+            let mut shown = Vec::new();
+            let mut key = Vec::new();
+            let mut conditions = Vec::new();
+            for (i, column) in index.columns.iter().enumerate() {
+                shown.push(
+                    definitions::index_definition(self.env, index_relation, i + 1, Style::Pretty)?.unwrap_or_default(),
+                );
+                let place = i + 1;
+                match &column.key {
+                    IndexKey::Column(attnum) => {
+                        let at = position(relation, *attnum)?;
+                        let column = relation
+                            .column_by_attnum(*attnum)
+                            .ok_or_else(|| PgError::internal("an index on a missing column"))?;
+                        key.push((texts.add(new[at].clone()), column.type_oid));
+                        conditions.push(format!("{} IS ?{place}", stored[at]));
+                    }
+                    IndexKey::Expression(text) => {
+                        let expr = analyze_expression(self.env, text, Some(relation), None)?;
+                        key.push((texts.add(self.over_row(&expr, new)?), expr.ty));
+                        conditions.push(format!("{} IS ?{place}", self.over_row(&expr, &stored)?));
+                    }
+                }
+            }
+            let mut predicate = None;
+            if let Some(text) = &index.predicate {
+                let expr = analyze_expression(self.env, text, Some(relation), None)?;
+                predicate = Some(texts.add(self.over_row(&expr, new)?));
+                conditions.push(self.over_row(&expr, &stored)?);
+            }
+            let identity =
+                if relation.without_rowid { "1".to_string() } else { format!("t.{}", rowid_name(relation)?) };
+            out.push(UniqueKey {
+                name: index_relation.name.clone(),
+                columns: shown.join(", "),
+                key,
+                predicate,
+                nulls_not_distinct: index.nulls_not_distinct,
+                lookup: format!(
+                    "SELECT {identity} FROM {} AS t WHERE {}",
+                    table_name(relation),
+                    conditions.join(" AND ")
+                ),
+            });
+        }
+        Ok(out)
+    }
+
+    /// The table's foreign keys, and those that reference it and forbid its keys to go.
+    fn foreign_keys(&self, relation: &Arc<Relation>) -> Result<(Vec<Reference>, Vec<Reference>)> {
+        let catalog = self.env.catalog;
+        let mut own = Vec::new();
+        let mut others = Vec::new();
+        let mut children: Vec<_> = catalog.relations.values().collect();
+        children.sort_by_key(|r| r.oid);
+        for child in children {
+            let mut constraints: Vec<_> = child.constraints.iter().collect();
+            constraints.sort_by_key(|c| c.oid);
+            for constraint in constraints {
+                let ConstraintKind::ForeignKey { references, columns, on_update, on_delete, .. } = &constraint.kind
+                else {
+                    continue;
+                };
+                let forbids =
+                    |a: &ForeignKeyAction| matches!(a, ForeignKeyAction::NoAction | ForeignKeyAction::Restrict);
+                let Some(parent) = catalog.relation(*references) else { continue };
+                let itself = *references == child.oid;
+                let side = |this: &Relation, these: &[i16], that: &Relation, those: &[i16]| -> Result<Reference> {
+                    let positions =
+                        |r: &Relation, list: &[i16]| list.iter().map(|a| position(r, *a)).collect::<Result<Vec<_>>>();
+                    let shown: Vec<String> = these
+                        .iter()
+                        .filter_map(|a| this.column_by_attnum(*a))
+                        .map(|c| quote_identifier(&c.name).to_string())
+                        .collect();
+                    let conditions: Vec<String> = those
+                        .iter()
+                        .filter_map(|a| that.column_by_attnum(*a))
+                        .enumerate()
+                        .map(|(i, c)| format!("{} = ?{}", quote(&c.name), i + 1))
+                        .collect();
+                    let identity = if that.without_rowid { "1".to_string() } else { rowid_name(that)? };
+                    Ok(Reference {
+                        constraint: constraint.name.clone(),
+                        child_schema: catalog.schema_name(child.schema).to_string(),
+                        child: child.name.clone(),
+                        parent: parent.name.clone(),
+                        columns: shown.join(", "),
+                        key: positions(this, these)?,
+                        other: if itself { Some(positions(that, those)?) } else { None },
+                        lookup: format!(
+                            "SELECT {identity} FROM {} WHERE {}",
+                            table_name(that),
+                            conditions.join(" AND ")
+                        ),
+                    })
+                };
+                if child.oid == relation.oid {
+                    own.push(side(child, &constraint.columns, parent, columns)?);
+                }
+                if *references == relation.oid && (forbids(on_update) || forbids(on_delete)) {
+                    others.push(side(parent, columns, child, &constraint.columns)?);
+                }
+            }
+        }
+        Ok((own, others))
+    }
+}
+
+/// The place of a column among the live columns.
+fn position(relation: &Relation, attnum: i16) -> Result<usize> {
+    relation
+        .live_columns()
+        .position(|c| c.attnum == attnum)
+        .ok_or_else(|| PgError::internal(format!("column {attnum} of \"{}\" is not there", relation.name)))
+}
+
+/// `pg_keep(attnum, value)`: the value, remembered until the statement ends.
+pub(super) fn keep(attnum: i16, value: &str) -> String {
+    format!("{}({attnum}, {value})", support::KEEP)
+}
+
+/// Arguments that name a relation in a native function's error: schema and name.
+pub(super) fn named(environment: &Environment, relation: &Relation) -> String {
+    format!("{}, {}", quote_text(environment.catalog.schema_name(relation.schema)), quote_text(&relation.name))
+}
