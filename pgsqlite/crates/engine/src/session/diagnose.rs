@@ -167,20 +167,28 @@ impl Search<'_> {
     fn row_constraints(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
         let p = self.proposed;
         let Some(new) = &p.new else { return Ok(None) };
+        // with values that are told only once, the row that was evaluated last is the only one that is wholly known
+        let mut whole = 0;
         let mut rows = rows;
         if let Some(first) = p.kept.first() {
-            // only the row that was evaluated last is known
             let cell = &self.connection.cell;
-            let last = cell.rows.count(*first);
-            if last == 0 || last as usize > rows.len() || p.kept.iter().any(|a| cell.rows.count(*a) != last) {
+            let last = cell.rows.count(*first) as usize;
+            if last == 0 || last > rows.len() || p.kept.iter().any(|a| cell.rows.count(*a) as usize != last) {
                 return Ok(None);
             }
-            rows = &rows[last as usize - 1..last as usize];
+            whole = last - 1;
+            rows = &rows[..last];
         }
         // what the statement has written when a row is checked
         let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
         let mut updated: HashSet<i64> = HashSet::new();
-        for row in rows {
+        for (i, row) in rows.iter().enumerate() {
+            if i < whole {
+                for (unique, written) in p.unique.iter().zip(&mut written).filter(|(u, _)| u.repeatable) {
+                    self.unique_key(unique, row, written, &updated)?;
+                }
+                continue;
+            }
             for (column, &at) in p.relation.live_columns().zip(new) {
                 if column.not_null && row[at] == Datum::Null && !p.unknown.contains(&column.attnum) {
                     let error = PgError::new(

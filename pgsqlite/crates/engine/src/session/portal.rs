@@ -87,7 +87,9 @@ impl Session {
         }
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             self.begin_plan(portal, &mut prepared).await?;
-            if let Some(columns) = &prepared.columns {
+            // those of a data modification are told when it has not failed
+            let modifies = matches!(&prepared.body, Body::Plan(plan) if !plan.query.modifies.is_empty());
+            if let Some(columns) = prepared.columns.as_ref().filter(|_| !modifies) {
                 sink.columns(columns)?;
             }
         }
@@ -235,7 +237,25 @@ impl Session {
                 // SAFETY: the portal owns the values in a box and outlives the statement's execution.
                 unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
                 if i == last && step.output == StepOutput::Rows {
-                    portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: false };
+                    let mut row_waiting = false;
+                    if !plan.modifies.is_empty() {
+                        // SQLite makes all changes in the first step
+                        match connection.step(&mut statement) {
+                            Ok(first) => row_waiting = first == Step::Row,
+                            Err(e) => {
+                                connection.release(&step.sql, statement);
+                                return Err(e);
+                            }
+                        }
+                        if let Some(columns) = &portal.columns() {
+                            sink.columns(columns)?;
+                        }
+                        if !row_waiting {
+                            connection.release(&step.sql, statement);
+                            return Ok(Execution::Complete(tag(plan.tag, 0)));
+                        }
+                    }
+                    portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting };
                     break;
                 }
                 let result = run_to_end(connection, &mut statement, &step.output);

@@ -159,12 +159,11 @@ impl Lowerer<'_> {
                 }
                 let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
                 let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
-                let rows_alias = self.unique("w");
+                let with = self.unique("w");
                 text = format!(
-                    "{into} SELECT {} FROM (WITH {rows_alias}({}) AS MATERIALIZED (VALUES {}) SELECT * FROM {rows_alias}) WHERE 1",
+                    "{into} SELECT {} FROM ({}) WHERE 1",
                     values.join(", "),
-                    row_names.join(", "),
-                    out.join(", ")
+                    once(&with, &row_names, &format!("VALUES {}", out.join(", ")))
                 );
             }
             InsertSource::Query { query, values } => {
@@ -181,9 +180,8 @@ impl Lowerer<'_> {
                     let mut changing = !volatile.is_empty();
                     crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= is_volatile(e));
                     if changing {
-                        // SQLite might evaluate a value anew for each of its uses
                         let with = self.unique("w");
-                        rows = format!("WITH {with} AS MATERIALIZED ({rows}) SELECT * FROM {with}");
+                        rows = once(&with, &row_names, &rows);
                     }
                     text = format!("{into} SELECT {} FROM ({rows}) WHERE 1", values.join(", "));
                 } else {
@@ -492,6 +490,12 @@ impl Lowerer<'_> {
 
 fn has_checks(target: &Relation) -> bool {
     target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }))
+}
+
+/// A query whose values may be used more than once outside. SQLite would put their expressions in the place of each use; a
+/// sub-query with OFFSET it leaves whole, and runs it row by row beside the query around it.
+pub(super) fn once(alias: &str, columns: &[String], query: &str) -> String {
+    format!("WITH {alias}({}) AS ({query}) SELECT * FROM {alias} LIMIT -1 OFFSET 0", columns.join(", "))
 }
 
 /// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).

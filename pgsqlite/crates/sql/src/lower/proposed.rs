@@ -50,6 +50,8 @@ pub struct UniqueKey {
     /// column of the row that tells whether a partial index holds it
     pub predicate: Option<usize>,
     pub nulls_not_distinct: bool,
+    /// the key is known for every proposed row, whatever is in [`Proposed::kept`]
+    pub repeatable: bool,
     /// rowids of stored rows with the key `?1, ?2 …`
     pub lookup: String,
 }
@@ -187,7 +189,7 @@ impl Lowerer<'_> {
                 let condition = self.over_row(&expr, new)?;
                 checks.push((name.clone(), texts.add(condition)));
             }
-            unique = self.unique_keys(&relation, new, &mut texts)?;
+            unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
         }
         let (references, referenced_by) = self.foreign_keys(&relation)?;
         let new = new.map(|n| texts.add_all(&n));
@@ -229,9 +231,8 @@ impl Lowerer<'_> {
                 }
                 let with = self.unique("w");
                 Ok(Some(format!(
-                    "(WITH {with}({}) AS MATERIALIZED (VALUES {}) SELECT * FROM {with}) AS r",
-                    names.join(", "),
-                    out.join(", ")
+                    "({}) AS r",
+                    super::modify::once(&with, &names, &format!("VALUES {}", out.join(", ")))
                 )))
             }
             InsertSource::Query { query, values } => {
@@ -261,7 +262,13 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn unique_keys(&mut self, relation: &Relation, new: &[String], texts: &mut Texts) -> Result<Vec<UniqueKey>> {
+    fn unique_keys(
+        &mut self,
+        relation: &Relation,
+        new: &[String],
+        texts: &mut Texts,
+        kept: &[i16],
+    ) -> Result<Vec<UniqueKey>> {
         let stored = self.target_columns(relation, "t.");
         let mut indexes: Vec<_> = self.env.catalog.indexes_of(relation.oid).filter(|(_, i)| i.unique).collect();
         indexes.sort_by_key(|(r, _)| r.oid);
@@ -305,6 +312,9 @@ impl Lowerer<'_> {
                 key,
                 predicate,
                 nulls_not_distinct: index.nulls_not_distinct,
+                repeatable: kept.is_empty()
+                    || index.predicate.is_none()
+                        && index.columns.iter().all(|c| matches!(&c.key, IndexKey::Column(a) if !kept.contains(a))),
                 lookup: format!(
                     "SELECT {identity} FROM {} AS t WHERE {}",
                     table_name(relation),
