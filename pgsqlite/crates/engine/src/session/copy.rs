@@ -419,7 +419,7 @@ impl Session {
         let timeout = self.start_timeout();
         let result = tokio::task::block_in_place(|| self.copy_lines(copy, last));
         self.stop_timeout(timeout);
-        result
+        result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e))
     }
 
     fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
@@ -476,6 +476,7 @@ impl Session {
                     }
                 };
             }
+            connection.cell.rows.clear();
             for ((_, statement), step) in statements.iter_mut().zip(&plan.query.steps) {
                 // SAFETY: the values stay as they are until the statement is reset below.
                 let result = unsafe { connection.bind_all(statement, values) }
@@ -500,11 +501,7 @@ impl Session {
 fn check_header(fields: &Fields, columns: &[Target], options: &CopyOptions) -> Result<()> {
     let bad = |message: String| Err(PgError::new(SqlState::BAD_COPY_FILE_FORMAT, message));
     if fields.len() != columns.len() {
-        return bad(format!(
-            "wrong number of fields in header line: got {}, expected {}",
-            fields.len(),
-            columns.len()
-        ));
+        return bad(format!("wrong number of fields in header line: got {}, expected {}", fields.len(), columns.len()));
     }
     for (i, column) in columns.iter().enumerate() {
         match fields.get(i) {

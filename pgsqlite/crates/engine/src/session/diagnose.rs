@@ -35,7 +35,10 @@ impl Session {
             return error;
         }
         match self.find_violation(prepared, parameters, error.code()) {
-            Ok(Some(found)) => found,
+            Ok(Some(found)) => match &error.fields().context {
+                Some(context) => found.context(context.clone()),
+                None => found,
+            },
             Ok(None) => error,
             Err(e) => {
                 tracing::debug!(%e, "the rows of a failed statement could not be read");
