@@ -29,7 +29,8 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             unique_violation(message, catalog)
         }
         ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(message, catalog),
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
+        // RESTRICT is a trigger of SQLite's
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY | ffi::SQLITE_CONSTRAINT_TRIGGER => {
             PgError::new(SqlState::FOREIGN_KEY_VIOLATION, "insert, update or delete violates a foreign key constraint")
         }
         ffi::SQLITE_CONSTRAINT_CHECK => {

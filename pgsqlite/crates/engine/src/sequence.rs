@@ -36,6 +36,8 @@ pub struct Own {
     last_used: Option<Oid>,
     /// changed by the running transaction: to be stored with it
     pub dirty: BTreeSet<Oid>,
+    /// changed by transactions that were rolled back: nobody's commit depends on them, the next write stores them
+    pub left_over: BTreeSet<Oid>,
 }
 
 impl SessionSequences {

@@ -374,8 +374,9 @@ impl Session {
 
     /// Stores where the sequences stand that this transaction used.
     fn store_sequences(&mut self) -> Result<()> {
-        let dirty = std::mem::take(&mut self.sequences.own.lock().dirty);
-        for oid in dirty {
+        let mut changed = std::mem::take(&mut self.sequences.own.lock().dirty);
+        changed.append(&mut self.sequences.own.lock().left_over);
+        for oid in changed {
             let state = self.engine.sequences.lock().get(&oid).copied();
             let temporary = self.catalog().relation(oid).is_none_or(|r| r.temporary);
             if let Some(state) = state.filter(|_| !temporary) {
@@ -401,6 +402,8 @@ impl Session {
     fn finish(&mut self, rolled_back: bool) {
         let gucs = self.transaction.gucs.take();
         if rolled_back {
+            let own = &mut *self.sequences.own.lock();
+            own.left_over.append(&mut own.dirty);
             if let Some(gucs) = gucs {
                 self.gucs = gucs;
             }

@@ -15,6 +15,7 @@ pub const ROWS: &[Row] = &[
     row("bit_length(text)", Sql("octet_length($1) * 8")),
     row("bit_length(bytea)", Sql("octet_length($1) * 8")),
     row("name_text text_name bpchar_name name_bpchar", Native),
+    row("char_text", Inline("$1")),
     row("booltext", Inline("(CASE $1 WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)")),
     row(
         "rtrim1 ltrim1 btrim1 rtrim ltrim btrim text_substr text_substr_no_len text_left text_right textpos upper lower \
