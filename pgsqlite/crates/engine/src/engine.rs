@@ -32,6 +32,9 @@ pub struct Engine {
     pub(crate) writer: Writer,
     pub(crate) plans: crate::session::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
+    pub(crate) advisory: crate::advisory::AdvisoryLocks,
+    /// the transaction number that was given last
+    transaction_id: Mutex<u64>,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
@@ -85,6 +88,8 @@ impl Engine {
             writer: Writer::new(wal),
             plans: Default::default(),
             sequences: Mutex::default(),
+            advisory: Default::default(),
+            transaction_id: Mutex::default(),
             cookie: Mutex::new(cookie),
             keeper: Mutex::new(Some(keeper)),
             _lock: lock,
@@ -125,6 +130,16 @@ impl Engine {
         // the last connection to close checkpoints and removes the WAL
         drop(self.keeper.lock().take());
         Ok(())
+    }
+
+    /// A number that no transaction of this database had before: they follow the clock (milliseconds since 1970), so that
+    /// they grow over restarts without being stored.
+    pub(crate) fn next_transaction_id(&self) -> u64 {
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        let mut last = self.transaction_id.lock();
+        *last = now.max(*last + 1);
+        *last
     }
 
     /// A connection to lease: an idle one, or a new one.

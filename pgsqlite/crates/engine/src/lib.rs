@@ -8,6 +8,7 @@
 //! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
+mod advisory;
 pub mod connection;
 pub mod ddl;
 pub mod engine;

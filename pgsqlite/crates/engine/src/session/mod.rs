@@ -15,6 +15,7 @@ pub mod guc;
 mod natives;
 pub mod plans;
 mod portal;
+mod server_functions;
 pub(crate) mod transaction;
 mod utility;
 
@@ -100,6 +101,7 @@ pub struct Session {
     /// the settings as natives see and change them
     variables: Arc<natives::SessionVariables>,
     sequences: Arc<crate::sequence::SessionSequences>,
+    server: Arc<server_functions::SessionServer>,
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
     temporary: Vec<Arc<pgsqlite_sql::catalog::Relation>>,
@@ -142,10 +144,14 @@ impl Session {
             }
         }
         let sequences = crate::sequence::SessionSequences { engine: Arc::downgrade(&engine), own: Default::default() };
+        let cancel = CancelHandle::default();
+        let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
+        let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
         Ok(Session {
             engine,
             options,
-            variables: Arc::new(natives::SessionVariables::new(gucs.clone())),
+            variables,
+            server: Arc::new(server),
             sequences: Arc::new(sequences),
             gucs,
             connection: None,
@@ -157,7 +163,7 @@ impl Session {
             copying: None,
             notices: Vec::new(),
             reported: HashMap::new(),
-            cancel: CancelHandle::default(),
+            cancel,
         })
     }
 
@@ -580,6 +586,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.server.close();
         self.abandon_copy();
         let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {

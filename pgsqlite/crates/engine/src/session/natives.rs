@@ -53,6 +53,10 @@ impl SessionVariables {
             inner.0 = gucs.clone();
         }
     }
+    /// A time setting in milliseconds; 0: off.
+    pub fn milliseconds(&self, name: &str) -> u64 {
+        self.inner.lock().0.milliseconds(name)
+    }
     pub fn take_changes(&self) -> Vec<Change> {
         std::mem::take(&mut self.inner.lock().1)
     }

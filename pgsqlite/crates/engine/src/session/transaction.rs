@@ -129,6 +129,7 @@ impl Session {
             state.search_path = path;
             state.sequences = Some(self.sequences.clone());
             state.variables = Some(self.variables.clone());
+            state.server = Some(self.server.clone());
             state.user.clone_from(&self.options.user);
             state.session_user.clone_from(&self.options.user);
             state.database.clone_from(&self.engine.config.database);
@@ -414,6 +415,7 @@ impl Session {
             }
         }
         self.transaction = Transaction::default();
+        self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
         if self.portals.is_empty()
             && self.engine.config.pooling

@@ -12,10 +12,13 @@ mod json;
 mod numbers;
 mod objects;
 pub mod pattern;
+mod privileges;
 mod regex_syntax;
 pub mod rows;
+mod server;
 pub mod session_cell;
 pub mod shim;
+mod sizes;
 mod strings;
 mod support;
 mod system;
@@ -40,6 +43,9 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     times::FUNCTIONS,
     formatting::FUNCTIONS,
     system::FUNCTIONS,
+    server::FUNCTIONS,
+    sizes::FUNCTIONS,
+    privileges::FUNCTIONS,
     arrays::FUNCTIONS,
     json::FUNCTIONS,
     objects::FUNCTIONS,

@@ -9,6 +9,7 @@ use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
 use pgsqlite_types::{Oid, PgError, Result, Settings};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The sequences of the database, as `nextval` and its friends use them. Errors: 42P01, 55000 and 2200H as PostgreSQL's.
 pub trait SequenceSource {
@@ -27,23 +28,28 @@ pub trait Variables {
     fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String>;
 }
 
-/// What the server as a whole knows.
+/// What the server as a whole knows. `interrupted` says whether the running statement is to end.
 pub trait ServerFunctions {
     /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
     /// `pg_notify`
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
     /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
-    fn advisory_lock(&self, key: AdvisoryKey, shared: bool, transaction: bool, wait: bool) -> Result<bool>;
+    fn advisory_lock(
+        &self,
+        key: AdvisoryKey,
+        shared: bool,
+        transaction: bool,
+        wait: bool,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<bool>;
     /// `pg_advisory_unlock…`: whether the session held it.
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
-    fn advisory_unlock_all(&self);
-    /// The transaction's number (`txid_current`), assigned at the first call.
-    fn transaction_id(&self) -> Result<u64>;
-    /// Bytes of a relation in the file (`pg_relation_size`); None: unknown relation.
-    fn relation_size(&self, relation: Oid) -> Result<Option<i64>>;
-    /// Bytes of the database file.
-    fn database_size(&self) -> Result<i64>;
+    fn advisory_unlock_all(&self) -> Result<()>;
+    /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
+    fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
+    /// Waits; false if the statement was interrupted meanwhile.
+    fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
 }

@@ -18,6 +18,7 @@ pub type Scalar = fn(&Call) -> Result<Datum>;
 pub struct Call<'a> {
     values: &'a [*mut ffi::sqlite3_value],
     pub session: &'a SessionCell,
+    db: *mut ffi::sqlite3,
 }
 
 /// The value of `value`, borrowed from SQLite.
@@ -70,7 +71,31 @@ fn misfit(expected: &str, value: DatumRef) -> PgError {
     )
 }
 
+/// The connection that runs a call.
+fn connection_of(context: *mut ffi::sqlite3_context) -> *mut ffi::sqlite3 {
+    // SAFETY: `context` is the running call's.
+    unsafe { ffi::sqlite3_context_db_handle(context) }
+}
+
 impl<'a> Call<'a> {
+    /// Whether the statement that runs is to end (cancel request, timeout).
+    pub fn interrupted(&self) -> bool {
+        // SAFETY: the connection is the running call's.
+        unsafe { ffi::sqlite3_is_interrupted(self.db) != 0 }
+    }
+    /// Runs a query of our own that gives one integer on the connection of the call; NULL is 0.
+    pub fn query_integer(&self, sql: &str, parameters: &[&str]) -> Result<i64> {
+        let failed = |e: rusqlite::Error| {
+            let code = e.sqlite_error().map_or(ffi::SQLITE_ERROR, |e| e.extended_code);
+            crate::error::from_sqlite(code, &e.to_string(), None)
+        };
+        // SAFETY: the handle belongs to the engine; this view of it does not close it.
+        let connection = unsafe { rusqlite::Connection::from_handle(self.db) }.map_err(failed)?;
+        connection
+            .query_row(sql, rusqlite::params_from_iter(parameters), |r| r.get::<_, Option<i64>>(0))
+            .map(|n| n.unwrap_or(0))
+            .map_err(failed)
+    }
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -225,7 +250,7 @@ extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, valu
             }
         }
     }
-    let call = Call { values, session: &bound.session };
+    let call = Call { values, session: &bound.session, db: connection_of(context) };
     match catch_unwind(AssertUnwindSafe(|| (bound.run)(&call))).unwrap_or_else(|_| Err(panicked())) {
         Ok(value) => set_result(context, &value),
         Err(error) => set_error(context, &bound.session, error),
@@ -342,7 +367,7 @@ fn transition(
     if slot.is_null() {
         *slot = Box::into_raw(Box::new((bound.new)()));
     }
-    let call = Call { values, session: &bound.session };
+    let call = Call { values, session: &bound.session, db: connection_of(context) };
     // SAFETY: the slot holds a live box until xFinal.
     let state = unsafe { &mut **slot };
     match catch_unwind(AssertUnwindSafe(|| run(&mut **state, &call))).unwrap_or_else(|_| Err(panicked())) {

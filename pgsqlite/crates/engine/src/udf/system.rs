@@ -1,6 +1,5 @@
 //! Session and system information, sequences, generators of rows.
 
-use super::session_cell::{AdvisoryKey, ServerFunctions};
 use super::shim::{Call, Scalar};
 use super::strings::{identifier, invalid_parameter};
 use pgsqlite_sql::catalog::Relation;
@@ -249,83 +248,6 @@ fn random_uuid(_: &Call) -> Result<Datum> {
     pgsqlite_types::uuid::write(&bytes, &mut out);
     Ok(Datum::Text(String::from_utf8_lossy(&out).into_owned()))
 }
-/// Halves are rounded away from zero, and a unit is left when it comes to 10 of the next 1024.
-fn size_pretty(c: &Call) -> Result<Datum> {
-    let mut size = c.int(0)? as i128;
-    if size.abs() < 10 * 1024 {
-        return text(format!("{size} bytes"));
-    }
-    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
-    let half = |v: i128| if v < 0 { (v - 1) / 2 } else { (v + 1) / 2 };
-    size /= 1 << 9;
-    for unit in UNITS {
-        if size.abs() < 20 * 1024 - 1 || unit == "PB" {
-            return text(format!("{} {unit}", half(size)));
-        }
-        size /= 1 << 10;
-    }
-    Err(PgError::internal("a size without unit"))
-}
-
-// --- server ----------------------------------------------------------------------------------------------------------
-
-fn server(c: &Call) -> Result<Arc<dyn ServerFunctions>> {
-    c.session.state().server.clone().ok_or_else(|| absent("this function"))
-}
-fn transaction_id(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(server(c)?.transaction_id()? as i64))
-}
-fn notify(c: &Call) -> Result<Datum> {
-    if c.is_null(0) || c.text(0)?.is_empty() {
-        return Err(invalid_parameter("channel name cannot be empty"));
-    }
-    let payload = if c.is_null(1) { "" } else { c.text(1)? };
-    if c.text(0)?.len() >= 64 {
-        return Err(invalid_parameter("channel name too long"));
-    }
-    if payload.len() >= 8000 {
-        return Err(invalid_parameter("payload string too long"));
-    }
-    server(c)?.notify(c.text(0)?, payload)?;
-    text("")
-}
-fn start_time(c: &Call) -> Result<Datum> {
-    text(Timestamp(server(c)?.start_time()).to_storage())
-}
-fn cancel_backend(c: &Call) -> Result<Datum> {
-    Ok(Datum::from(server(c)?.signal(c.int(0)? as i32, false)?))
-}
-fn relation_size(c: &Call) -> Result<Datum> {
-    Ok(server(c)?.relation_size(c.int(0)? as Oid)?.into())
-}
-fn key(c: &Call) -> Result<AdvisoryKey> {
-    Ok(match c.len() {
-        1 => AdvisoryKey::One(c.int(0)?),
-        _ => AdvisoryKey::Two(c.int(0)? as i32, c.int(1)? as i32),
-    })
-}
-fn lock(c: &Call) -> Result<Datum> {
-    server(c)?.advisory_lock(key(c)?, false, false, true)?;
-    text("")
-}
-fn lock_transaction(c: &Call) -> Result<Datum> {
-    server(c)?.advisory_lock(key(c)?, false, true, true)?;
-    text("")
-}
-fn try_lock(c: &Call) -> Result<Datum> {
-    Ok(Datum::from(server(c)?.advisory_lock(key(c)?, false, false, false)?))
-}
-fn try_lock_transaction(c: &Call) -> Result<Datum> {
-    Ok(Datum::from(server(c)?.advisory_lock(key(c)?, false, true, false)?))
-}
-fn unlock(c: &Call) -> Result<Datum> {
-    Ok(Datum::from(server(c)?.advisory_unlock(key(c)?, false)?))
-}
-fn unlock_all(c: &Call) -> Result<Datum> {
-    server(c)?.advisory_unlock_all();
-    text("")
-}
-
 // --- generate_series -------------------------------------------------------------------------------------------------
 
 fn zero_step() -> PgError {
@@ -431,18 +353,6 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_num_nulls", num_nulls),
     ("pg_num_nonnulls", num_nonnulls),
     ("gen_random_uuid", random_uuid),
-    ("pg_size_pretty", size_pretty),
-    ("pg_current_xact_id", transaction_id),
-    ("pg_notify", notify),
-    ("pg_postmaster_start_time", start_time),
-    ("pg_cancel_backend", cancel_backend),
-    ("pg_relation_size(regclass)", relation_size),
-    ("pg_advisory_lock_int8 pg_advisory_lock_int4", lock),
-    ("pg_advisory_xact_lock_int8 pg_advisory_xact_lock_int4", lock_transaction),
-    ("pg_try_advisory_lock_int8 pg_try_advisory_lock_int4", try_lock),
-    ("pg_try_advisory_xact_lock_int8 pg_try_advisory_xact_lock_int4", try_lock_transaction),
-    ("pg_advisory_unlock_int8 pg_advisory_unlock_int4", unlock),
-    ("pg_advisory_unlock_all", unlock_all),
     ("generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8", series_int),
     ("generate_series_numeric generate_series_step_numeric", series_numeric),
     ("generate_series_timestamp", series_timestamp),

@@ -112,6 +112,7 @@ pub const TABLES: &[&[Row]] = &[
     super::documents::ROWS,
     super::aggregates::ROWS,
     super::system::ROWS,
+    super::server::ROWS,
     super::objects::ROWS,
 ];
 

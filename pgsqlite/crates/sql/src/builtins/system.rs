@@ -8,12 +8,12 @@ pub const ROWS: &[Row] = &[
         "pgsql_version current_database current_user session_user current_schema current_schemas pg_backend_pid \
          show_config_by_name show_config_by_name_missing_ok set_config_by_name nextval_oid currval_oid setval_oid \
          setval3_oid lastval gen_random_uuid format_type pg_get_userbyid pg_table_is_visible pg_type_is_visible \
-         pg_function_is_visible pg_size_pretty pg_current_xact_id pg_notify PG_encoding_to_char getdatabaseencoding \
-         pg_client_encoding PG_char_to_encoding pg_postmaster_start_time pg_cancel_backend \
-         pg_advisory_lock_int8 pg_advisory_xact_lock_int8 pg_try_advisory_lock_int8 pg_try_advisory_xact_lock_int8 \
-         pg_advisory_unlock_int8 pg_advisory_lock_int4 pg_advisory_xact_lock_int4 pg_try_advisory_lock_int4 \
-         pg_try_advisory_xact_lock_int4 pg_advisory_unlock_int4 pg_advisory_unlock_all pg_get_serial_sequence \
-         text_regclass to_regclass to_regtype to_regnamespace to_regrole pg_relation_size(regclass)",
+         pg_function_is_visible       PG_encoding_to_char getdatabaseencoding \
+         pg_client_encoding PG_char_to_encoding     \
+                 \
+                 \
+               pg_get_serial_sequence \
+         text_regclass to_regclass to_regtype to_regnamespace to_regrole  ",
         Native,
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),

@@ -1,0 +1,156 @@
+//! What native functions ask of the server: advisory locks, other sessions, the transaction's number.
+
+use super::CancelHandle;
+use crate::advisory::Wait;
+use crate::engine::Engine;
+use crate::udf::session_cell::{AdvisoryKey, ServerFunctions};
+use parking_lot::Mutex;
+use pgsqlite_types::{PgError, Result};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// How often a sleeping session looks whether it was cancelled.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The sessions of this process by the process number they report. A number of 0 is nobody's.
+fn sessions() -> &'static Mutex<HashMap<i32, CancelHandle>> {
+    static SESSIONS: OnceLock<Mutex<HashMap<i32, CancelHandle>>> = OnceLock::new();
+    SESSIONS.get_or_init(Mutex::default)
+}
+
+/// One session's side.
+pub struct SessionServer {
+    engine: Weak<Engine>,
+    /// tells sessions apart, also those that report no process number
+    number: u64,
+    pid: i32,
+    variables: Arc<super::natives::SessionVariables>,
+    transaction_id: Mutex<Option<u64>>,
+}
+
+impl SessionServer {
+    pub fn new(
+        engine: &Arc<Engine>,
+        pid: i32,
+        cancel: &CancelHandle,
+        variables: &Arc<super::natives::SessionVariables>,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if pid != 0 {
+            sessions().lock().insert(pid, cancel.clone());
+        }
+        SessionServer {
+            engine: Arc::downgrade(engine),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            pid,
+            variables: variables.clone(),
+            transaction_id: Mutex::default(),
+        }
+    }
+
+    /// The transaction ended: its number and its locks are gone.
+    pub fn transaction_ended(&self) {
+        *self.transaction_id.lock() = None;
+        if let Some(engine) = self.engine.upgrade() {
+            engine.advisory.release_transaction(self.number);
+        }
+    }
+
+    fn engine(&self) -> Result<Arc<Engine>> {
+        self.engine.upgrade().ok_or_else(|| PgError::internal("a session without an engine"))
+    }
+
+    /// The session ended: its locks are free and nobody can signal it. (Not in Drop: a pooled connection's cell may keep
+    /// this longer than the session lives.)
+    pub fn close(&self) {
+        if self.pid != 0 {
+            sessions().lock().remove(&self.pid);
+        }
+        if let Some(engine) = self.engine.upgrade() {
+            engine.advisory.release_transaction(self.number);
+            engine.advisory.release_session(self.number);
+        }
+    }
+}
+
+/// Runs what blocks its thread so that other sessions' tasks go on elsewhere.
+fn blocking<R>(run: impl FnOnce() -> R) -> R {
+    match tokio::runtime::Handle::try_current().map(|h| h.runtime_flavor()) {
+        Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(run),
+        _ => run(),
+    }
+}
+
+impl ServerFunctions for SessionServer {
+    fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
+        let target = sessions().lock().get(&pid).cloned();
+        Ok(match target {
+            Some(handle) if terminate => {
+                handle.terminate();
+                true
+            }
+            Some(handle) => {
+                handle.cancel();
+                true
+            }
+            None => false,
+        })
+    }
+    fn notify(&self, _channel: &str, _payload: &str) -> Result<()> {
+        Err(PgError::not_supported("NOTIFY"))
+    }
+    fn advisory_lock(
+        &self,
+        key: AdvisoryKey,
+        shared: bool,
+        transaction: bool,
+        wait: bool,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<bool> {
+        let engine = self.engine()?;
+        if engine.advisory.acquire(self.number, key, shared, transaction, Wait::No)? {
+            return Ok(true);
+        }
+        if !wait {
+            return Ok(false);
+        }
+        let timeout = self.variables.milliseconds("lock_timeout");
+        let timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
+        blocking(|| {
+            engine.advisory.acquire(self.number, key, shared, transaction, Wait::Until { timeout, interrupted })
+        })
+    }
+    fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool> {
+        Ok(self.engine()?.advisory.release(self.number, key, shared))
+    }
+    fn advisory_unlock_all(&self) -> Result<()> {
+        self.engine()?.advisory.release_session(self.number);
+        Ok(())
+    }
+    fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
+        let mut own = self.transaction_id.lock();
+        if own.is_none() && assign {
+            *own = Some(self.engine()?.next_transaction_id());
+        }
+        Ok(*own)
+    }
+    fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool {
+        let end = std::time::Instant::now() + duration;
+        blocking(|| loop {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            if interrupted() {
+                return false;
+            }
+            std::thread::sleep(left.min(LOOK));
+        })
+    }
+    fn start_time(&self) -> i64 {
+        static START: OnceLock<i64> = OnceLock::new();
+        *START.get_or_init(super::transaction::clock)
+    }
+}

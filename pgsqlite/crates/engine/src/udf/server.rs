@@ -1,0 +1,130 @@
+//! Functions that ask the server: other sessions, advisory locks, the transaction's number, waiting.
+
+use super::session_cell::{AdvisoryKey, ServerFunctions};
+use super::shim::{Call, Scalar};
+use super::strings::invalid_parameter;
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn server(c: &Call) -> Result<Arc<dyn ServerFunctions>> {
+    let server = c.session.state().server.clone();
+    server.ok_or_else(|| PgError::not_supported("a function of the server outside a session"))
+}
+/// The value of type `void`.
+fn void() -> Result<Datum> {
+    Ok(Datum::Text(String::new()))
+}
+
+fn transaction_id(c: &Call) -> Result<Datum> {
+    Ok(server(c)?.transaction_id(true)?.map(|n| n as i64).into())
+}
+fn assigned_transaction_id(c: &Call) -> Result<Datum> {
+    Ok(server(c)?.transaction_id(false)?.map(|n| n as i64).into())
+}
+fn notify(c: &Call) -> Result<Datum> {
+    if c.is_null(0) || c.text(0)?.is_empty() {
+        return Err(invalid_parameter("channel name cannot be empty"));
+    }
+    let payload = if c.is_null(1) { "" } else { c.text(1)? };
+    if c.text(0)?.len() >= 64 {
+        return Err(invalid_parameter("channel name too long"));
+    }
+    if payload.len() >= 8000 {
+        return Err(invalid_parameter("payload string too long"));
+    }
+    server(c)?.notify(c.text(0)?, payload)?;
+    void()
+}
+fn start_time(c: &Call) -> Result<Datum> {
+    Ok(Datum::Text(Timestamp(server(c)?.start_time()).to_storage()))
+}
+fn signal(c: &Call, terminate: bool) -> Result<Datum> {
+    let pid = c.int(0)? as i32;
+    let found = server(c)?.signal(pid, terminate)?;
+    if !found {
+        let message = format!("PID {pid} is not a PostgreSQL backend process");
+        c.session.notice(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
+    }
+    Ok(Datum::from(found))
+}
+fn cancel_backend(c: &Call) -> Result<Datum> {
+    signal(c, false)
+}
+fn terminate_backend(c: &Call) -> Result<Datum> {
+    match c.int(1)? {
+        0 => signal(c, true),
+        n if n < 0 => Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "\"timeout\" must not be negative")),
+        _ => Err(PgError::not_supported("pg_terminate_backend with a timeout")),
+    }
+}
+fn sleep(c: &Call) -> Result<Datum> {
+    // A year is as good as for ever.
+    let seconds = c.float(0)?;
+    let seconds = if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 366.0 * 86_400.0) };
+    if !server(c)?.sleep(Duration::from_secs_f64(seconds), &|| c.interrupted()) {
+        return Err(PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+    }
+    void()
+}
+
+// --- advisory locks --------------------------------------------------------------------------------------------------
+
+fn key(c: &Call) -> Result<AdvisoryKey> {
+    Ok(match c.len() {
+        1 => AdvisoryKey::One(c.int(0)?),
+        _ => AdvisoryKey::Two(c.int(0)? as i32, c.int(1)? as i32),
+    })
+}
+fn take(c: &Call, shared: bool, transaction: bool, wait: bool) -> Result<Datum> {
+    let got = server(c)?.advisory_lock(key(c)?, shared, transaction, wait, &|| c.interrupted())?;
+    if wait {
+        void()
+    } else {
+        Ok(Datum::from(got))
+    }
+}
+fn give(c: &Call, shared: bool) -> Result<Datum> {
+    let held = server(c)?.advisory_unlock(key(c)?, shared)?;
+    if !held {
+        let mode = if shared { "ShareLock" } else { "ExclusiveLock" };
+        let message = format!("you don't own a lock of type {mode}");
+        c.session.notice(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
+    }
+    Ok(Datum::from(held))
+}
+fn give_all(c: &Call) -> Result<Datum> {
+    server(c)?.advisory_unlock_all()?;
+    void()
+}
+
+// --- addresses -------------------------------------------------------------------------------------------------------
+
+fn port(address: Option<std::net::SocketAddr>) -> Result<Datum> {
+    Ok(address.map(|a| a.port() as i64).into())
+}
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pg_current_xact_id", transaction_id),
+    ("pg_current_xact_id_if_assigned", assigned_transaction_id),
+    ("pg_notify", notify),
+    ("pg_postmaster_start_time", start_time),
+    ("pg_cancel_backend", cancel_backend),
+    ("pg_terminate_backend", terminate_backend),
+    ("pg_sleep", sleep),
+    ("pg_advisory_lock_int8 pg_advisory_lock_int4", |c| take(c, false, false, true)),
+    ("pg_advisory_lock_shared_int8 pg_advisory_lock_shared_int4", |c| take(c, true, false, true)),
+    ("pg_advisory_xact_lock_int8 pg_advisory_xact_lock_int4", |c| take(c, false, true, true)),
+    ("pg_advisory_xact_lock_shared_int8 pg_advisory_xact_lock_shared_int4", |c| take(c, true, true, true)),
+    ("pg_try_advisory_lock_int8 pg_try_advisory_lock_int4", |c| take(c, false, false, false)),
+    ("pg_try_advisory_lock_shared_int8 pg_try_advisory_lock_shared_int4", |c| take(c, true, false, false)),
+    ("pg_try_advisory_xact_lock_int8 pg_try_advisory_xact_lock_int4", |c| take(c, false, true, false)),
+    ("pg_try_advisory_xact_lock_shared_int8 pg_try_advisory_xact_lock_shared_int4", |c| take(c, true, true, false)),
+    ("pg_advisory_unlock_int8 pg_advisory_unlock_int4", |c| give(c, false)),
+    ("pg_advisory_unlock_shared_int8 pg_advisory_unlock_shared_int4", |c| give(c, true)),
+    ("pg_advisory_unlock_all", give_all),
+    ("inet_client_port", |c| port(c.session.state().client_addr)),
+    ("inet_server_port", |c| port(c.session.state().server_addr)),
+];

@@ -1,0 +1,57 @@
+//! Functions that ask the server: sessions, locks, sizes, privileges.
+
+use super::imp::{row, Imp, Row};
+use Imp::{Native, Sql};
+
+pub const ROWS: &[Row] = &[
+    row(
+        "pg_current_xact_id pg_current_xact_id_if_assigned pg_notify pg_postmaster_start_time \
+         pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
+         pg_advisory_lock_shared_int8 pg_advisory_lock_shared_int4 pg_advisory_xact_lock_int8 \
+         pg_advisory_xact_lock_int4 pg_advisory_xact_lock_shared_int8 pg_advisory_xact_lock_shared_int4 \
+         pg_try_advisory_lock_int8 pg_try_advisory_lock_int4 pg_try_advisory_lock_shared_int8 \
+         pg_try_advisory_lock_shared_int4 pg_try_advisory_xact_lock_int8 pg_try_advisory_xact_lock_int4 \
+         pg_try_advisory_xact_lock_shared_int8 pg_try_advisory_xact_lock_shared_int4 pg_advisory_unlock_int8 \
+         pg_advisory_unlock_int4 pg_advisory_unlock_shared_int8 pg_advisory_unlock_shared_int4 \
+         pg_advisory_unlock_all inet_client_port inet_server_port",
+        Native,
+    ),
+    row(
+        "pg_relation_size(regclass) pg_relation_size pg_table_size pg_indexes_size pg_total_relation_size \
+         pg_database_size_name pg_database_size_oid pg_size_pretty pg_size_pretty_numeric pg_size_bytes",
+        Native,
+    ),
+    row(
+        "has_table_privilege_name_name has_table_privilege_name_id has_table_privilege_id_name \
+         has_table_privilege_id_id has_table_privilege_name has_table_privilege_id \
+         has_sequence_privilege_name_name has_sequence_privilege_name_id has_sequence_privilege_id_name \
+         has_sequence_privilege_id_id has_sequence_privilege_name has_sequence_privilege_id \
+         has_database_privilege_name_name has_database_privilege_name_id has_database_privilege_id_name \
+         has_database_privilege_id_id has_database_privilege_name has_database_privilege_id \
+         has_schema_privilege_name_name has_schema_privilege_name_id has_schema_privilege_id_name \
+         has_schema_privilege_id_id has_schema_privilege_name has_schema_privilege_id \
+         has_function_privilege_name_name has_function_privilege_name_id has_function_privilege_id_name \
+         has_function_privilege_id_id has_function_privilege_name has_function_privilege_id \
+         has_language_privilege_name_name has_language_privilege_name_id has_language_privilege_id_name \
+         has_language_privilege_id_id has_language_privilege_name has_language_privilege_id \
+         has_type_privilege_name_name has_type_privilege_name_id has_type_privilege_id_name \
+         has_type_privilege_id_id has_type_privilege_name has_type_privilege_id \
+         has_tablespace_privilege_name_name has_tablespace_privilege_name_id has_tablespace_privilege_id_name \
+         has_tablespace_privilege_id_id has_tablespace_privilege_name has_tablespace_privilege_id \
+         has_column_privilege_name_name_name has_column_privilege_name_name_attnum \
+         has_column_privilege_name_id_name has_column_privilege_name_id_attnum \
+         has_column_privilege_id_name_name has_column_privilege_id_name_attnum \
+         has_column_privilege_id_id_name has_column_privilege_id_id_attnum has_column_privilege_name_name \
+         has_column_privilege_name_attnum has_column_privilege_id_name has_column_privilege_id_attnum \
+         has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name \
+         has_any_column_privilege_id_id has_any_column_privilege_name has_any_column_privilege_id \
+         pg_has_role_name_name pg_has_role_name_id pg_has_role_id_name pg_has_role_id_id pg_has_role_name \
+         pg_has_role_id",
+        Native,
+    ),
+    row(
+        "pg_sleep_for(interval)",
+        Sql("pg_sleep(extract(epoch FROM clock_timestamp() + $1) - extract(epoch FROM clock_timestamp()))"),
+    ),
+    row("pg_sleep_until(timestamptz)", Sql("pg_sleep(extract(epoch FROM $1) - extract(epoch FROM clock_timestamp()))")),
+];
