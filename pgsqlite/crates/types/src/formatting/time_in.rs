@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     fn word(&mut self, words: &[&str], pattern: &str) -> Result<i32> {
         let rest = self.rest();
         let fits = |w: &&str| rest.len() >= w.len() && rest[..w.len()].eq_ignore_ascii_case(w.as_bytes());
-        let Some(found) = words.iter().position(|w| fits(w)) else {
+        let Some(found) = words.iter().position(fits) else {
             let end = rest.iter().position(|b| is_space(*b) && *b != 11).unwrap_or(rest.len());
             return Err(invalid(format!(
                 "invalid value \"{}\" for \"{pattern}\"",
