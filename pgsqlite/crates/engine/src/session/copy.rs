@@ -1,19 +1,21 @@
 //! COPY … FROM STDIN and COPY … TO STDOUT.
 //!
 //! * TO: the query (or a SELECT of the table's columns) runs as any other; [`CopyOutSink`] turns its rows into lines.
-//! * FROM: an INSERT with one parameter per column is planned once; the client's bytes become lines (`copy_format`), their
-//!   fields values, and each row is bound and stepped. Nothing is kept but the line at hand and the bytes after it.
+//! * FROM: an INSERT with one parameter per column is planned once; the client's bytes become lines (`copy_format`) or rows
+//!   (`copy_binary`), their fields values, and each row is bound and stepped. Nothing is kept but the line at hand and the bytes after it.
 
+use super::copy_binary::{self, put_header, put_trailer};
 use super::copy_format::{put_line, Fields, Lines, Next};
 use super::copy_options::{Columns, CopyOptions, Header};
 use super::plans::{Body, Prepared};
 use super::portal::{run_to_end, Portal};
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
-use crate::connection::RawStatement as SqliteStatement;
+use crate::connection::{Connection, RawStatement as SqliteStatement};
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
@@ -37,13 +39,18 @@ pub(super) struct CopyOut {
     options: CopyOptions,
     quoted: Vec<bool>,
     columns: Option<Arc<[OutputColumn]>>,
+    /// the binary format's header has been written
+    begun: bool,
 }
 
 /// COPY FROM, waiting for data.
 pub(super) struct CopyIn {
     options: CopyOptions,
+    /// the data, in text and CSV
     lines: Lines,
     fields: Fields,
+    /// the data in the binary format
+    tuples: copy_binary::Rows,
     table: String,
     columns: Vec<Target>,
     insert: Arc<Prepared>,
@@ -107,6 +114,14 @@ impl Session {
         match Box::pin(self.run_portal(&mut portal, 0, &mut lines)).await {
             Ok(Execution::Complete(tag)) => {
                 self.close(portal);
+                if out.options.binary {
+                    let mut end = Vec::new();
+                    if !out.begun {
+                        put_header(&mut end);
+                    }
+                    put_trailer(&mut end);
+                    sink.copy_data(&end)?;
+                }
                 sink.copy_done()?;
                 let count = tag.rsplit(' ').next().unwrap_or("0");
                 Ok(Execution::Complete(format!("COPY {count}")))
@@ -213,7 +228,7 @@ impl Session {
         };
         let formats = vec![Format::Text; columns.len()];
         self.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
-        self.copying = Some(Copying::Out(CopyOut { options, quoted, columns: None }));
+        self.copying = Some(Copying::Out(CopyOut { options, quoted, columns: None, begun: false }));
         Ok(())
     }
 
@@ -319,11 +334,12 @@ impl Session {
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
-        let formats = vec![Format::Text; columns.len()];
+        let formats = vec![options.format(); columns.len()];
         let values = vec![Datum::Null; columns.len() + others.len()];
         self.copying = Some(Copying::In(Box::new(CopyIn {
             lines: Lines::new(&options),
             fields: Fields::default(),
+            tuples: copy_binary::Rows::default(),
             table: relation.name.clone(),
             columns: targets,
             insert: insert.clone(),
@@ -340,8 +356,14 @@ impl Session {
     /// A piece of CopyData, cut anywhere.
     pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
         let mut copy = self.take_copy()?;
-        copy.lines.push(data);
-        let result = if copy.lines.waiting() < BATCH { Ok(()) } else { self.copy_rows(&mut copy, false) };
+        let waiting = if copy.options.binary {
+            copy.tuples.push(data);
+            copy.tuples.waiting()
+        } else {
+            copy.lines.push(data);
+            copy.lines.waiting()
+        };
+        let result = if waiting < BATCH { Ok(()) } else { self.copy_rows(&mut copy, false) };
         if let Err(e) = result {
             return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY")));
         }
@@ -366,7 +388,8 @@ impl Session {
         let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
         match self.take_copy() {
             Ok(copy) => {
-                let error = error.context(format!("COPY {}, line {}", copy.table, copy.lines.number + 1));
+                let line = if copy.options.binary { copy.tuples.number } else { copy.lines.number } + 1;
+                let error = error.context(format!("COPY {}, line {line}", copy.table));
                 self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
             }
             Err(e) => e,
@@ -417,7 +440,10 @@ impl Session {
     /// Stores the lines that are there.
     fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
         let timeout = self.start_timeout();
-        let result = tokio::task::block_in_place(|| self.copy_lines(copy, last));
+        let result = tokio::task::block_in_place(|| match copy.options.binary {
+            true => self.copy_tuples(copy, last),
+            false => self.copy_lines(copy, last),
+        });
         self.stop_timeout(timeout);
         result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e))
     }
@@ -476,25 +502,70 @@ impl Session {
                     }
                 };
             }
-            connection.cell.rows.clear();
-            for ((_, statement), step) in statements.iter_mut().zip(&plan.query.steps) {
-                // SAFETY: the values stay as they are until the statement is reset below.
-                let result = unsafe { connection.bind_all(statement, values) }
-                    .and_then(|()| run_to_end(connection, statement, &step.output));
-                let changed = connection.changes();
-                connection.reset(statement);
-                match result {
-                    Ok(()) if step.counts => *rows += changed,
-                    Ok(()) => {}
-                    // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
-                    Err(e) if e.code() == SqlState::UNIQUE_VIOLATION => {
-                        return Err(e.context(format!("COPY {table}, line {number}")))
-                    }
-                    Err(e) => return Err(in_line(e)),
-                }
-            }
+            // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| match e.code() {
+                SqlState::UNIQUE_VIOLATION => e.context(format!("COPY {table}, line {number}")),
+                _ => in_line(e),
+            })?;
         }
     }
+
+    fn copy_tuples(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        loop {
+            match tuples.next(columns.len(), last) {
+                Ok(copy_binary::Next::Row) => {}
+                Ok(copy_binary::Next::More | copy_binary::Next::End) => return Ok(()),
+                // what is wrong with the header belongs to no line
+                Err(e) if tuples.number == 0 => return Err(e),
+                Err(e) => {
+                    let column = tuples.broken_field().and_then(|i| columns.get(i));
+                    let column = column.map_or(String::new(), |c| format!(", column {}", c.name));
+                    return Err(e.context(format!("COPY {table}, line {}{column}", tuples.number)));
+                }
+            }
+            let place = format!("COPY {table}, line {}", tuples.number);
+            for (i, column) in columns.iter().enumerate() {
+                values[i] = match tuples.field(i) {
+                    None => Datum::Null,
+                    Some(bytes) => column
+                        .codec
+                        .binary_in(bytes, column.typmod, &context)
+                        .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
+                };
+            }
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| e.context(place))?;
+        }
+    }
+}
+
+/// Runs the INSERT for one row; gives the rows stored (none where a condition says so).
+fn store_row(
+    connection: &mut Connection,
+    statements: &mut [(String, SqliteStatement)],
+    plan: &QueryPlan,
+    values: &[Datum],
+) -> Result<u64> {
+    let mut stored = 0;
+    connection.cell.rows.clear();
+    for ((_, statement), step) in statements.iter_mut().zip(&plan.steps) {
+        // SAFETY: the values stay as they are until the statement is reset below.
+        let result = unsafe { connection.bind_all(statement, values) }
+            .and_then(|()| run_to_end(connection, statement, &step.output));
+        let changed = connection.changes();
+        connection.reset(statement);
+        result?;
+        if step.counts {
+            stored += changed;
+        }
+    }
+    Ok(stored)
 }
 
 /// HEADER MATCH: the first line must name the columns.
@@ -640,7 +711,7 @@ struct CopyOutSink<'a> {
 impl RowSink for CopyOutSink<'_> {
     fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> Result<()> {
         self.out.columns = Some(columns.clone());
-        self.sink.copy_out(&vec![Format::Text; columns.len()])?;
+        self.sink.copy_out(&vec![self.out.options.format(); columns.len()])?;
         if self.out.options.header != Header::No {
             let names = columns.iter().map(|c| Some(c.name.as_bytes()));
             put_line(&self.out.options, names, &[], &mut self.line);
@@ -654,6 +725,23 @@ impl RowSink for CopyOutSink<'_> {
         self.value.clear();
         self.ends.clear();
         self.line.clear();
+        if self.out.options.binary {
+            if !std::mem::replace(&mut self.out.begun, true) {
+                put_header(&mut self.line);
+            }
+            self.line.extend_from_slice(&(columns.len() as i16).to_be_bytes());
+            for (i, column) in columns.iter().enumerate() {
+                let value = row.value(i);
+                let at = self.line.len();
+                self.line.extend_from_slice(&(-1i32).to_be_bytes());
+                if value != DatumRef::Null {
+                    column.codec.binary_out(value, context, &mut self.line)?;
+                    let length = (self.line.len() - at - 4) as i32;
+                    self.line[at..at + 4].copy_from_slice(&length.to_be_bytes());
+                }
+            }
+            return self.sink.copy_data(&self.line);
+        }
         for (i, column) in columns.iter().enumerate() {
             let value = row.value(i);
             let start = self.value.len();

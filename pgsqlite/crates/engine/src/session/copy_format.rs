@@ -456,6 +456,7 @@ mod tests {
 
     fn text() -> CopyOptions {
         CopyOptions {
+            binary: false,
             csv: false,
             delimiter: b'\t',
             null: "\\N".into(),

@@ -1,5 +1,6 @@
 //! The options of COPY: read from the parse tree, checked against each other in PostgreSQL's order.
 
+use super::Format;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -24,6 +25,7 @@ pub(super) enum Columns {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopyOptions {
     pub csv: bool,
+    pub binary: bool,
     pub delimiter: u8,
     /// what stands for NULL
     pub null: String,
@@ -223,11 +225,19 @@ fn encoding(option: &ast::DefElem) -> Result<()> {
 }
 
 impl CopyOptions {
-    /// Reads the option list of a COPY statement. Errors: 42601, 22023 and 0A000 as PostgreSQL raises them; 0A000 for the
-    /// binary format.
+    /// The format of every column in CopyInResponse and CopyOutResponse.
+    pub fn format(&self) -> Format {
+        if self.binary {
+            Format::Binary
+        } else {
+            Format::Text
+        }
+    }
+
+    /// Reads the option list of a COPY statement. Errors: 42601, 22023 and 0A000 as PostgreSQL raises them.
     pub fn read(options: &[ast::Node], is_from: bool) -> Result<CopyOptions> {
         let mut seen: Vec<&str> = Vec::new();
-        let (mut csv, mut binary, mut freeze, mut head) = (false, None, false, Header::No);
+        let (mut csv, mut binary, mut freeze, mut head) = (false, false, false, Header::No);
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);
         let (mut force_quote, mut force_not_null, mut force_null) = (None, None, None);
         for node in options {
@@ -243,7 +253,7 @@ impl CopyOptions {
                 "format" => match string(option)?.as_str() {
                     "text" => {}
                     "csv" => csv = true,
-                    "binary" => binary = Some(option.location),
+                    "binary" => binary = true,
                     other => {
                         return Err(PgError::new(
                             SqlState::INVALID_PARAMETER_VALUE,
@@ -272,13 +282,15 @@ impl CopyOptions {
                 }
             }
         }
-        if let Some(location) = binary {
+        if binary {
             for (given, name) in [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL")] {
                 if given {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("cannot specify {name} in BINARY mode")));
                 }
             }
-            return Err(PgError::not_supported("COPY with FORMAT binary").at(location));
+            if head != Header::No {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode"));
+            }
         }
         let delimiter = delimiter.unwrap_or_else(|| if csv { "," } else { "\t" }.into());
         let null = null.unwrap_or_else(|| if csv { "" } else { "\\N" }.into());
@@ -343,6 +355,7 @@ impl CopyOptions {
         }
         Ok(CopyOptions {
             csv,
+            binary,
             delimiter: byte,
             null,
             header: head,

@@ -8,6 +8,7 @@
 
 mod api;
 mod copy;
+mod copy_binary;
 mod copy_format;
 mod copy_options;
 mod diagnose;
