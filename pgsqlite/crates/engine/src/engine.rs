@@ -33,6 +33,7 @@ pub struct Engine {
     pub(crate) plans: crate::session::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
     pub(crate) advisory: crate::advisory::AdvisoryLocks,
+    pub(crate) channels: crate::notify::Channels,
     /// the transaction number that was given last
     transaction_id: Mutex<u64>,
     /// The schema cookie the catalog belongs to.
@@ -89,6 +90,7 @@ impl Engine {
             plans: Default::default(),
             sequences: Mutex::default(),
             advisory: Default::default(),
+            channels: Default::default(),
             transaction_id: Mutex::default(),
             cookie: Mutex::new(cookie),
             keeper: Mutex::new(Some(keeper)),

@@ -55,6 +55,11 @@ struct CancelState {
 }
 
 impl CancelHandle {
+    /// The session looks whether something waits for it.
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
     /// The running statement (if any) ends with 57014.
     pub fn cancel(&self) {
         if let Some(handle) = &*self.0.running.lock() {
@@ -549,11 +554,14 @@ impl Session {
 
     /// Notifications due now (only outside a transaction).
     pub fn take_notifications(&mut self) -> Vec<Notification> {
-        Vec::new()
+        if self.transaction_status() != TransactionStatus::Idle {
+            return Vec::new();
+        }
+        self.server.mailbox.take()
     }
 
-    /// Resolves when termination needs the session's attention while the client is silent; Err: the session must end with
-    /// this error.
+    /// Resolves when something needs the session's attention while the client is silent: notifications outside a
+    /// transaction. Err: the session must end with this error.
     pub async fn wait_event(&mut self) -> Result<()> {
         loop {
             if self.cancel.is_terminated() {
@@ -562,6 +570,9 @@ impl Session {
                     "terminating connection due to administrator command",
                 )
                 .fatal());
+            }
+            if self.transaction_status() == TransactionStatus::Idle && !self.server.mailbox.is_empty() {
+                return Ok(());
             }
             self.cancel.0.wake.notified().await;
         }

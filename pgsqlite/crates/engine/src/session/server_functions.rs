@@ -3,6 +3,7 @@
 use super::CancelHandle;
 use crate::advisory::Wait;
 use crate::engine::Engine;
+use crate::notify::{Mailbox, Pending};
 use crate::udf::session_cell::{AdvisoryKey, ServerFunctions};
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result};
@@ -28,6 +29,9 @@ pub struct SessionServer {
     pid: i32,
     variables: Arc<super::natives::SessionVariables>,
     transaction_id: Mutex<Option<u64>>,
+    /// LISTEN and NOTIFY of the running transaction
+    pub pending: Mutex<Pending>,
+    pub mailbox: Arc<Mailbox>,
 }
 
 impl SessionServer {
@@ -47,6 +51,16 @@ impl SessionServer {
             pid,
             variables: variables.clone(),
             transaction_id: Mutex::default(),
+            pending: Mutex::default(),
+            mailbox: Arc::new(Mailbox::new(cancel.clone())),
+        }
+    }
+
+    /// The transaction committed: its LISTENs hold and its messages go out.
+    pub fn committed(&self) {
+        let mut pending = self.pending.lock();
+        if let Some(engine) = self.engine.upgrade().filter(|_| !pending.is_empty()) {
+            engine.channels.commit(self.number, self.pid, &self.mailbox, &mut pending);
         }
     }
 
@@ -71,6 +85,7 @@ impl SessionServer {
         if let Some(engine) = self.engine.upgrade() {
             engine.advisory.release_transaction(self.number);
             engine.advisory.release_session(self.number);
+            engine.channels.leave(self.number);
         }
     }
 }
@@ -98,8 +113,12 @@ impl ServerFunctions for SessionServer {
             None => false,
         })
     }
-    fn notify(&self, _channel: &str, _payload: &str) -> Result<()> {
-        Err(PgError::not_supported("NOTIFY"))
+    fn notify(&self, channel: &str, payload: &str) -> Result<()> {
+        self.pending.lock().notify(channel, payload);
+        Ok(())
+    }
+    fn listening(&self) -> Result<Vec<String>> {
+        Ok(self.engine()?.channels.of(self.number).into_iter().collect())
     }
     fn advisory_lock(
         &self,

@@ -26,6 +26,7 @@ pub(super) struct Savepoint {
     name: String,
     catalog: Option<Arc<Catalog>>,
     gucs: Gucs,
+    pending: crate::notify::Mark,
 }
 
 #[derive(Default)]
@@ -360,6 +361,7 @@ impl Session {
                 self.engine.writer.wait_durable(commit).await?;
             }
         }
+        self.server.committed();
         Ok(())
     }
 
@@ -403,6 +405,7 @@ impl Session {
     fn finish(&mut self, rolled_back: bool) {
         let gucs = self.transaction.gucs.take();
         if rolled_back {
+            self.server.pending.lock().clear();
             let own = &mut *self.sequences.own.lock();
             own.left_over.append(&mut own.dirty);
             if let Some(gucs) = gucs {
@@ -482,6 +485,7 @@ impl Session {
                     name: t.savepoint_name.clone(),
                     catalog: self.transaction.catalog.clone(),
                     gucs: self.gucs.clone(),
+                    pending: self.server.pending.lock().mark(),
                 };
                 self.transaction.savepoints.push(savepoint);
                 Ok("SAVEPOINT".into())
@@ -504,6 +508,7 @@ impl Session {
                 }
                 self.transaction.savepoints.truncate(i + 1);
                 let savepoint = &self.transaction.savepoints[i];
+                self.server.pending.lock().roll_back_to(savepoint.pending);
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
                 self.transaction.catalog = catalog;
                 self.gucs = gucs;

@@ -5,6 +5,7 @@ use super::portal::{OwnRow, Portal};
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
 use crate::store::names::CatalogNames;
+use crate::udf::session_cell::ServerFunctions;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::TypeCodec;
@@ -116,6 +117,25 @@ impl Session {
                     self.drop_portal(&c.portalname);
                     "CLOSE CURSOR".into()
                 }
+            }
+            NodeEnum::ListenStmt(l) => {
+                self.server.pending.lock().listen(&l.conditionname);
+                "LISTEN".into()
+            }
+            NodeEnum::UnlistenStmt(u) => {
+                let mut pending = self.server.pending.lock();
+                match u.conditionname.as_str() {
+                    "" => pending.unlisten_all(),
+                    channel => pending.unlisten(channel),
+                }
+                "UNLISTEN".into()
+            }
+            NodeEnum::NotifyStmt(n) => {
+                if n.payload.len() >= crate::notify::PAYLOAD {
+                    return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "payload string too long"));
+                }
+                self.server.pending.lock().notify(&n.conditionname, &n.payload);
+                "NOTIFY".into()
             }
             NodeEnum::DiscardStmt(d) => self.discard(d)?,
             NodeEnum::ExplainStmt(e) => {
@@ -338,6 +358,9 @@ impl Session {
                 }
                 self.statements.clear();
                 self.gucs = super::guc::Gucs::new(&self.options.user);
+                self.server.pending.lock().unlisten_all();
+                self.server.advisory_unlock_all()?;
+                self.sequences.discard();
                 self.drop_temporary()?;
                 Ok("DISCARD ALL".into())
             }

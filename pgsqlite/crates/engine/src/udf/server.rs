@@ -32,11 +32,16 @@ fn notify(c: &Call) -> Result<Datum> {
     if c.text(0)?.len() >= 64 {
         return Err(invalid_parameter("channel name too long"));
     }
-    if payload.len() >= 8000 {
+    if payload.len() >= crate::notify::PAYLOAD {
         return Err(invalid_parameter("payload string too long"));
     }
     server(c)?.notify(c.text(0)?, payload)?;
     void()
+}
+/// The channels that are listened to, as rows.
+fn listening(c: &Call) -> Result<Datum> {
+    let channels = server(c)?.listening()?;
+    Ok(Datum::Text(serde_json::to_string(&channels).map_err(|e| PgError::internal(e.to_string()))?))
 }
 fn start_time(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(Timestamp(server(c)?.start_time()).to_storage()))
@@ -110,6 +115,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_current_xact_id", transaction_id),
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
     ("pg_notify", notify),
+    ("pg_listening_channels", listening),
     ("pg_postmaster_start_time", start_time),
     ("pg_cancel_backend", cancel_backend),
     ("pg_terminate_backend", terminate_backend),

@@ -34,6 +34,8 @@ pub trait ServerFunctions {
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
     /// `pg_notify`
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
+    /// `pg_listening_channels`
+    fn listening(&self) -> Result<Vec<String>>;
     /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
     fn advisory_lock(
         &self,

@@ -1,9 +1,12 @@
 //! Functions that ask the server: sessions, locks, sizes, privileges.
 
 use super::imp::{row, Imp, Row};
-use Imp::{Native, Sql};
+use Imp::{Inline, Native, NativeSet, Sql};
 
 pub const ROWS: &[Row] = &[
+    row("pg_listening_channels", NativeSet { typed: false }),
+    // messages wait in memory, without a limit
+    row("pg_notification_queue_usage", Inline("0.0")),
     row(
         "pg_current_xact_id pg_current_xact_id_if_assigned pg_notify pg_postmaster_start_time \
          pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
