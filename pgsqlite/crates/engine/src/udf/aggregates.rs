@@ -4,6 +4,7 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, NewState, State};
 use pgsqlite_sql::builtins::catalog::Proc;
 use pgsqlite_types::array::Array;
+use pgsqlite_types::datetime::Interval;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
@@ -11,7 +12,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Whether rows with a NULL argument are left out before the state sees them.
 pub(super) fn skips_nulls(p: &Proc) -> bool {
-    !matches!(p.name, "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg")
+    let hypothetical = matches!(p.name, "rank" | "dense_rank" | "percent_rank" | "cume_dist");
+    let collecting = matches!(
+        p.name,
+        "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
+    );
+    !hypothetical && !collecting
 }
 
 // --- integers and numeric --------------------------------------------------------------------------------------------
@@ -167,6 +173,36 @@ impl State for Numerics {
         }
         let scale = variance.scale().unwrap_or(0);
         Ok(Self::root(&variance, scale)?.to_datum())
+    }
+}
+
+// --- intervals -------------------------------------------------------------------------------------------------------
+
+/// `sum` and `avg` of intervals.
+#[derive(Default)]
+struct Intervals {
+    average: bool,
+    count: i64,
+    sum: Interval,
+}
+
+impl State for Intervals {
+    fn step(&mut self, call: &Call) -> Result<()> {
+        self.count += 1;
+        self.sum = self.sum.add(call.interval(0)?)?;
+        Ok(())
+    }
+    fn inverse(&mut self, call: &Call) -> Result<()> {
+        self.count -= 1;
+        self.sum = self.sum.sub(call.interval(0)?)?;
+        Ok(())
+    }
+    fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
+        if self.count == 0 {
+            return Ok(Datum::Null);
+        }
+        let result = if self.average { self.sum.div(self.count as f64)? } else { self.sum };
+        Ok(Datum::Text(result.to_storage()))
     }
 }
 
@@ -465,6 +501,8 @@ pub(super) const FUNCTIONS: &[(&str, NewState)] = &[
     ("sum(int2) sum(int4)", || Box::<Integers>::default()),
     ("sum(int8)", || Box::new(Integers { wide: true, ..Default::default() })),
     ("avg(int2) avg(int4) avg(int8)", || Box::new(Integers { average: true, ..Default::default() })),
+    ("sum(interval)", || Box::<Intervals>::default()),
+    ("avg(interval)", || Box::new(Intervals { average: true, ..Default::default() })),
     ("sum(numeric)", || Numerics::new(Statistic::Sum)),
     ("avg(numeric)", || Numerics::new(Statistic::Average)),
     ("variance(int2) variance(int4) variance(int8) variance(numeric)", || Numerics::new(SAMPLE_VARIANCE)),

@@ -7,10 +7,12 @@
 mod aggregates;
 mod arrays;
 pub mod collation;
+mod distinct;
 mod formatting;
 mod json;
 mod numbers;
 mod objects;
+mod ordered_sets;
 pub mod pattern;
 mod privileges;
 mod regex_syntax;
@@ -76,7 +78,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
                 }
             }
         }
-        for (words, new) in aggregates::FUNCTIONS.iter().chain(json::AGGREGATES) {
+        for (words, new) in aggregates::FUNCTIONS.iter().chain(ordered_sets::FUNCTIONS).chain(json::AGGREGATES) {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(*oid, Run::Aggregate(*new)).is_some() {
                     return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));
@@ -117,7 +119,11 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
     for entry in entries().as_ref().map_err(Clone::clone)? {
         match entry.run {
             Run::Scalar(run) => shim::scalar(db, &state, &entry.name, entry.traits, run)?,
-            Run::Aggregate(new) => shim::aggregate(db, &state, &entry.name, entry.traits, new)?,
+            Run::Aggregate(new) => {
+                shim::aggregate(db, &state, &entry.name, entry.traits, new, false)?;
+                let name = format!("{}{}", entry.name, pgsqlite_sql::lower::support::DISTINCT_SUFFIX);
+                shim::aggregate(db, &state, &name, entry.traits, new, true)?;
+            }
         }
     }
     for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS) {
@@ -125,7 +131,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         shim::scalar(db, &state, name, traits, *run)?;
     }
     let single = Traits { arity: 1, strict: false, deterministic: true };
-    shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single)
+    shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single, false)
 }
 
 /// OIDs of all native functions that are registered.

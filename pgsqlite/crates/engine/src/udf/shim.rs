@@ -96,6 +96,10 @@ impl<'a> Call<'a> {
             .map(|n| n.unwrap_or(0))
             .map_err(failed)
     }
+    /// The same call seen without its first argument.
+    pub(super) fn without_first(&self) -> Call<'a> {
+        Call { values: self.values.get(1..).unwrap_or_default(), session: self.session, db: self.db }
+    }
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -170,17 +174,20 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The types of a typed native's call (`'v23,25>114'`).
+/// The types of a typed native's call (`'v23,25>114'`), with the order of an ordered-set aggregate's keys (`';dl,af'`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Types {
     pub variadic: bool,
     pub args: Vec<Oid>,
     pub result: Oid,
+    /// per sort key: descending, NULLs first
+    pub order: Vec<(bool, bool)>,
 }
 
 impl Types {
     pub fn parse(text: &str) -> Result<Types> {
         let bad = || PgError::internal(format!("malformed type list {text}"));
+        let (text, order) = text.split_once(';').unwrap_or((text, ""));
         let (args, result) = text.split_once('>').ok_or_else(bad)?;
         let variadic = args.starts_with('v');
         let args = args.trim_start_matches('v');
@@ -192,6 +199,7 @@ impl Types {
                 .map(|s| s.parse().map_err(|_| bad()))
                 .collect::<Result<_>>()?,
             result: result.parse().map_err(|_| bad())?,
+            order: order.split(',').map(|key| (key.starts_with('d'), key.ends_with('f'))).collect(),
         })
     }
 }
@@ -331,8 +339,20 @@ pub type NewState = fn() -> Box<dyn State>;
 struct BoundAggregate {
     session: Arc<SessionCell>,
     new: NewState,
+    /// the variant that leaves equal rows out
+    distinct: bool,
     /// Rows with a NULL in one of the arguments are left out (the aggregate's transition function is strict).
     strict: bool,
+}
+
+impl BoundAggregate {
+    fn make(&self) -> Box<dyn State> {
+        let state = (self.new)();
+        if self.distinct {
+            return Box::new(super::distinct::Distinct::new(state));
+        }
+        state
+    }
 }
 
 /// What SQLite keeps per group: a pointer to the state, null before the first row.
@@ -365,7 +385,7 @@ fn transition(
         return unsafe { ffi::sqlite3_result_error_nomem(context) };
     };
     if slot.is_null() {
-        *slot = Box::into_raw(Box::new((bound.new)()));
+        *slot = Box::into_raw(Box::new(bound.make()));
     }
     let call = Call { values, session: &bound.session, db: connection_of(context) };
     // SAFETY: the slot holds a live box until xFinal.
@@ -397,7 +417,7 @@ fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
             }
             result
         }
-        _ => catch_unwind(AssertUnwindSafe(|| (bound.new)().value(&bound.session))),
+        _ => catch_unwind(AssertUnwindSafe(|| bound.make().value(&bound.session))),
     };
     match result.unwrap_or_else(|_| Err(panicked())) {
         Ok(value) => set_result(context, &value),
@@ -412,15 +432,17 @@ extern "C" fn aggregate_value(context: *mut ffi::sqlite3_context) {
     aggregate_result(context, false);
 }
 
-/// Registers an aggregate that is a window function too.
+/// Registers an aggregate that is a window function too. `distinct`: its variant for DISTINCT.
 pub fn aggregate(
     db: *mut ffi::sqlite3,
     session: &Arc<SessionCell>,
     name: &str,
     traits: Traits,
     new: NewState,
+    distinct: bool,
 ) -> Result<()> {
-    let bound = Box::into_raw(Box::new(BoundAggregate { session: session.clone(), new, strict: traits.strict }));
+    let bound =
+        Box::into_raw(Box::new(BoundAggregate { session: session.clone(), new, distinct, strict: traits.strict }));
     let c = c_name(name)?;
     // SAFETY: as in `scalar`.
     let code = unsafe {

@@ -125,6 +125,9 @@ impl Analyzer<'_> {
                 targets.push(declared);
             }
         }
+        if call.agg_within_group && builtin::aggregate(proc.oid).is_some_and(|a| a.kind == b'h') {
+            self.unify_hypothetical(proc, &mut args, direct_count, call.location)?;
+        }
         let mut converted = Vec::with_capacity(args.len());
         for (arg, &target) in args.into_iter().zip(&targets) {
             converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN {
@@ -233,6 +236,32 @@ impl Analyzer<'_> {
                 self.plain_call(proc, converted, ret, call)
             }
         }
+    }
+
+    /// Each hypothetical argument and the ordered one it is compared with get one type.
+    fn unify_hypothetical(
+        &mut self,
+        proc: &'static builtin::Proc,
+        args: &mut [Expr],
+        direct: usize,
+        location: i32,
+    ) -> Result<()> {
+        let ordered = args.len() - direct;
+        if ordered != direct {
+            let types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
+            return Err(self.no_function(proc.name, &types, false, location).hint(format!(
+                "To use the hypothetical-set aggregate {}, the number of hypothetical direct arguments (here {direct}) \
+                 must match the number of ordering columns (here {ordered}).",
+                proc.name
+            )));
+        }
+        for i in 0..direct {
+            let common = self.common_type(&[&args[direct + i], &args[i]], "WITHIN GROUP")?;
+            for j in [i, direct + i] {
+                args[j] = self.coerce_to_common(args[j].clone(), common, "WITHIN GROUP")?;
+            }
+        }
+        Ok(())
     }
 
     fn plain_call(
@@ -450,6 +479,13 @@ impl Analyzer<'_> {
             levels_up: 0,
         };
         if let Some(over) = &call.over {
+            if row.kind != b'n' {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("OVER is not supported for ordered-set aggregate {}", proc.name),
+                )
+                .at(location));
+            }
             if aggregate.distinct {
                 return Err(PgError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,

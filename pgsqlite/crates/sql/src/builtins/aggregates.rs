@@ -40,6 +40,13 @@ pub const ROWS: &[Row] = &[
          regr_slope(float8,float8) regr_sxx(float8,float8) regr_sxy(float8,float8) regr_syy(float8,float8)",
         NativeAggregate { typed: false },
     ),
+    row("sum(interval) avg(interval)", NativeAggregate { typed: false }),
+    row(
+        "percentile_disc(float8,anyelement) percentile_disc(_float8,anyelement) percentile_cont(float8,float8) \
+         percentile_cont(_float8,float8) percentile_cont(float8,interval) percentile_cont(_float8,interval) \
+         mode(anyelement) rank(any) dense_rank(any) percent_rank(any) cume_dist(any)",
+        NativeAggregate { typed: true },
+    ),
     row("string_agg(text,text) string_agg(bytea,bytea)", NativeAggregate { typed: false }),
     row("array_agg(anynonarray)", NativeAggregate { typed: false }),
     row("array_agg(anyarray)", NativeAggregate { typed: false }),

@@ -533,7 +533,7 @@ impl Lowerer<'_> {
     /// `name([DISTINCT] args [ORDER BY …])`
     fn aggregate_core(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
         let how = imp(call.proc).ok_or_else(|| PgError::internal("an aggregate without implementation"))?;
-        let order = if call.order_by.is_empty() || !call.direct.is_empty() {
+        let order = if call.order_by.is_empty() {
             String::new()
         } else {
             format!(" ORDER BY {}", self.sort_keys(&call.order_by)?)
@@ -567,22 +567,39 @@ impl Lowerer<'_> {
             }
             Imp::NativeAggregate { typed } => {
                 let mut texts = Vec::new();
+                let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
+                if call.distinct {
+                    texts.push(self.type_list(&all, false, whole.ty));
+                }
                 if typed {
-                    if call.distinct {
-                        return Err(PgError::not_supported("DISTINCT in this aggregate").at(whole.location));
+                    let mut types = self.type_list(&all, call.variadic, whole.ty);
+                    if !call.direct.is_empty() {
+                        let keys = call.order_by.iter().map(|k| match (k.descending, k.nulls_first) {
+                            (false, false) => "al",
+                            (false, true) => "af",
+                            (true, false) => "dl",
+                            (true, true) => "df",
+                        });
+                        types.insert_str(types.len() - 1, &format!(";{}", keys.collect::<Vec<_>>().join(",")));
                     }
-                    let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
-                    texts.push(self.type_list(&all, call.variadic, whole.ty));
+                    texts.push(types);
                 }
-                for arg in call.direct.iter().chain(&call.args) {
-                    texts.push(if call.distinct { self.collated(arg)? } else { self.expr(arg)? });
+                for arg in &all {
+                    texts.push(self.value_arg(arg)?);
                 }
-                if call.distinct && texts.len() != 1 {
-                    return Err(
-                        PgError::not_supported("DISTINCT in an aggregate of several arguments").at(whole.location)
-                    );
+                if !call.distinct {
+                    return Ok(format!("{}({}{order})", native_name(call.proc), texts.join(", ")));
                 }
-                Ok(format!("{}({distinct}{}{order})", native_name(call.proc), texts.join(", ")))
+                // Sorted by all arguments, equal rows are neighbours; PostgreSQL's result is in that order, too.
+                let mut keys = call.order_by.clone();
+                for arg in &call.args {
+                    if !keys.iter().any(|k| k.expr == *arg) {
+                        keys.push(SortKey { expr: arg.clone(), descending: false, nulls_first: false, target: None });
+                    }
+                }
+                let order = self.sort_keys(&keys)?;
+                let (name, suffix) = (native_name(call.proc), support::DISTINCT_SUFFIX);
+                Ok(format!("{name}{suffix}({} ORDER BY {order})", texts.join(", ")))
             }
             other => Err(PgError::internal(format!("{other:?} is not an aggregate"))),
         }

@@ -32,6 +32,8 @@ pub mod support {
     pub const LIMIT: &str = "pg_limit";
     /// aggregate: the only value; 21000 for a second row
     pub const SINGLE: &str = "pg_single";
+    /// What follows a native aggregate's name for DISTINCT: (types of the arguments, argument …), rows sorted by them
+    pub const DISTINCT_SUFFIX: &str = "_distinct";
     /// (value, condition, schema, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
