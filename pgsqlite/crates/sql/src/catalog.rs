@@ -3,7 +3,7 @@
 //! The structs are also what is remembered in the file: each object is one row of `__pgsqlite_object`, its definition
 //! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
 
-use pgsqlite_types::codec::{EnumType, TypeCodec};
+use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -562,6 +562,18 @@ impl Catalog {
         }
     }
 
+    /// The fields of a composite type (name, type, type modifier); None for other types.
+    pub fn composite_fields(&self, oid: Oid) -> Option<Vec<(String, Oid, i32)>> {
+        match self.type_entry(self.base_type(oid))? {
+            TypeEntry::Row(r) => Some(r.live_columns().map(|c| (c.name.clone(), c.type_oid, c.typmod)).collect()),
+            TypeEntry::User(t) => match &t.kind {
+                UserTypeKind::Composite { fields } => Some(fields.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Domains unwrapped: the base type and the type modifier the innermost domain sets.
     pub fn base_type(&self, oid: Oid) -> Oid {
         match self.types.get(&oid).map(|t| &t.kind) {
@@ -586,9 +598,14 @@ impl Catalog {
                     labels: labels.iter().map(|(l, _)| l.clone()).collect(),
                 }))),
                 UserTypeKind::Domain { base, .. } => self.codec(*base),
-                UserTypeKind::Composite { .. } => Some(TypeCodec::Record),
+                UserTypeKind::Composite { fields } => Some(composite(&t.name, fields.iter().map(|f| (f.1, f.2)))),
             },
-            TypeEntry::Row(_) => Some(TypeCodec::Record),
+            TypeEntry::Row(r) => Some(composite(&r.name, r.live_columns().map(|c| (c.type_oid, c.typmod)))),
         }
     }
+}
+
+/// The codec of a composite type with these fields (type, type modifier).
+fn composite(name: &str, fields: impl Iterator<Item = (Oid, i32)>) -> TypeCodec {
+    TypeCodec::Composite(Arc::new(CompositeType { name: name.into(), fields: fields.collect() }))
 }

@@ -126,6 +126,8 @@ pub enum ExprKind {
     WholeRow {
         levels_up: usize,
         rte: usize,
+        /// names and types of the columns
+        fields: Vec<(String, Oid)>,
     },
     /// A function call (not aggregate, window or set-returning).
     Func {
@@ -232,10 +234,32 @@ pub enum ExprKind {
         index: usize,
         name: String,
     },
+    /// `base` with one part of it replaced by `value`
+    Assign {
+        base: Box<Expr>,
+        part: AssignPart,
+        value: Box<Expr>,
+    },
     /// DEFAULT in VALUES or SET
     Default,
     /// VALUE in a domain's check
     DomainValue,
+}
+
+/// The part of a value that an assignment replaces.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AssignPart {
+    /// a field of a composite value: its index, and the types of all fields
+    Field {
+        index: usize,
+        types: Vec<Oid>,
+    },
+    /// an array element: a subscript per dimension
+    Element(Vec<Expr>),
+    /// an array slice: lower and upper bound per dimension
+    Slice(Vec<(Option<Expr>, Option<Expr>)>),
+    /// a place in a jsonb value: keys (text) and indexes (integers)
+    Json(Vec<Expr>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -302,6 +326,8 @@ pub struct TableFunction {
     pub call: Expr,
     /// how many columns it gives
     pub width: usize,
+    /// it gives records (a column definition list, or a composite type), whose fields are the columns
+    pub as_record: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -311,6 +337,18 @@ pub struct RangeTableEntry {
     /// the alias was written (or it is a join's)
     pub has_alias: bool,
     pub columns: Vec<RteColumn>,
+    /// the row type of a view that stands here as its query; 0: none
+    pub row_type: Oid,
+    /// TABLESAMPLE
+    pub sample: Option<Box<Sample>>,
+}
+
+/// TABLESAMPLE of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    pub percent: Expr,
+    /// REPEATABLE
+    pub seed: Option<Expr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,6 +19,14 @@ pub struct EnumType {
     pub labels: Vec<String>,
 }
 
+/// A composite type: what its text and binary input need to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompositeType {
+    pub name: String,
+    /// type and type modifier of each field
+    pub fields: Vec<(Oid, i32)>,
+}
+
 /// The names behind `regclass`, `regtype`, `regproc` … values: what their text form looks up.
 /// Implemented by the session's catalog.
 pub trait RegNames {
@@ -73,6 +81,8 @@ pub enum TypeCodec {
     Array(Box<TypeCodec>, Oid, u8),
     /// `record`. Storage: TEXT, JSON array of [type OID, value] pairs.
     Record,
+    /// A composite type: stored as a record.
+    Composite(Arc<CompositeType>),
 }
 
 impl TypeCodec {
@@ -140,7 +150,7 @@ impl TypeCodec {
             TypeCodec::Jsonb => "pg_jsonb".into(),
             TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
             TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
-            TypeCodec::Record => "pg_record".into(),
+            TypeCodec::Record | TypeCodec::Composite(_) => "pg_record".into(),
             _ => return None,
         })
     }
@@ -177,6 +187,7 @@ impl TypeCodec {
                 array::text_in(text, element, *oid, *delimiter, typmod, context)
             }
             TypeCodec::Record => Err(record::input()),
+            TypeCodec::Composite(t) => record::text_in(text, t, context),
             TypeCodec::Void => Ok(Datum::from("")),
         }
     }
@@ -205,7 +216,7 @@ impl TypeCodec {
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
-            TypeCodec::Record => record::text_out(value, context, out),
+            TypeCodec::Record | TypeCodec::Composite(_) => record::text_out(value, context, out),
             TypeCodec::Void => Ok(()),
         }
     }
@@ -240,6 +251,7 @@ impl TypeCodec {
                 array::binary_in(bytes, element, *oid, *delimiter, typmod, context)
             }
             TypeCodec::Record => Err(record::input()),
+            TypeCodec::Composite(t) => record::binary_in(bytes, t, context),
             TypeCodec::Void => Ok(Datum::from("")),
         }
     }
@@ -274,7 +286,7 @@ impl TypeCodec {
             TypeCodec::Array(element, oid, delimiter) => {
                 array::binary_out(value, element, *oid, *delimiter, context, out)
             }
-            TypeCodec::Record => record::binary_out(value, context, out),
+            TypeCodec::Record | TypeCodec::Composite(_) => record::binary_out(value, context, out),
             TypeCodec::Void => Ok(()),
         }
     }

@@ -112,7 +112,7 @@ impl TypeCodec {
             TypeCodec::Jsonb => json::compare_text(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
-            TypeCodec::Record => record::compare(a, b),
+            TypeCodec::Record | TypeCodec::Composite(_) => record::compare(a, b),
             _ => a.cmp(b),
         }
     }

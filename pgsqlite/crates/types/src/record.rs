@@ -1,7 +1,8 @@
-//! `record` (and composite) values. Stored as TEXT: a JSON array of `[type OID, value]` pairs, values as in arrays.
+//! `record` (and composite) values. Stored as TEXT: a JSON array of `[type OID, value]` pairs, values as in arrays. A row of a
+//! query, whose type has no name, has its columns' names as a third item.
 
 use crate::array::{length_prefixed, Array};
-use crate::codec::{Context, TypeCodec};
+use crate::codec::{CompositeType, Context, TypeCodec};
 use crate::json::{self, Json};
 use crate::oid::Oid;
 use crate::write::{bad_stored, is_space};
@@ -31,6 +32,35 @@ pub fn to_storage(fields: &[Field]) -> String {
     out
 }
 
+/// The storage form of a record whose fields have names.
+pub fn named_to_storage(fields: &[(String, Field)]) -> String {
+    let mut out = String::from("[");
+    for (i, (name, (oid, value))) in fields.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        let pair = Array::from_elements(vec![value.clone(), Datum::Text(name.clone())]).to_storage();
+        out.push_str(&format!("[{oid},{}]", &pair[1..pair.len() - 1]));
+    }
+    out.push(']');
+    out
+}
+
+/// The names of a stored record's fields, if it has them.
+pub fn names(text: &str) -> Option<Vec<String>> {
+    let Json::Array(fields) = json::parse(text, json::Flavor::Json).ok()? else { return None };
+    fields
+        .into_iter()
+        .map(|field| match field {
+            Json::Array(items) => match items.into_iter().nth(2) {
+                Some(Json::String(name)) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
 /// Reads a storage form; None for anything else.
 pub fn from_storage(text: &str) -> Option<Vec<Field>> {
     let Json::Array(pairs) = json::parse(text, json::Flavor::Json).ok()? else { return None };
@@ -38,7 +68,7 @@ pub fn from_storage(text: &str) -> Option<Vec<Field>> {
         .into_iter()
         .map(|pair| {
             let Json::Array(pair) = pair else { return None };
-            let [Json::Number(oid), value] = pair.as_slice() else { return None };
+            let (Some(Json::Number(oid)), Some(value)) = (pair.first(), pair.get(1)) else { return None };
             let oid = Oid::try_from(oid.to_i64().ok()?).ok()?;
             let value = match value {
                 Json::Null => Datum::Null,
@@ -113,6 +143,128 @@ pub(crate) fn binary_out(value: DatumRef, context: &Context, out: &mut Vec<u8>) 
 /// `record` has no input of its own: PostgreSQL refuses it too.
 pub(crate) fn input() -> PgError {
     PgError::new(crate::SqlState::FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented")
+}
+
+fn malformed(text: &str, detail: &str) -> PgError {
+    PgError::new(crate::SqlState::INVALID_TEXT_REPRESENTATION, format!("malformed record literal: \"{text}\""))
+        .detail(detail)
+}
+
+/// `(a,"b c",)` as a composite type.
+pub(crate) fn text_in(text: &str, t: &CompositeType, context: &Context) -> Result<Datum> {
+    let inner = text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let Some(inner) = inner.strip_prefix('(') else {
+        return Err(malformed(text, "Missing left parenthesis."));
+    };
+    // each item: its text, and whether it is there at all (an empty unquoted one is NULL)
+    let mut items: Vec<Option<String>> = Vec::new();
+    let mut chars = inner.chars();
+    let mut item = String::new();
+    let (mut quoted, mut seen) = (false, false);
+    let closed = loop {
+        let Some(c) = chars.next() else { break false };
+        match c {
+            '\\' => match chars.next() {
+                Some(next) => {
+                    item.push(next);
+                    seen = true;
+                }
+                None => break false,
+            },
+            '"' if quoted => {
+                // a doubled quote inside quotes is one
+                if chars.clone().next() == Some('"') {
+                    chars.next();
+                    item.push('"');
+                } else {
+                    quoted = false;
+                }
+            }
+            '"' => {
+                quoted = true;
+                seen = true;
+            }
+            ',' | ')' if !quoted => {
+                let text = std::mem::take(&mut item);
+                items.push((seen || !text.is_empty()).then_some(text));
+                seen = false;
+                if c == ')' {
+                    break true;
+                }
+            }
+            other => item.push(other),
+        }
+    };
+    if !closed {
+        return Err(malformed(text, "Unexpected end of input."));
+    }
+    if chars.any(|c| !(c.is_ascii() && is_space(c as u8))) {
+        return Err(malformed(text, "Junk after right parenthesis."));
+    }
+    if t.fields.is_empty() && items == [None] {
+        items.clear();
+    }
+    if items.len() < t.fields.len() {
+        return Err(malformed(text, "Too few columns."));
+    }
+    if items.len() > t.fields.len() {
+        return Err(malformed(text, "Too many columns."));
+    }
+    let fields = items
+        .into_iter()
+        .zip(&t.fields)
+        .map(|(item, (oid, typmod))| {
+            let value = match item {
+                Some(text) => field_codec(*oid, Some(context.names))?.text_in(&text, *typmod, context)?,
+                None => Datum::Null,
+            };
+            Ok((*oid, value))
+        })
+        .collect::<Result<Vec<Field>>>()?;
+    Ok(Datum::Text(to_storage(&fields)))
+}
+
+/// The binary form: the number of fields, then of each its type, length and bytes.
+pub(crate) fn binary_in(bytes: &[u8], t: &CompositeType, context: &Context) -> Result<Datum> {
+    let short = || {
+        PgError::new(crate::SqlState::INVALID_BINARY_REPRESENTATION, "insufficient data left in message")
+    };
+    let mut rest = bytes;
+    let word = |rest: &mut &[u8]| -> Result<i32> {
+        let (head, tail) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+        *rest = tail;
+        Ok(i32::from_be_bytes(*head))
+    };
+    let count = word(&mut rest)?;
+    if usize::try_from(count).ok() != Some(t.fields.len()) {
+        return Err(PgError::new(
+            crate::SqlState::DATATYPE_MISMATCH,
+            format!("wrong number of columns: {count}, expected {}", t.fields.len()),
+        ));
+    }
+    let mut fields = Vec::new();
+    for (i, (oid, typmod)) in t.fields.iter().enumerate() {
+        let given = word(&mut rest)? as u32;
+        if given != *oid {
+            return Err(PgError::new(
+                crate::SqlState::DATATYPE_MISMATCH,
+                format!("binary data has type {given} instead of expected {oid} in record column {}", i + 1),
+            ));
+        }
+        let length = word(&mut rest)?;
+        let value = match usize::try_from(length) {
+            Err(_) if length == -1 => Datum::Null,
+            Err(_) => return Err(short()),
+            Ok(n) if n > rest.len() => return Err(short()),
+            Ok(n) => {
+                let (value, tail) = rest.split_at(n);
+                rest = tail;
+                field_codec(*oid, Some(context.names))?.binary_in(value, *typmod, context)?
+            }
+        };
+        fields.push((*oid, value));
+    }
+    Ok(Datum::Text(to_storage(&fields)))
 }
 
 /// Field by field, NULLs last; the shorter record first.

@@ -219,10 +219,10 @@ fn each(c: &Call, binary_name: Option<&str>, text: bool) -> Result<Datum> {
 
 // --- jsonb: trees ----------------------------------------------------------------------------------------------------
 
-fn tree(text: &str) -> Result<Json> {
+pub(super) fn tree(text: &str) -> Result<Json> {
     json::parse(text, Flavor::Jsonb)
 }
-fn stored(value: &Json) -> Result<Datum> {
+pub(super) fn stored(value: &Json) -> Result<Datum> {
     Ok(Datum::Text(value.to_text()))
 }
 fn contains(outer: &Json, inner: &Json, top: bool) -> bool {
@@ -488,7 +488,7 @@ fn write(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String
         return Ok(());
     }
     let codec = session.codec(type_oid)?;
-    if codec == TypeCodec::Record {
+    if matches!(codec, TypeCodec::Record | TypeCodec::Composite(_)) {
         return write_record(session, type_oid, value, out);
     }
     write_by(session, &codec, value, out)
@@ -575,8 +575,11 @@ fn write_record(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut
     let DatumRef::Text(text) = value else { return Err(broken()) };
     let fields = record::from_storage(text).ok_or_else(broken)?;
     let names: Option<Vec<String>> = match session.state().catalog.type_entry(type_oid) {
-        Some(TypeEntry::Row(relation)) => Some(relation.live_columns().map(|c| c.name.clone()).collect()),
-        _ => None,
+        Some(TypeEntry::Builtin(_)) | None => record::names(text),
+        _ => {
+            let fields = session.state().catalog.composite_fields(type_oid);
+            fields.map(|fields| fields.into_iter().map(|(name, ..)| name).collect())
+        }
     };
     out.push('{');
     for (i, (field_type, field)) in fields.iter().enumerate() {
@@ -609,7 +612,7 @@ fn to_jsonb(c: &Call) -> Result<Datum> {
 }
 fn key(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
     let codec = session.codec(type_oid)?;
-    if matches!(codec, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Json | TypeCodec::Jsonb) {
+    if matches!(codec, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_) | TypeCodec::Json | TypeCodec::Jsonb) {
         return Err(invalid_parameter("key value must be scalar, not array, composite, or json"));
     }
     if codec == TypeCodec::Bool {
@@ -724,7 +727,7 @@ impl State for Collected {
         let last = types.args.len() - 1;
         write(c.session, types.args[last], c.datum(last + 1), &mut out)?;
         self.nested =
-            !self.object && matches!(c.session.codec(types.args[last])?, TypeCodec::Array(..) | TypeCodec::Record);
+            !self.object && matches!(c.session.codec(types.args[last])?, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_));
         self.rows.push_back(out);
         Ok(())
     }

@@ -15,6 +15,7 @@ mod objects;
 mod ordered_sets;
 pub mod pattern;
 mod privileges;
+mod records;
 mod regex_syntax;
 pub mod rows;
 mod server;
@@ -126,7 +127,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS) {
+    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }

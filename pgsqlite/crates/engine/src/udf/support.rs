@@ -219,14 +219,14 @@ fn foreign(c: &Call) -> Result<Datum> {
 // --- arrays as SQLite sees them: the JSON text, element by element --------------------------------------------------
 
 /// One JSON value of a stored array: its text.
-struct Items<'a> {
+pub(super) struct Items<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Items<'a> {
     /// The items of `[…]`.
-    fn of(text: &'a str) -> Result<Items<'a>> {
+    pub(super) fn of(text: &'a str) -> Result<Items<'a>> {
         let inner = text
             .strip_prefix('[')
             .and_then(|t| t.strip_suffix(']'))

@@ -4,6 +4,8 @@
 //! the session's catalog snapshot from [`crate::pg_catalog::table`]; an equality on any column is answered from a hash index
 //! that the table builds at the first look-up, so that the joins of introspection queries stay linear.
 
+mod series;
+
 use crate::pg_catalog::{self, Table};
 use crate::udf::session_cell::SessionCell;
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
@@ -33,7 +35,7 @@ pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
         conn.create_module(name.as_str(), &MODULE, Some(source))
             .map_err(|e| PgError::internal(format!("virtual table {name}: {e}")))?;
     }
-    Ok(())
+    series::register(conn, cell)
 }
 
 #[repr(C)]

@@ -126,7 +126,7 @@ impl Analyzer<'_> {
             return Ok(Some(expr));
         }
         if expr.ty == oid::RECORD && self.is_row_type(target) {
-            return Err(PgError::not_supported("conversion of a record to a composite type").at(location));
+            return self.record_to_composite(expr, target, context, form).map(Some);
         }
         let base = self.base_type(target);
         let Some(method) = self.cast_path(expr.ty, base, context) else { return Ok(None) };
@@ -162,6 +162,51 @@ impl Analyzer<'_> {
             };
         }
         Ok(Some(out))
+    }
+
+    /// ROW(…) as a composite type: field by field.
+    fn record_to_composite(
+        &mut self,
+        expr: Expr,
+        target: Oid,
+        context: CastContext,
+        form: CastForm,
+    ) -> Result<Expr> {
+        let location = expr.location;
+        let base = self.base_type(target);
+        let wanted = self.env.catalog.composite_fields(base).unwrap_or_default();
+        let given = match expr.kind {
+            ExprKind::Row(fields) => fields,
+            ExprKind::WholeRow { levels_up, rte, .. } => self.whole_row_fields(levels_up, rte, location),
+            _ => return Err(PgError::not_supported("conversion of this record to a composite type").at(location)),
+        };
+        if given.len() != wanted.len() {
+            let what = if given.len() < wanted.len() { "few" } else { "many" };
+            return Err(self
+                .cannot_cast(oid::RECORD, target, location)
+                .detail(format!("Input has too {what} columns.")));
+        }
+        let mut fields = Vec::new();
+        for (i, (field, (_, ty, typmod))) in given.into_iter().zip(wanted).enumerate() {
+            let from = field.ty;
+            match self.try_coerce(field, ty, typmod, context, form)? {
+                Some(field) => fields.push(field),
+                None => {
+                    return Err(self.cannot_cast(oid::RECORD, target, location).detail(format!(
+                        "Cannot cast type {} to {} in column {}.",
+                        self.type_display(from),
+                        self.type_display(ty),
+                        i + 1
+                    )))
+                }
+            }
+        }
+        let row = Expr::new(ExprKind::Row(fields), base, location);
+        if base == target {
+            return Ok(row);
+        }
+        let method = CastMethod::Domain;
+        Ok(Expr::new(ExprKind::Cast { arg: Box::new(row), method, form }, target, location))
     }
 
     /// Length coercion, where the type has one and the expression is not known to be of that typmod already.
@@ -288,7 +333,10 @@ impl Analyzer<'_> {
         if self.env.catalog.codec(target).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.type_display(target))).at(location));
         }
-        match self.try_coerce(expr, target, typmod, CastContext::Explicit, CastForm::Explicit)? {
+        let converted = self.try_coerce(expr, target, typmod, CastContext::Explicit, CastForm::Explicit);
+        // the cast itself is at fault, not the row that it is of
+        let converted = converted.map_err(|e| if ty == oid::RECORD { e.at(location) } else { e })?;
+        match converted {
             Some(out) => Ok(out),
             None => Err(self.cannot_cast(ty, target, location)),
         }

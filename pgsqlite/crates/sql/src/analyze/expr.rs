@@ -4,7 +4,7 @@ use super::typename::name_parts;
 use super::{Analyzer, Clause};
 use crate::builtins::catalog as builtin;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{BoolTest, Expr, ExprKind, OperatorRef, Quantifier, SortKey, SubLinkKind};
+use crate::typed::{BoolTest, Expr, ExprKind, OperatorRef, Quantifier, RteKind, SortKey, SubLinkKind};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -39,10 +39,7 @@ impl Analyzer<'_> {
                         .collect();
                     return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
                 }
-                if self.is_row_type(arg.ty) && !matches!(arg.kind, ExprKind::WholeRow { .. }) {
-                    return Err(PgError::not_supported("IS NULL of a composite value").at(t.location));
-                }
-                if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
+                if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
                     let fields = self.whole_row_fields(levels_up, rte, t.location);
                     let tests = fields
                         .into_iter()
@@ -76,6 +73,7 @@ impl Analyzer<'_> {
             NodeEnum::CaseExpr(c) => self.case(c),
             NodeEnum::CoalesceExpr(c) => {
                 let args = self.expr_list(&c.args)?;
+                forbid_set_functions(&args, "COALESCE")?;
                 let (args, ty) = self.unify(args, "COALESCE")?;
                 Ok(Expr::new(ExprKind::Coalesce(args), ty, c.location))
             }
@@ -243,6 +241,8 @@ impl Analyzer<'_> {
             None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
         };
         results.insert(0, default);
+        forbid_set_functions(&conditions, "CASE")?;
+        forbid_set_functions(&results, "CASE")?;
         let (mut results, ty) = self.unify(results, "CASE")?;
         let default = results.remove(0);
         let otherwise = has_default.then(|| Box::new(default));
@@ -602,7 +602,7 @@ impl Analyzer<'_> {
         Ok(expr)
     }
 
-    fn subscript(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
+    pub(super) fn subscript(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
         let location = arg.location;
         let base = self.base_type(arg.ty);
         if base == oid::JSONB {
@@ -667,11 +667,11 @@ impl Analyzer<'_> {
     fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
         let location = arg.location;
         match &arg.kind {
-            ExprKind::WholeRow { levels_up, rte } => {
+            ExprKind::WholeRow { levels_up, rte, .. } => {
                 let (levels_up, rte) = (*levels_up, *rte);
                 self.column_of(levels_up, rte, name, location)
             }
-            ExprKind::Row(fields) => {
+            ExprKind::Row(fields) if arg.ty == oid::RECORD => {
                 let index = name
                     .strip_prefix('f')
                     .and_then(|n| n.parse::<usize>().ok())
@@ -686,7 +686,18 @@ impl Analyzer<'_> {
                 }
             }
             _ if self.is_row_type(arg.ty) => {
-                Err(PgError::not_supported("field selection from a composite value").at(location))
+                let fields = self.record_fields(&arg)?;
+                let Some(index) = fields.iter().position(|(n, ..)| n == name) else {
+                    let message = if arg.ty == oid::RECORD {
+                        format!("could not identify column \"{name}\" in record data type")
+                    } else {
+                        format!("column \"{name}\" not found in data type {}", self.type_display(arg.ty))
+                    };
+                    return Err(PgError::new(SqlState::UNDEFINED_COLUMN, message).at(location));
+                };
+                let (_, ty, typmod) = fields[index].clone();
+                let kind = ExprKind::Field { arg: Box::new(arg), index, name: name.to_string() };
+                Ok(Expr::new(kind, ty, location).with_typmod(typmod))
             }
             _ => Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
@@ -696,6 +707,73 @@ impl Analyzer<'_> {
                 ),
             )
             .at(location)),
+        }
+    }
+
+    /// The fields of a row-typed expression (name, type, type modifier): of its type, or where it comes from.
+    pub(crate) fn record_fields(&self, arg: &Expr) -> Result<Vec<(String, Oid, i32)>> {
+        if let Some(fields) = self.env.catalog.composite_fields(arg.ty) {
+            return Ok(fields);
+        }
+        let shape = match &arg.kind {
+            ExprKind::Var(v) => self
+                .levels
+                .len()
+                .checked_sub(1 + v.levels_up)
+                .and_then(|i| self.levels[i].range_table.get(v.rte))
+                .and_then(|entry| match &entry.kind {
+                    RteKind::Subquery { query, .. } => self.query_column_fields(query, v.column),
+                    RteKind::Cte { levels_up, index, .. } => {
+                        let level = self.levels.len().checked_sub(1 + v.levels_up + levels_up)?;
+                        match &self.levels[level].ctes.get(*index)?.body {
+                            crate::typed::CteBody::Query(query) => self.query_column_fields(query, v.column),
+                            crate::typed::CteBody::Modify(_) => None,
+                        }
+                    }
+                    _ => None,
+                }),
+            _ => self.value_fields(arg),
+        };
+        shape.ok_or_else(|| PgError::not_supported("a field of this record").at(arg.location))
+    }
+
+    fn query_column_fields(&self, query: &crate::typed::Query, column: usize) -> Option<Vec<(String, Oid, i32)>> {
+        match &query.body {
+            crate::typed::QueryBody::Select(select) => {
+                let expr = &select.targets.get(column)?.expr;
+                match &expr.kind {
+                    ExprKind::Var(v) if v.levels_up == 0 => match &query.range_table.get(v.rte)?.kind {
+                        RteKind::Subquery { query, .. } => self.query_column_fields(query, v.column),
+                        _ => None,
+                    },
+                    _ => self.value_fields(expr),
+                }
+            }
+            crate::typed::QueryBody::SetOperation { left, .. } => self.query_column_fields(left, column),
+            crate::typed::QueryBody::Values(rows) => self.value_fields(rows.first()?.get(column)?),
+        }
+    }
+
+    fn value_fields(&self, expr: &Expr) -> Option<Vec<(String, Oid, i32)>> {
+        match &expr.kind {
+            ExprKind::WholeRow { fields, .. } => Some(fields.iter().map(|(n, ty)| (n.clone(), *ty, -1)).collect()),
+            ExprKind::Row(fields) => Some(
+                fields
+                    .iter()
+                    .enumerate()
+                    .map(|(i, f)| {
+                        let ty = if f.ty == oid::UNKNOWN { oid::TEXT } else { f.ty };
+                        (format!("f{}", i + 1), ty, f.typmod)
+                    })
+                    .collect(),
+            ),
+            ExprKind::SubLink { kind: SubLinkKind::Scalar, query } => self.query_column_fields(query, 0),
+            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => {
+                let outs = super::out_columns(*proc);
+                (!outs.is_empty()).then(|| outs.into_iter().map(|(n, ty)| (n, ty, -1)).collect())
+            }
+            ExprKind::Coalesce(list) => self.value_fields(list.first()?),
+            _ => None,
         }
     }
 
@@ -810,8 +888,9 @@ impl Analyzer<'_> {
                     );
                 }
                 let element = query.columns[0].ty;
-                let array = if self.env.catalog.element_type(element).is_some() {
-                    return Err(PgError::not_supported("ARRAY(…) over arrays").at(location));
+                let array = if self.env.catalog.element_type(self.base_type(element)).is_some() {
+                    // arrays of one shape become one with a dimension more
+                    self.base_type(element)
                 } else {
                     self.env.catalog.array_type(element).ok_or_else(|| {
                         PgError::new(
@@ -865,8 +944,12 @@ impl Analyzer<'_> {
             let what = if fields.len() < query.columns.len() { "too many" } else { "too few" };
             return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("subquery has {what} columns")).at(location));
         }
-        if name != "=" && name != "<>" {
-            return Err(PgError::not_supported(format!("row comparison {name} with a sub-query")).at(location));
+        if !matches!(name, "=" | "<>" | "<" | "<=" | ">" | ">=") {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("could not determine interpretation of row comparison operator {name}"),
+            )
+            .at(location));
         }
         let (tests, operators) = self.compare_with_columns(name, fields, &mut query, location)?;
         Ok(Expr::new(
@@ -928,6 +1011,19 @@ impl Analyzer<'_> {
             _ => descending,
         };
         Ok(SortKey { expr, descending, nulls_first, target })
+    }
+}
+
+/// CASE and COALESCE do not evaluate all their arguments: nothing in them may give rows.
+fn forbid_set_functions(exprs: &[Expr], what: &str) -> Result<()> {
+    match super::walk::find(exprs, |k| matches!(k, ExprKind::SetFunc { .. })) {
+        Some(call) => Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("set-returning functions are not allowed in {what}"),
+        )
+        .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+        .at(call.location)),
+        None => Ok(()),
     }
 }
 

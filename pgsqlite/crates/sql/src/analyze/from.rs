@@ -83,7 +83,7 @@ impl Analyzer<'_> {
             Some(NodeEnum::RangeSubselect(s)) => self.range_subselect(s),
             Some(NodeEnum::RangeFunction(f)) => self.range_function(f),
             Some(NodeEnum::JoinExpr(j)) => self.join(j),
-            Some(NodeEnum::RangeTableSample(s)) => Err(PgError::not_supported("TABLESAMPLE").at(s.location)),
+            Some(NodeEnum::RangeTableSample(s)) => self.table_sample(s),
             Some(NodeEnum::RangeTableFunc(f)) => Err(PgError::not_supported("XMLTABLE").at(f.location)),
             Some(NodeEnum::JsonTable(f)) => Err(PgError::not_supported("JSON_TABLE").at(f.location)),
             Some(other) => Err(PgError::not_supported(format!("{} in FROM", super::expr::node_name(other)))),
@@ -112,6 +112,51 @@ impl Analyzer<'_> {
         };
         let item = self.namespace_of(index, Some((relation.schema, relation.name.clone())), r.alias.is_some());
         Ok((FromItem::Entry(index), vec![item]))
+    }
+
+    /// `t TABLESAMPLE BERNOULLI|SYSTEM (percent) [REPEATABLE (seed)]`. SQLite has no blocks to choose from: both choose rows.
+    fn table_sample(&mut self, s: &ast::RangeTableSample) -> Result<(FromItem, Vec<NamespaceItem>)> {
+        let inner = s.relation.as_deref().ok_or_else(|| PgError::internal("TABLESAMPLE of nothing"))?;
+        let Some(NodeEnum::RangeVar(r)) = &inner.node else {
+            return Err(PgError::internal("TABLESAMPLE of something that is no table"));
+        };
+        let method = name_parts(&s.method).last().map(|m| m.to_string()).unwrap_or_default();
+        let (item, namespace) = self.range_var(r)?;
+        let FromItem::Entry(index) = item else { return Err(PgError::internal("TABLESAMPLE of a join")) };
+        let is_table = matches!(&self.level().range_table[index].kind,
+            RteKind::Relation(relation) if relation.kind == RelationKind::Table);
+        if !is_table {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                "TABLESAMPLE clause can only be applied to tables and materialized views",
+            )
+            .at(r.location));
+        }
+        if !matches!(method.as_str(), "bernoulli" | "system") {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("tablesample method {method} does not exist"),
+            )
+            .at(s.location));
+        }
+        let [percent] = &s.args[..] else {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLESAMPLE_ARGUMENT,
+                format!("tablesample method {method} requires 1 argument, not {}", s.args.len()),
+            )
+            .at(s.location));
+        };
+        let percent = self.in_clause(Clause::FromFunction, |a| a.expr(percent))?;
+        let percent = self.coerce_assignment(percent, oid::FLOAT4, -1, "TABLESAMPLE")?;
+        let seed = match s.repeatable.as_deref() {
+            Some(node) => {
+                let seed = self.in_clause(Clause::FromFunction, |a| a.expr(node))?;
+                Some(self.coerce_assignment(seed, oid::FLOAT8, -1, "REPEATABLE")?)
+            }
+            None => None,
+        };
+        self.level().range_table[index].sample = Some(Box::new(crate::typed::Sample { percent, seed }));
+        Ok((FromItem::Entry(index), namespace))
     }
 
     /// The relation a RangeVar names; 42P01 with position. Other databases are refused.
@@ -229,7 +274,9 @@ impl Analyzer<'_> {
             r.alias.is_some(),
             columns,
         ));
-        Ok(level.range_table.len() - 1)
+        let index = level.range_table.len() - 1;
+        level.range_table[index].row_type = view.row_type;
+        Ok(index)
     }
 
     fn cte_reference(&mut self, r: &ast::RangeVar) -> Result<Option<(FromItem, Vec<NamespaceItem>)>> {
@@ -325,54 +372,57 @@ impl Analyzer<'_> {
         for item in &mut self.level().namespace {
             item.lateral_only = !item.lateral_ok;
         }
-        for node in &f.functions {
-            let Some(NodeEnum::List(pair)) = &node.node else {
-                return Err(PgError::internal("function list expected"));
-            };
-            let call_node = &pair.items[0];
-            if let Some(ast::Node { node: Some(NodeEnum::List(defs)) }) = pair.items.get(1) {
-                if !defs.items.is_empty() {
-                    return Err(PgError::not_supported("a column definition list"));
+        let single = f.functions.len() == 1;
+        let result = (|| {
+            for node in &f.functions {
+                let Some(NodeEnum::List(pair)) = &node.node else {
+                    return Err(PgError::internal("function list expected"));
+                };
+                let call_node = &pair.items[0];
+                let own_definitions = match pair.items.get(1) {
+                    Some(ast::Node { node: Some(NodeEnum::List(defs)) }) => &defs.items[..],
+                    _ => &[],
+                };
+                let definitions = if own_definitions.is_empty() && single { &f.coldeflist[..] } else { own_definitions };
+                let name = match &call_node.node {
+                    Some(NodeEnum::FuncCall(c)) => {
+                        name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default()
+                    }
+                    Some(NodeEnum::SqlvalueFunction(v)) => sql_value_name(v.op).to_string(),
+                    _ => super::select::column_name(call_node),
+                };
+                // unnest(a, b, …) is ROWS FROM (unnest(a), unnest(b), …)
+                let calls: Vec<ast::Node> = match &call_node.node {
+                    Some(NodeEnum::FuncCall(c)) if name == "unnest" && c.args.len() > 1 => c
+                        .args
+                        .iter()
+                        .map(|arg| ast::Node {
+                            node: Some(NodeEnum::FuncCall(Box::new(ast::FuncCall {
+                                args: vec![arg.clone()],
+                                ..(**c).clone()
+                            }))),
+                        })
+                        .collect(),
+                    _ => vec![call_node.clone()],
+                };
+                for call in &calls {
+                    let expr = self.in_clause(Clause::FromFunction, |a| a.expr(call))?;
+                    let expr = self.resolve_unknown(expr)?;
+                    let (function, new) =
+                        self.table_function(expr, &name, calls.len() == 1 && single, f.alias.as_ref(), definitions)?;
+                    functions.push(function);
+                    columns.extend(new);
+                }
+                if first_name.is_empty() {
+                    first_name = name;
                 }
             }
-            let name = match &call_node.node {
-                Some(NodeEnum::FuncCall(c)) => {
-                    name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default()
-                }
-                Some(NodeEnum::SqlvalueFunction(v)) => sql_value_name(v.op).to_string(),
-                _ => String::new(),
-            };
-            // unnest(a, b, …) is ROWS FROM (unnest(a), unnest(b), …)
-            let calls: Vec<ast::Node> = match &call_node.node {
-                Some(NodeEnum::FuncCall(c)) if name == "unnest" && c.args.len() > 1 => c
-                    .args
-                    .iter()
-                    .map(|arg| ast::Node {
-                        node: Some(NodeEnum::FuncCall(Box::new(ast::FuncCall {
-                            args: vec![arg.clone()],
-                            ..(**c).clone()
-                        }))),
-                    })
-                    .collect(),
-                _ => vec![call_node.clone()],
-            };
-            for call in &calls {
-                let expr = self.in_clause(Clause::FromFunction, |a| a.expr(call))?;
-                let new =
-                    self.function_columns(&expr, &name, calls.len() == 1 && f.functions.len() == 1, f.alias.as_ref());
-                functions.push(TableFunction { call: expr, width: new.len() });
-                columns.extend(new);
-            }
-            if first_name.is_empty() {
-                first_name = name;
-            }
-        }
+            Ok(())
+        })();
         for (item, was) in self.level().namespace.iter_mut().zip(saved) {
             item.lateral_only = was;
         }
-        if !f.coldeflist.is_empty() {
-            return Err(PgError::not_supported("a column definition list"));
-        }
+        result?;
         if f.ordinality {
             columns.push(plain_column("ordinality", oid::INT8, -1));
         }
@@ -390,35 +440,97 @@ impl Analyzer<'_> {
         Ok((FromItem::Entry(index), vec![item]))
     }
 
-    /// The columns of a function in FROM: its OUT parameters, or one column named after the alias or the function.
-    fn function_columns(&self, call: &Expr, name: &str, single: bool, alias: Option<&ast::Alias>) -> Vec<RteColumn> {
+    /// A function in FROM with its columns: those of its definition list, its OUT parameters, the fields of its composite
+    /// type, or one column named after the alias or the function.
+    fn table_function(
+        &mut self,
+        call: Expr,
+        name: &str,
+        single: bool,
+        alias: Option<&ast::Alias>,
+        definitions: &[ast::Node],
+    ) -> Result<(TableFunction, Vec<RteColumn>)> {
+        let location = call.location;
         let proc = match &call.kind {
             ExprKind::SetFunc { proc, .. } | ExprKind::Func { proc, .. } => builtin::proc_by_oid(*proc),
             _ => None,
         };
-        if let Some(proc) = proc {
-            if let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) {
-                let outs: Vec<RteColumn> = (0..all.len())
-                    .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
-                    .map(|i| {
-                        let n = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
-                        plain_column(if n.is_empty() { "column" } else { n }, all[i], -1)
-                    })
-                    .collect();
-                if outs.len() > 1 {
-                    return outs;
-                }
-                if let [one] = &outs[..] {
-                    // a single OUT column takes the alias's name unless it has one of its own
-                    return vec![plain_column(&one.name, call.ty, call.typmod)];
-                }
+        let outs = proc.map_or(vec![], |p| super::out_columns(p.oid));
+        let anonymous = call.ty == oid::RECORD && outs.is_empty();
+        if !definitions.is_empty() {
+            if !anonymous {
+                let what = if outs.len() > 1 {
+                    "a column definition list is redundant for a function with OUT parameters"
+                } else {
+                    "a column definition list is only allowed for functions returning \"record\""
+                };
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, what).at(first_location(definitions)));
             }
+            return self.defined_function(call, definitions);
         }
-        let column = match alias {
-            Some(a) if single => a.aliasname.as_str(),
+        if anonymous {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                "a column definition list is required for functions returning \"record\"",
+            )
+            .at(location));
+        }
+        if outs.len() > 1 {
+            let columns: Vec<RteColumn> = outs.iter().map(|(name, ty)| plain_column(name, *ty, -1)).collect();
+            // a set gives arrays of columns, a single call a record
+            let as_record = !matches!(call.kind, ExprKind::SetFunc { .. });
+            return Ok((TableFunction { call, width: columns.len(), as_record }, columns));
+        }
+        if let Some(fields) = self.env.catalog.composite_fields(call.ty) {
+            let columns: Vec<RteColumn> = fields.iter().map(|(n, ty, m)| plain_column(n, *ty, *m)).collect();
+            return Ok((TableFunction { call, width: columns.len(), as_record: true }, columns));
+        }
+        // a single OUT column takes the alias's name unless it has one of its own
+        let own = match &outs[..] {
+            [(n, _)] if !n.is_empty() => Some(n.as_str()),
+            _ => None,
+        };
+        let column = match (own, alias) {
+            (Some(own), _) => own,
+            (None, Some(a)) if single => a.aliasname.as_str(),
             _ => name,
         };
-        vec![plain_column(column, call.ty, call.typmod)]
+        let column = plain_column(column, call.ty, call.typmod);
+        Ok((TableFunction { call, width: 1, as_record: false }, vec![column]))
+    }
+
+    /// `f(…) AS t(a int, b text)`: of the built-in functions, json_to_record and its like.
+    fn defined_function(&mut self, call: Expr, definitions: &[ast::Node]) -> Result<(TableFunction, Vec<RteColumn>)> {
+        let mut columns = Vec::new();
+        for node in definitions {
+            let Some(NodeEnum::ColumnDef(def)) = &node.node else {
+                return Err(PgError::internal("column definition expected"));
+            };
+            let name = def.type_name.as_ref().ok_or_else(|| PgError::internal("a column without a type"))?;
+            let (ty, typmod) = self.type_name(name)?;
+            if columns.iter().any(|c: &RteColumn| c.name == def.colname) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column name \"{}\" specified more than once", def.colname),
+                )
+                .at(def.location));
+            }
+            columns.push(plain_column(&def.colname, ty, typmod));
+        }
+        let (ExprKind::SetFunc { proc, args, .. } | ExprKind::Func { proc, args, .. }) = &call.kind else {
+            return Err(PgError::not_supported("a column definition list here").at(call.location));
+        };
+        if !JSON_TO_RECORD.contains(proc) {
+            return Err(PgError::not_supported("a column definition list of this function").at(call.location));
+        }
+        // what the columns are goes to the function as a text: [["name", type, typmod], …]
+        let definitions: Vec<(&str, Oid, i32)> = columns.iter().map(|c| (c.name.as_str(), c.ty, c.typmod)).collect();
+        let text = serde_json::to_string(&definitions).map_err(|e| PgError::internal(e.to_string()))?;
+        let mut args = args.clone();
+        args.push(Expr::new(ExprKind::Const(pgsqlite_types::Datum::Text(text)), oid::TEXT, -1));
+        let kind = ExprKind::SetFunc { proc: *proc, args, variadic: false };
+        let call = Expr { kind, ..call };
+        Ok((TableFunction { call, width: columns.len(), as_record: true }, columns))
     }
 
     fn join(&mut self, j: &ast::JoinExpr) -> Result<(FromItem, Vec<NamespaceItem>)> {
@@ -580,6 +692,19 @@ impl Analyzer<'_> {
 
     /// A column reference: `c`, `t.c`, `s.t.c`, or a whole row `t`.
     pub(crate) fn column_ref(&mut self, c: &ast::ColumnRef) -> Result<Expr> {
+        if c.fields.len() > 1 && matches!(c.fields.last().and_then(|f| f.node.as_ref()), Some(NodeEnum::AStar(_))) {
+            // `t.*` inside an expression: the whole row
+            let parts = name_parts(&c.fields[..c.fields.len() - 1]);
+            let (schema, table) = match parts[..] {
+                [table] => (None, table),
+                [schema, table] => (Some(schema), table),
+                _ => return Err(PgError::not_supported("a whole row of another database").at(c.location)),
+            };
+            return match self.find_item(schema, table, c.location)? {
+                Some((levels_up, index)) => self.whole_row(levels_up, index, c.location),
+                None => Err(self.missing_table(schema, table, c.location)),
+            };
+        }
         if c.fields.iter().any(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) {
             return Err(
                 PgError::new(SqlState::SYNTAX_ERROR, "row expansion via \"*\" is not supported here").at(c.location)
@@ -760,9 +885,13 @@ impl Analyzer<'_> {
         }
         let ty = match &entry.kind {
             RteKind::Relation(r) if r.row_type != 0 => r.row_type,
-            _ => oid::RECORD,
+            _ => match entry.row_type {
+                0 => oid::RECORD,
+                view => view,
+            },
         };
-        Ok(Expr::new(ExprKind::WholeRow { levels_up, rte }, ty, location))
+        let fields = entry.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+        Ok(Expr::new(ExprKind::WholeRow { levels_up, rte, fields }, ty, location))
     }
 
     /// The columns of a whole-row reference.
@@ -778,7 +907,7 @@ impl Analyzer<'_> {
             Some(i) => Ok(var(levels_up, rte, i, &entry.columns[i], location)),
             None => Err(PgError::new(
                 SqlState::UNDEFINED_COLUMN,
-                format!("column \"{name}\" not found in data type {}", entry.alias),
+                format!("column {}.{name} does not exist", entry.alias),
             )
             .at(location)),
         }
@@ -809,6 +938,16 @@ impl Analyzer<'_> {
             return Err(self.missing_table(schema, table, c.location));
         };
         Ok(self.item(up, index).columns.iter().map(|(n, e)| (n.clone(), raise(e, up, c.location))).collect())
+    }
+}
+
+/// json_to_record, json_to_recordset, jsonb_to_record, jsonb_to_recordset
+pub(crate) const JSON_TO_RECORD: &[Oid] = &[3204, 3205, 3490, 3491];
+
+fn first_location(definitions: &[ast::Node]) -> i32 {
+    match definitions.first().and_then(|n| n.node.as_ref()) {
+        Some(NodeEnum::ColumnDef(def)) => def.location,
+        _ => -1,
     }
 }
 

@@ -178,7 +178,7 @@ impl Analyzer<'_> {
                         "aggregate function calls cannot contain set-returning function calls",
                     )
                     .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
-                    .at(call.location));
+                    .at(inner(|k| matches!(k, ExprKind::SetFunc { .. }))));
                 }
                 self.aggregate_call(call, proc, converted, order_by, direct_count, ret)
             }

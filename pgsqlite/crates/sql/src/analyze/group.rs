@@ -8,6 +8,13 @@ impl Analyzer<'_> {
     /// Checks select list, HAVING and ORDER BY, and resolves GROUPING(…).
     pub(crate) fn check_grouping(&mut self, select: &mut Select, order_by: &mut [SortKey]) -> Result<()> {
         let keys = select.group_by.clone();
+        // A column depends on a key only if every grouping set has the key.
+        self.level().dependency_keys = if select.grouping_sets.is_empty() {
+            keys.clone()
+        } else {
+            let in_all = |i: &usize| select.grouping_sets.iter().all(|set| set.contains(i));
+            (0..keys.len()).filter(in_all).map(|i| keys[i].clone()).collect()
+        };
         for target in &mut select.targets {
             self.check_grouped(&mut target.expr, &keys)?;
         }
@@ -59,7 +66,7 @@ impl Analyzer<'_> {
                 let v = *v;
                 return self.check_var(v, expr.location, keys);
             }
-            ExprKind::WholeRow { levels_up: 0, rte } => {
+            ExprKind::WholeRow { levels_up: 0, rte, .. } => {
                 let rte = *rte;
                 let columns = self.level().range_table[rte].columns.len();
                 for column in 0..columns {
@@ -79,7 +86,7 @@ impl Analyzer<'_> {
                 });
                 for (v, location) in outer {
                     let mut key_var = keys.iter().any(|k| matches!(&k.kind, ExprKind::Var(kv) if *kv == v));
-                    key_var |= self.depends_on_key(v, keys);
+                    key_var |= self.depends_on_key(v);
                     if !key_var {
                         let entry = &self.level().range_table[v.rte];
                         let name = format!("{}.{}", entry.alias, entry.columns[v.column].name);
@@ -103,7 +110,7 @@ impl Analyzer<'_> {
     }
 
     fn check_var(&mut self, v: Var, location: i32, keys: &[Expr]) -> Result<()> {
-        if keys.iter().any(|k| matches!(&k.kind, ExprKind::Var(kv) if *kv == v)) || self.depends_on_key(v, keys) {
+        if keys.iter().any(|k| matches!(&k.kind, ExprKind::Var(kv) if *kv == v)) || self.depends_on_key(v) {
             return Ok(());
         }
         let entry = &self.level().range_table[v.rte];
@@ -116,7 +123,8 @@ impl Analyzer<'_> {
     }
 
     /// Functional dependency: the table's whole primary key is among the grouping expressions.
-    fn depends_on_key(&mut self, v: Var, keys: &[Expr]) -> bool {
+    fn depends_on_key(&mut self, v: Var) -> bool {
+        let keys = self.level().dependency_keys.clone();
         let RteKind::Relation(relation) = &self.level().range_table[v.rte].kind else { return false };
         let relation = relation.clone();
         let Some(primary) = relation.primary_key() else { return false };

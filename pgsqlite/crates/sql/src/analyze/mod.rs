@@ -3,9 +3,10 @@
 //! * [`select`]: queries, WITH, set operations, GROUP BY, ORDER BY, windows
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
-//! * [`modify`]: INSERT, UPDATE, DELETE
+//! * [`modify`]: INSERT, UPDATE, DELETE; [`assign`]: assignment to parts of columns
 //! * [`group`]: the rules of GROUP BY (42803)
 
+mod assign;
 pub(crate) mod coerce;
 mod expr;
 mod from;
@@ -21,6 +22,7 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
+pub(crate) use from::JSON_TO_RECORD;
 use from::NamespaceItem;
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
@@ -111,6 +113,8 @@ pub(crate) struct Level {
     /// an aggregate was analyzed since this was last reset (nesting check)
     pub aggregates_seen: bool,
     pub pending_grouping: bool,
+    /// the grouping expressions that columns may depend on
+    pub dependency_keys: Vec<Expr>,
 }
 
 impl Level {
@@ -124,6 +128,7 @@ impl Level {
             has_aggregates: false,
             aggregates_seen: false,
             pending_grouping: false,
+            dependency_keys: Vec::new(),
         }
     }
 }
@@ -419,7 +424,20 @@ pub(crate) fn var(levels_up: usize, rte: usize, column: usize, of: &RteColumn, l
 }
 
 pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<RteColumn>) -> RangeTableEntry {
-    RangeTableEntry { kind, alias, has_alias, columns }
+    RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None }
+}
+
+/// The OUT columns of a built-in function (name, type), none if it has no OUT parameters.
+pub(crate) fn out_columns(proc: Oid) -> Vec<(String, Oid)> {
+    let Some(proc) = builtin::proc_by_oid(proc) else { return vec![] };
+    let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) else { return vec![] };
+    (0..all.len())
+        .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
+        .map(|i| {
+            let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
+            (if name.is_empty() { "column" } else { name }.to_string(), all[i])
+        })
+        .collect()
 }
 
 /// Parses one statement and analyzes it: for tests and views.

@@ -59,6 +59,7 @@ impl Analyzer<'_> {
         self.add_relation_entry(target.clone(), r.alias.as_ref(), false)?;
 
         // the columns named, or all
+        let mut parts: Vec<&[ast::Node]> = Vec::new();
         let named: Vec<Column> = if stmt.cols.is_empty() {
             target.live_columns().cloned().collect()
         } else {
@@ -67,9 +68,6 @@ impl Analyzer<'_> {
                 let Some(NodeEnum::ResTarget(t)) = &node.node else {
                     return Err(PgError::internal("ResTarget expected"));
                 };
-                if !t.indirection.is_empty() {
-                    return Err(PgError::not_supported("INSERT into a part of a column").at(t.location));
-                }
                 let column = target.column(&t.name).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_COLUMN,
@@ -77,7 +75,9 @@ impl Analyzer<'_> {
                     )
                     .at(t.location)
                 })?;
-                if named.iter().any(|c| c.attnum == column.attnum) {
+                let mut earlier = named.iter().zip(&parts).filter(|(c, _)| c.attnum == column.attnum);
+                // only parts of a column may come several times
+                if earlier.any(|(_, part)| part.is_empty() || t.indirection.is_empty()) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_COLUMN,
                         format!("column \"{}\" specified more than once", t.name),
@@ -85,9 +85,11 @@ impl Analyzer<'_> {
                     .at(t.location));
                 }
                 named.push(column.clone());
+                parts.push(&t.indirection);
             }
             named
         };
+        parts.resize(named.len(), &[]);
         let overriding_system = stmt.r#override == ast::OverridingKind::OverridingSystemValue as i32;
         let overriding_user = stmt.r#override == ast::OverridingKind::OverridingUserValue as i32;
         let implicit_columns = stmt.cols.is_empty();
@@ -128,11 +130,15 @@ impl Analyzer<'_> {
                 given = named[..width].to_vec();
                 for row in raw {
                     let mut out = Vec::with_capacity(width);
-                    for (expr, column) in row.into_iter().zip(&given) {
-                        out.push(self.column_value(expr, column, &target, overriding_system, overriding_user)?);
+                    for ((expr, column), part) in row.into_iter().zip(&given).zip(&parts) {
+                        out.push(match part {
+                            [] => self.column_value(expr, column, &target, overriding_system, overriding_user)?,
+                            _ => expr,
+                        });
                     }
-                    rows.push(out);
+                    rows.push(self.merge_parts(out, &given, &parts)?);
                 }
+                given = without_repeats(given);
                 InsertSource::Values(rows)
             }
             Some(NodeEnum::SelectStmt(select)) => {
@@ -167,8 +173,13 @@ impl Analyzer<'_> {
                     if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
                         return Err(self.generated_always(column, &target, -1));
                     }
-                    values.push(self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?);
+                    values.push(match parts[i] {
+                        [] => self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?,
+                        _ => value,
+                    });
                 }
+                let values = self.merge_parts(values, &given, &parts)?;
+                given = without_repeats(given);
                 let Some(RteKind::Subquery { query, .. }) = self.level().range_table.get(entry).map(|e| e.kind.clone())
                 else {
                     return Err(PgError::internal("INSERT source"));
@@ -204,6 +215,33 @@ impl Analyzer<'_> {
         self.level().namespace = vec![item];
         let returning = self.returning(stmt.returning_clause.as_ref())?;
         Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
+    }
+
+    /// The values of a row, a column once: those for parts of a column are put into it one after the other.
+    fn merge_parts(&mut self, row: Vec<Expr>, columns: &[Column], parts: &[&[ast::Node]]) -> Result<Vec<Expr>> {
+        if parts.iter().all(|p| p.is_empty()) {
+            return Ok(row);
+        }
+        let mut out: Vec<(i16, Expr)> = Vec::new();
+        for ((value, column), part) in row.into_iter().zip(columns).zip(parts) {
+            if part.is_empty() {
+                out.push((column.attnum, value));
+                continue;
+            }
+            let location = value.location;
+            let earlier = out.iter().position(|(attnum, _)| *attnum == column.attnum);
+            let base = match earlier {
+                Some(i) => out[i].1.clone(),
+                None => Expr::new(ExprKind::Const(Datum::Null), column.type_oid, -1).with_typmod(column.typmod),
+            };
+            let value = self.assign_part(base, part, value, &column.name, location)?;
+            let value = self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?;
+            match earlier {
+                Some(i) => out[i].1 = value,
+                None => out.push((column.attnum, value)),
+            }
+        }
+        Ok(out.into_iter().map(|(_, value)| value).collect())
     }
 
     fn generated_always(&self, column: &Column, target: &Relation, location: i32) -> PgError {
@@ -482,10 +520,8 @@ impl Analyzer<'_> {
                     .at(t.location)
                 })?
                 .clone();
-            if !t.indirection.is_empty() {
-                return Err(PgError::not_supported("assignment to a part of a column").at(t.location));
-            }
-            if set.iter().any(|(a, _)| *a == column.attnum) {
+            let earlier = set.iter().position(|(a, _)| *a == column.attnum);
+            if earlier.is_some_and(|i| t.indirection.is_empty() || !matches!(set[i].1.kind, ExprKind::Assign { .. })) {
                 return Err(PgError::new(
                     SqlState::SYNTAX_ERROR,
                     format!("multiple assignments to same column \"{}\"", t.name),
@@ -515,6 +551,17 @@ impl Analyzer<'_> {
                         ))
                     });
                 }
+            }
+            if !t.indirection.is_empty() {
+                // several parts of one column are assigned one after the other
+                let base = match earlier {
+                    Some(i) => set.remove(i).1,
+                    None => self.target_column(target, column.attnum)?,
+                };
+                let expr = self.assign_part(base, &t.indirection, expr, &column.name, t.location)?;
+                let expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
+                set.push((column.attnum, expr));
+                continue;
             }
             let expr = if matches!(expr.kind, ExprKind::Default) {
                 self.default_of(&column, target)?.ok_or_else(|| PgError::internal("default of a generated column"))?
@@ -622,6 +669,17 @@ impl Analyzer<'_> {
         }
         Ok(targets)
     }
+}
+
+/// The columns in order of first appearance.
+fn without_repeats(columns: Vec<Column>) -> Vec<Column> {
+    let mut out: Vec<Column> = Vec::new();
+    for column in columns {
+        if !out.iter().any(|c| c.attnum == column.attnum) {
+            out.push(column);
+        }
+    }
+    out
 }
 
 /// A query that moves one level deeper: its references to outer queries reach one further.

@@ -431,28 +431,55 @@ impl Analyzer<'_> {
         Ok(targets)
     }
 
-    /// `(t).*`
+    /// `(composite).*`: a column per field.
     fn expand_composite(&mut self, i: &ast::AIndirection) -> Result<Vec<Target>> {
-        if i.indirection.len() == 1 {
-            let arg = self.expr_opt(i.arg.as_deref())?;
-            if let ExprKind::WholeRow { levels_up, rte } = arg.kind {
-                let fields = self.whole_row_fields(levels_up, rte, arg.location);
-                let names: Vec<String> = self.levels[self.levels.len() - 1 - levels_up].range_table[rte]
-                    .columns
-                    .iter()
-                    .map(|c| c.name.clone())
-                    .collect();
-                return Ok(fields
-                    .into_iter()
-                    .zip(names)
-                    .map(|(expr, name)| {
-                        let origin = self.origin(&expr);
-                        Target { expr, name, origin }
-                    })
-                    .collect());
-            }
+        let inner = &i.indirection[..i.indirection.len() - 1];
+        let arg = if inner.is_empty() {
+            self.expr_opt(i.arg.as_deref())?
+        } else {
+            let node = ast::AIndirection { indirection: inner.to_vec(), ..i.clone() };
+            self.expr(&ast::Node { node: Some(NodeEnum::AIndirection(Box::new(node))) })?
+        };
+        if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
+            let fields = self.whole_row_fields(levels_up, rte, arg.location);
+            let names: Vec<String> = self.levels[self.levels.len() - 1 - levels_up].range_table[rte]
+                .columns
+                .iter()
+                .map(|c| c.name.clone())
+                .collect();
+            return Ok(fields
+                .into_iter()
+                .zip(names)
+                .map(|(expr, name)| {
+                    let origin = self.origin(&expr);
+                    Target { expr, name, origin }
+                })
+                .collect());
         }
-        Err(PgError::not_supported("row expansion of this composite value"))
+        if !self.is_row_type(arg.ty) {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("type {} is not composite", self.type_display(arg.ty)),
+            )
+            .at(arg.location));
+        }
+        if let ExprKind::Row(fields) = arg.kind {
+            return Ok(fields
+                .into_iter()
+                .enumerate()
+                .map(|(i, expr)| Target { expr, name: format!("f{}", i + 1), origin: (0, 0) })
+                .collect());
+        }
+        let location = arg.location;
+        let fields = self.record_fields(&arg)?;
+        Ok(fields
+            .into_iter()
+            .enumerate()
+            .map(|(index, (name, ty, typmod))| {
+                let kind = ExprKind::Field { arg: Box::new(arg.clone()), index, name: name.clone() };
+                Target { expr: Expr::new(kind, ty, location).with_typmod(typmod), name, origin: (0, 0) }
+            })
+            .collect())
     }
 
     /// The table column a plain variable comes from.

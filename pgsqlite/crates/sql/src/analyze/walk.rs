@@ -1,6 +1,6 @@
 //! Walks over typed expressions.
 
-use crate::typed::{Aggregate, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, SubLinkKind, TableFunction};
+use crate::typed::{Aggregate, AssignPart, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, SubLinkKind, TableFunction};
 
 /// Calls `f` on the direct children of an expression (not on sub-queries; `on_query` gets those).
 pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query: &mut dyn FnMut(&'e Query)) {
@@ -71,6 +71,20 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
             subscripts.iter().for_each(f);
         }
         ExprKind::RowCompare { left, right, .. } => left.iter().chain(right).for_each(f),
+        ExprKind::Assign { base, part, value } => {
+            f(base);
+            match part {
+                AssignPart::Field { .. } => {}
+                AssignPart::Element(list) | AssignPart::Json(list) => list.iter().for_each(&mut *f),
+                AssignPart::Slice(bounds) => {
+                    for (lower, upper) in bounds {
+                        lower.iter().for_each(&mut *f);
+                        upper.iter().for_each(&mut *f);
+                    }
+                }
+            }
+            f(value);
+        }
     }
 }
 
@@ -337,6 +351,20 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
             subscripts.iter_mut().for_each(f);
         }
         ExprKind::RowCompare { left, right, .. } => left.iter_mut().chain(right).for_each(f),
+        ExprKind::Assign { base, part, value } => {
+            f(base);
+            match part {
+                AssignPart::Field { .. } => {}
+                AssignPart::Element(list) | AssignPart::Json(list) => list.iter_mut().for_each(&mut *f),
+                AssignPart::Slice(bounds) => {
+                    for (lower, upper) in bounds {
+                        lower.iter_mut().for_each(&mut *f);
+                        upper.iter_mut().for_each(&mut *f);
+                    }
+                }
+            }
+            f(value);
+        }
     }
 }
 

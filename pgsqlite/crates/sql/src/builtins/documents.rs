@@ -1,7 +1,7 @@
 //! Functions of arrays, json and jsonb.
 
 use super::imp::{row, Imp, Row};
-use Imp::{Native, NativeAggregate, NativeSet, NativeTyped};
+use Imp::{Native, NativeAggregate, NativeSet, NativeTyped, Special};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -16,6 +16,8 @@ pub const ROWS: &[Row] = &[
         NativeTyped,
     ),
     row("json_build_object_noargs json_build_array_noargs jsonb_build_object_noargs jsonb_build_array_noargs", Native),
+    // only with a column definition list, which analysis hands over
+    row("json_to_record json_to_recordset jsonb_to_record jsonb_to_recordset", Special),
     row("array_unnest", NativeSet { typed: false }),
     row("generate_subscripts_nodir generate_subscripts", NativeSet { typed: false }),
     row(

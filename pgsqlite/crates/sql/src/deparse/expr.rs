@@ -65,7 +65,7 @@ impl<'a> Printer<'a> {
             ExprKind::Const(value) => self.constant(value, expr, Label::IfNeeded)?,
             ExprKind::Param(n) => self.out.push_str(&format!("${n}")),
             ExprKind::Var(var) => self.var(*var)?,
-            ExprKind::WholeRow { levels_up, rte } => {
+            ExprKind::WholeRow { levels_up, rte, .. } => {
                 let level = self.levels.len().checked_sub(1 + levels_up);
                 let name = level.map(|l| self.levels[l].aliases[*rte].clone()).unwrap_or_default();
                 self.out.push_str(&quote_identifier(&name));
@@ -244,6 +244,7 @@ impl<'a> Printer<'a> {
                 self.out.push('.');
                 self.out.push_str(&quote_identifier(name));
             }
+            ExprKind::Assign { .. } => return Err(PgError::internal("an assignment in a stored expression")),
             ExprKind::Default => self.out.push_str("DEFAULT"),
             ExprKind::DomainValue => self.out.push_str("VALUE"),
             #[allow(unreachable_patterns)]

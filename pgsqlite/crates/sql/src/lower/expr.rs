@@ -5,7 +5,7 @@ use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, TypeEntry, UserTypeKind};
 use crate::typed::{
-    Aggregate, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode,
+    Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode,
     OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
@@ -45,10 +45,7 @@ impl Lowerer<'_> {
                     .cloned()
                     .ok_or_else(|| PgError::internal("a variable of no column"))?
             }
-            ExprKind::WholeRow { levels_up, rte } => {
-                let _ = (levels_up, rte);
-                return Err(PgError::not_supported("a whole-row reference here").at(expr.location));
-            }
+            ExprKind::WholeRow { levels_up, rte, fields } => self.whole_row(*levels_up, *rte, fields, expr)?,
             ExprKind::Func { proc, args, variadic } => self.call(*proc, args, *variadic, expr)?,
             ExprKind::SetFunc { .. } => {
                 return Err(PgError::not_supported("a set-returning function here").at(expr.location))
@@ -60,6 +57,11 @@ impl Lowerer<'_> {
             ExprKind::And(list) => format!("({})", self.exprs(list)?.join(" AND ")),
             ExprKind::Or(list) => format!("({})", self.exprs(list)?.join(" OR ")),
             ExprKind::Not(arg) => format!("(NOT {})", self.expr(arg)?),
+            ExprKind::IsNull { arg, negated } if self.is_record(arg.ty) => {
+                // a row is NULL if all its fields are, NOT NULL if none is
+                let record = self.expr(arg)?;
+                format!("{}({record}, {})", support::RECORD_IS_NULL, *negated as i32)
+            }
             ExprKind::IsNull { arg, negated } => {
                 format!("({} IS {}NULL)", self.expr(arg)?, if *negated { "NOT " } else { "" })
             }
@@ -160,7 +162,11 @@ impl Lowerer<'_> {
                 }
                 let f = if *slice { support::SLICE } else { support::ELEMENT };
                 let text = format!("{f}({})", args.join(", "));
-                text
+                if *slice {
+                    text
+                } else {
+                    self.from_json_element(text, expr.ty)
+                }
             }
             ExprKind::JsonSubscript { arg, subscripts } => {
                 // jsonb_extract_path(jsonb, VARIADIC text[]): integers select array elements by position
@@ -183,9 +189,8 @@ impl Lowerer<'_> {
             ExprKind::RowCompare { name, operators, left, right } => {
                 self.row_compare(name, operators, left, right, expr)?
             }
-            ExprKind::Field { .. } => {
-                return Err(PgError::not_supported("field selection from a composite value").at(expr.location))
-            }
+            ExprKind::Field { arg, index, .. } => format!("{}({}, {index})", support::FIELD, self.expr(arg)?),
+            ExprKind::Assign { base, part, value } => self.assign(base, part, value, expr)?,
             ExprKind::Default => {
                 return Err(PgError::new(
                     pgsqlite_types::SqlState::SYNTAX_ERROR,
@@ -197,6 +202,78 @@ impl Lowerer<'_> {
                 self.domain_value.clone().ok_or_else(|| PgError::internal("VALUE outside a domain"))?
             }
         })
+    }
+
+    pub(super) fn is_record(&self, ty: Oid) -> bool {
+        use pgsqlite_types::codec::TypeCodec;
+        matches!(self.env.catalog.codec(ty), Some(TypeCodec::Record | TypeCodec::Composite(_)))
+    }
+
+    /// A record of these fields. One of a named type takes its names from there.
+    pub(super) fn record(&self, fields: &[(String, Oid)], texts: &[String], ty: Oid) -> String {
+        let named = ty == oid::RECORD;
+        let mut args = Vec::new();
+        for ((name, field_type), text) in fields.iter().zip(texts) {
+            if named {
+                args.push(quote_text(name));
+            }
+            args.push(field_type.to_string());
+            args.push(text.clone());
+        }
+        format!("{}({})", if named { support::NAMED_RECORD } else { support::RECORD }, args.join(", "))
+    }
+
+    /// All columns of an entry as a record; NULL where an outer join found no row.
+    fn whole_row(&mut self, levels_up: usize, rte: usize, fields: &[(String, Oid)], whole: &Expr) -> Result<String> {
+        let scope = self
+            .scopes
+            .len()
+            .checked_sub(1 + levels_up)
+            .ok_or_else(|| PgError::internal("a whole row of no level"))?;
+        let scope = &self.scopes[scope];
+        let texts = scope.entries.get(rte).ok_or_else(|| PgError::internal("a whole row of no entry"))?;
+        let record = self.record(fields, texts, whole.ty);
+        Ok(match scope.present.get(rte) {
+            Some(Some(present)) => format!("CASE WHEN {present} IS NOT NULL THEN {record} END"),
+            _ => record,
+        })
+    }
+
+    /// A value with one part changed: SET column[i] = …, SET column.field = ….
+    fn assign(&mut self, base: &Expr, part: &AssignPart, value: &Expr, whole: &Expr) -> Result<String> {
+        let base_text = self.expr(base)?;
+        match part {
+            AssignPart::Field { index, types } => {
+                let types: Vec<String> = types.iter().map(Oid::to_string).collect();
+                let value = self.expr(value)?;
+                Ok(format!("{}({base_text}, {index}, {value}, {})", support::SET_FIELD, types.join(", ")))
+            }
+            AssignPart::Element(subscripts) => {
+                let element = self.env.catalog.element_type(self.env.catalog.base_type(whole.ty)).unwrap_or(0);
+                let value = self.expr(value)?;
+                let mut args = vec![base_text, self.json_element(&value, element)];
+                args.extend(self.exprs(subscripts)?);
+                Ok(format!("{}({})", support::SET_ELEMENT, args.join(", ")))
+            }
+            AssignPart::Slice(bounds) => {
+                let mut args = vec![base_text, self.expr(value)?];
+                for (lower, upper) in bounds {
+                    for bound in [lower, upper] {
+                        // an omitted bound is the array's own: told apart from a NULL one by being text
+                        args.push(match bound {
+                            Some(e) => self.expr(e)?,
+                            None => "''".into(),
+                        });
+                    }
+                }
+                Ok(format!("{}({})", support::SET_SLICE, args.join(", ")))
+            }
+            AssignPart::Json(path) => {
+                let mut args = vec![base_text, self.expr(value)?];
+                args.extend(self.exprs(path)?);
+                Ok(format!("{}({})", support::SET_JSON, args.join(", ")))
+            }
+        }
     }
 
     /// `=` by SQLite's own operator (under the type's collation).
@@ -384,7 +461,7 @@ impl Lowerer<'_> {
         // the general form: the operator per element, folded with three-valued logic
         let alias = self.unique("t");
         let item = Expr::new(ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }), element, -1);
-        self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.value")]], ctes: vec![] });
+        self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.value")]], ..Default::default() });
         let raised = raise(left, 1);
         let test = self.call(op.proc, &[raised, item], false, whole);
         self.scopes.pop();
@@ -461,10 +538,12 @@ impl Lowerer<'_> {
             }
             SubLinkKind::Array => {
                 let element = query.columns[0].ty;
-                if element == oid::BYTEA {
-                    return Err(PgError::not_supported("ARRAY(…) of bytea").at(whole.location));
+                let text = self.query(query)?;
+                if self.env.catalog.element_type(self.env.catalog.base_type(element)).is_some() {
+                    // arrays become the elements of one with a dimension more
+                    return Ok(format!("(SELECT {}(json_group_array(c1)) FROM ({text}))", support::NEST));
                 }
-                Ok(format!("(SELECT json_group_array(c1) FROM ({}))", self.query(query)?))
+                Ok(format!("(SELECT json_group_array({}) FROM ({text}))", self.json_element("c1", element)))
             }
             SubLinkKind::Quantified { quantifier, tests, operators } => {
                 let all_plain = |l: &Self, ops: &[OperatorRef]| {
@@ -490,34 +569,41 @@ impl Lowerer<'_> {
                         return Ok(format!("({left} NOT IN ({}))", self.query(query)?));
                     }
                 }
-                let [test] = &tests[..] else {
-                    return Err(PgError::not_supported("this row comparison with a sub-query").at(whole.location));
-                };
-                let inner = self.query(query)?;
-                let alias = self.unique("t");
-                let item = Expr::new(
-                    ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }),
-                    query.columns[0].ty,
-                    -1,
-                );
-                self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.c1")]], ctes: vec![] });
-                let comparison = self.call(operators[0].proc, &[raise(test, 1), item], false, whole);
-                self.scopes.pop();
-                Ok(fold_quantifier(*quantifier, &format!("SELECT {} AS b FROM ({inner}) AS {alias}", comparison?)))
+                let rows = self.compared_rows(tests, operators, query, whole)?;
+                Ok(fold_quantifier(*quantifier, &rows))
             }
             SubLinkKind::RowCompare { tests, operators } => {
-                let _ = operators;
-                let mut left = Vec::new();
-                for test in tests {
-                    left.push(self.collated(test)?);
-                }
-                if !super::query::at_most_one_row(query) {
-                    return Err(PgError::not_supported("a row comparison with a sub-query that may give several rows")
-                        .at(whole.location));
-                }
-                Ok(format!("(({}) = ({}))", left.join(", "), self.query(query)?))
+                let rows = self.compared_rows(tests, operators, query, whole)?;
+                Ok(format!("(SELECT {}(b) FROM ({rows}))", support::SINGLE))
             }
         }
+    }
+
+    /// A query that compares `tests` with each row of `query`: its column `b`.
+    fn compared_rows(
+        &mut self,
+        tests: &[Expr],
+        operators: &[OperatorRef],
+        query: &crate::typed::Query,
+        whole: &Expr,
+    ) -> Result<String> {
+        let inner = self.query(query)?;
+        let alias = self.unique("t");
+        let var = |column| ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column });
+        let items: Vec<Expr> =
+            query.columns.iter().enumerate().map(|(i, c)| Expr::new(var(i), c.ty, -1)).collect();
+        let names = (1..=items.len()).map(|i| format!("{alias}.c{i}")).collect();
+        let tests: Vec<Expr> = tests.iter().map(|t| raise(t, 1)).collect();
+        self.scopes.push(super::Scope { entries: vec![names], ..Default::default() });
+        let comparison = match (&tests[..], &items[..]) {
+            ([test], [item]) => self.call(operators[0].proc, &[test.clone(), item.clone()], false, whole),
+            _ => {
+                let name = operators.first().and_then(|op| builtin::operator_by_oid(op.oid)).map_or("", |o| o.name);
+                self.row_compare(name, operators, &tests, &items, whole)
+            }
+        };
+        self.scopes.pop();
+        Ok(format!("SELECT {} AS b FROM ({inner}) AS {alias}", comparison?))
     }
 
     // --- aggregates and windows ----------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ mod expr;
 mod modify;
 pub mod proposed;
 mod query;
+mod sets;
+mod stages;
 
 use crate::analyze::{Environment, Statement};
 use crate::catalog::{Relation, RelationKind};
@@ -61,6 +63,31 @@ pub mod support {
     pub const ARRAY_CAST: &str = "pg_array_cast";
     /// (type OID, value, …) → record
     pub const RECORD: &str = "pg_record";
+    /// (name, type OID, value, …) → record whose fields have names
+    pub const NAMED_RECORD: &str = "pg_named_record";
+    /// (record, index from 0) → the field's value
+    pub const FIELD: &str = "pg_record_field";
+    /// (record, index from 0, type OID, value, number of fields, …) → the record with that field changed
+    pub const SET_FIELD: &str = "pg_record_set";
+    /// (record) → 1 if all fields are NULL; (record, 1) → 1 if none is
+    pub const RECORD_IS_NULL: &str = "pg_record_is_null";
+    /// (JSON array of records) → JSON array of their values' arrays
+    pub const RECORD_ROWS: &str = "pg_record_rows";
+    /// (JSON array, …) → JSON array of rows, the shorter ones padded with NULL
+    pub const ZIP: &str = "pg_zip";
+    /// table-valued: (kind, start, stop, step) → value, key: generate_series
+    pub const SERIES: &str = "pg_series";
+    /// (array, new value, subscript …) and (array, new values, lower, upper …) → the changed array; argument 0 is the type
+    pub const SET_ELEMENT: &str = "pg_array_set_element";
+    pub const SET_SLICE: &str = "pg_array_set_slice";
+    /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row
+    pub const SAMPLE: &str = "pg_sample";
+    /// (JSON array of arrays) → array with a dimension more; 2202E where they differ in shape
+    pub const NEST: &str = "pg_array_nest";
+    /// (json, definitions, function's name) → JSON array of rows: json_to_record, json_to_recordset
+    pub const JSON_ROWS: &str = "pg_json_rows";
+    /// (jsonb, new value, path element …) → the changed jsonb
+    pub const SET_JSON: &str = "pg_jsonb_set_path";
 }
 
 /// Lowers an analyzed statement to a plan.
@@ -79,14 +106,17 @@ pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<O
 pub fn lower_expression(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
     let mut lowerer = Lowerer::new(environment);
     let columns = relation.map_or(vec![], |r| r.live_columns().map(|c| quote(&c.name)).collect());
-    lowerer.scopes.push(Scope { entries: vec![columns], ctes: vec![] });
+    lowerer.scopes.push(Scope { entries: vec![columns], ..Default::default() });
     lowerer.expr(expr)
 }
 
 /// The SQL texts of the columns of a query level's range table, and the names of its WITH queries.
+#[derive(Default)]
 struct Scope {
     entries: Vec<Vec<String>>,
     ctes: Vec<String>,
+    /// for entries on the far side of an outer join: what is NULL where there is no row of theirs
+    present: Vec<Option<String>>,
 }
 
 struct Lowerer<'a> {
@@ -187,7 +217,7 @@ impl<'a> Lowerer<'a> {
             let table = format!("pg_with_{}", i + 1);
             let columns = modify.returning.len();
             // it may refer to the WITH queries before it, which are those of the level around it
-            self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+            self.scopes.push(Scope::default());
             let lowered = self.with_queries(&ctes[..i]).and_then(|with| Ok((with, self.modify_steps(&modify, &[])?)));
             self.scopes.pop();
             let (with, mut step) = lowered?;
@@ -267,6 +297,8 @@ fn materialized_query(table: &str, cte: &Cte) -> Query {
             alias: table.into(),
             has_alias: false,
             columns: columns.clone(),
+            row_type: 0,
+            sample: None,
         }],
         body: QueryBody::Select(crate::typed::Select {
             from: if table.is_empty() { vec![] } else { vec![crate::typed::FromItem::Entry(0)] },

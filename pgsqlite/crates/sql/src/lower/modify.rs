@@ -80,7 +80,7 @@ impl Lowerer<'_> {
     /// The steps of one INSERT, UPDATE or DELETE; `ctes` are the WITH queries it may refer to.
     pub(super) fn modify_steps(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
         self.uses_catalog = true;
-        self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        self.scopes.push(Scope::default());
         let result = self.modify_in_scope(modify, ctes);
         self.scopes.pop();
         result
@@ -280,7 +280,7 @@ impl Lowerer<'_> {
 
     /// An expression over a relation's columns whose texts are given.
     pub(super) fn over_row(&mut self, expr: &Expr, row: &[String]) -> Result<String> {
-        self.scopes.push(Scope { entries: vec![row.to_vec()], ctes: vec![] });
+        self.scopes.push(Scope { entries: vec![row.to_vec()], ..Default::default() });
         let text = self.expr(expr);
         self.scopes.pop();
         text
@@ -572,7 +572,7 @@ fn reads(expr: &Expr, table: Oid) -> bool {
 fn uses_other_entries(expr: &Expr) -> bool {
     crate::analyze::walk::any(expr, &|e| match &e.kind {
         ExprKind::Var(v) => v.levels_up == 0 && v.rte != 0,
-        ExprKind::WholeRow { rte, levels_up } => *levels_up == 0 && *rte != 0,
+        ExprKind::WholeRow { rte, levels_up, .. } => *levels_up == 0 && *rte != 0,
         _ => false,
     })
 }

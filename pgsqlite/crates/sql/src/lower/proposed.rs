@@ -79,7 +79,7 @@ pub struct Reference {
 pub fn proposed_rows(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
     crate::parse::with_stack(|| {
         let mut lowerer = Lowerer::new(environment);
-        lowerer.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        lowerer.scopes.push(Scope::default());
         lowerer.proposed(modify)
     })
 }

@@ -1,23 +1,20 @@
 //! Queries: SELECT, VALUES, set operations, FROM.
 
 use super::expr::direction;
+use super::stages::{plain_limit, Stage};
 use super::{quote, support, table_name, Lowerer, Scope};
 use crate::analyze::walk;
-use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::RelationKind;
 use crate::typed::{
     CteBody, Distinct, Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind, Select,
-    SetOperation, SortKey, Target,
+    SetOperation, SortKey,
 };
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
+use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 impl Lowerer<'_> {
     /// A whole query; its columns are `c1`, `c2` ….
     pub(super) fn query(&mut self, query: &Query) -> Result<String> {
-        if query.with_ties {
-            return Err(PgError::not_supported("FETCH … WITH TIES"));
-        }
-        self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        self.scopes.push(Scope::default());
         let result = self.query_in_scope(query);
         self.scopes.pop();
         result
@@ -27,16 +24,27 @@ impl Lowerer<'_> {
         let with = self.with_clause(query)?;
         let mut entries = Vec::new();
         let mut from_texts = Vec::new();
-        for rte in &query.range_table {
-            let (text, columns) = self.entry(rte)?;
+        let marked = rows_that_may_miss(query);
+        let mut present = Vec::new();
+        for (i, rte) in query.range_table.iter().enumerate() {
+            let (mut text, columns) = self.entry(rte)?;
+            present.push(match marked.contains(&i) {
+                true => self.presence(rte, &mut text, &columns)?,
+                false => None,
+            });
             entries.push(columns);
             from_texts.push(text);
         }
         self.scope().entries = entries;
+        self.scope().present = present;
         // FROM items that are LATERAL or functions refer to entries before them: lowered again with those in sight
         for (i, rte) in query.range_table.iter().enumerate() {
             if needs_siblings(rte) {
                 let (text, columns) = self.lateral_entry(rte)?;
+                if marked.contains(&i) {
+                    let (_, alias) = text.rsplit_once(" AS ").ok_or_else(|| PgError::internal("an item without alias"))?;
+                    self.scope().present[i] = Some(format!("{alias}.key"));
+                }
                 from_texts[i] = text;
                 self.scope().entries[i] = columns;
             }
@@ -67,6 +75,16 @@ impl Lowerer<'_> {
 
     pub(super) fn scope(&mut self) -> &mut Scope {
         self.scopes.last_mut().expect("inside a query")
+    }
+
+    /// One more entry of this level, of our own making: its index.
+    pub(super) fn add_entry(&mut self, columns: Vec<String>) -> usize {
+        self.scope().entries.push(columns);
+        self.last_entry()
+    }
+
+    pub(super) fn last_entry(&mut self) -> usize {
+        self.scope().entries.len() - 1
     }
 
     // --- WITH ----------------------------------------------------------------------------------------------------------
@@ -111,7 +129,7 @@ impl Lowerer<'_> {
         if !query.ctes.is_empty() {
             return Err(PgError::not_supported("WITH inside a recursive query"));
         }
-        self.scopes.push(Scope { entries: vec![], ctes: vec![] });
+        self.scopes.push(Scope::default());
         let result = (|| {
             if !all && query.columns.iter().any(|c| self.collation(c.ty).is_some()) {
                 return Err(PgError::not_supported("WITH RECURSIVE … UNION over this type (UNION ALL works)"));
@@ -128,29 +146,39 @@ impl Lowerer<'_> {
     // --- SELECT ----------------------------------------------------------------------------------------------------------
 
     fn select(&mut self, select: &Select, query: &Query, from: &[String], limit: &str) -> Result<String> {
-        if !select.grouping_sets.is_empty() {
-            return Err(PgError::not_supported("GROUPING SETS, CUBE and ROLLUP"));
+        let mut items = Vec::new();
+        for item in &select.from {
+            items.push(self.from_item(item, from)?);
         }
-        // set-returning functions in the select list become FROM items
-        let mut select = select.clone();
-        let mut order_by = query.order_by.clone();
-        let mut extra_from = String::new();
-        if select.targets.iter().any(|t| walk::contains_set_function(&t.expr))
-            || order_by.iter().any(|k| walk::contains_set_function(&k.expr))
-        {
-            extra_from = self.set_functions(&mut select, &mut order_by)?;
+        let filter = match &select.filter {
+            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
+            None => String::new(),
+        };
+        let mut stage = Stage {
+            select: select.clone(),
+            order_by: query.order_by.clone(),
+            from: items.join(", "),
+            filter,
+            group_having: String::new(),
+        };
+        let no_keys = select.group_by.is_empty();
+        let unmade_group = select.grouped && no_keys && !stage.exprs().into_iter().any(walk::contains_aggregate);
+        if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() {
+            self.grouping_stage(&mut stage)?;
+        } else {
+            stage.group_having = self.group_having(select)?;
         }
-        if let Distinct::On(on) = &select.distinct {
-            let on = on.clone();
-            return self.distinct_on(&select, &on, &order_by, from, &extra_from, limit);
+        if stage.exprs().into_iter().any(walk::contains_set_function) {
+            self.set_functions(&mut stage)?;
         }
+        if matches!(stage.select.distinct, Distinct::On(_)) || query.with_ties {
+            return self.chosen_rows(&stage, query, limit);
+        }
+        let Stage { select, order_by, .. } = &stage;
         let mut targets = Vec::new();
         for (i, target) in select.targets.iter().enumerate() {
-            let text = self.target(target, &select)?;
-            let collate = match self.collation(target.expr.ty) {
-                Some(c) if select.distinct == Distinct::All => format!(" COLLATE {c}"),
-                _ => String::new(),
-            };
+            let text = self.windowed(&target.expr, select)?;
+            let collate = if select.distinct == Distinct::All { self.collate_of(&target.expr) } else { String::new() };
             targets.push(format!("{text}{collate} AS c{}", i + 1));
         }
         if targets.is_empty() {
@@ -158,24 +186,18 @@ impl Lowerer<'_> {
             targets.push("1 AS c1".into());
         }
         let distinct = if select.distinct == Distinct::All { "DISTINCT " } else { "" };
-        let mut text = format!("SELECT {distinct}{}", targets.join(", "));
-        text += &self.from_where(&select, from, &extra_from)?;
-        text += &self.group_having(&select)?;
+        let mut text =
+            format!("SELECT {distinct}{}{}{}", targets.join(", "), stage.from_where(), stage.group_having);
         if !order_by.is_empty() {
-            text += &format!(" ORDER BY {}", self.order_keys(&order_by, &select)?);
+            text += &format!(" ORDER BY {}", self.order_keys(order_by, select)?);
         }
         Ok(text + limit)
     }
 
-    /// A target's text; window calls get their window's definition.
-    fn target(&mut self, target: &Target, select: &Select) -> Result<String> {
-        self.windowed(&target.expr, select)
-    }
-
     /// An expression that may hold window calls.
-    fn windowed(&mut self, expr: &Expr, select: &Select) -> Result<String> {
+    pub(super) fn windowed(&mut self, expr: &Expr, select: &Select) -> Result<String> {
         if !walk::contains_window(expr) {
-            return self.record_or_value(expr);
+            return self.expr(expr);
         }
         if let ExprKind::Window { call, window } = &expr.kind {
             return self.window_call(call, &select.windows[*window], expr);
@@ -213,11 +235,6 @@ impl Lowerer<'_> {
         result
     }
 
-    /// A whole row in the select list is a record value of its columns.
-    fn record_or_value(&mut self, expr: &Expr) -> Result<String> {
-        self.expr(expr)
-    }
-
     fn order_keys(&mut self, keys: &[SortKey], select: &Select) -> Result<String> {
         let mut out = Vec::new();
         for key in keys {
@@ -237,122 +254,19 @@ impl Lowerer<'_> {
         Ok(out.join(", "))
     }
 
-    fn from_where(&mut self, select: &Select, from: &[String], extra_from: &str) -> Result<String> {
-        let mut text = String::new();
-        let mut items = Vec::new();
-        for item in &select.from {
-            items.push(self.from_item(item, from)?);
-        }
-        if !items.is_empty() {
-            text += &format!(" FROM {}", items.join(", "));
-            text += extra_from;
-        } else if !extra_from.is_empty() {
-            text += &format!(" FROM {}", extra_from.trim_start_matches(", "));
-        }
-        if let Some(filter) = &select.filter {
-            text += &format!(" WHERE {}", self.expr(filter)?);
-        }
-        Ok(text)
-    }
-
     fn group_having(&mut self, select: &Select) -> Result<String> {
         let mut text = String::new();
         if !select.group_by.is_empty() {
             let mut keys = Vec::new();
             for key in &select.group_by {
-                let key_text = self.collated(key)?;
-                // a bare number would be a column position
-                keys.push(if matches!(key.kind, ExprKind::Const(_)) {
-                    format!("CAST({key_text} AS TEXT)")
-                } else {
-                    key_text
-                });
+                keys.push(self.group_key(key)?);
             }
             text += &format!(" GROUP BY {}", keys.join(", "));
         }
         if let Some(having) = &select.having {
-            // HAVING without GROUP BY and without aggregates still makes one group
-            if select.group_by.is_empty() && !select.targets.iter().any(|t| walk::contains_aggregate(&t.expr)) {
-                return Err(PgError::not_supported("HAVING without GROUP BY and aggregates"));
-            }
             text += &format!(" HAVING {}", self.expr(having)?);
         }
         Ok(text)
-    }
-
-    /// DISTINCT ON: the first row of each group, by a window.
-    fn distinct_on(
-        &mut self,
-        select: &Select,
-        on: &[Expr],
-        order_by: &[SortKey],
-        from: &[String],
-        extra_from: &str,
-        limit: &str,
-    ) -> Result<String> {
-        if select.grouped || !select.windows.is_empty() {
-            return Err(PgError::not_supported("DISTINCT ON with grouping or window functions"));
-        }
-        let mut inner = Vec::new();
-        for (i, target) in select.targets.iter().enumerate() {
-            inner.push(format!("{} AS c{}", self.expr(&target.expr)?, i + 1));
-        }
-        let mut keys = Vec::new();
-        for (i, key) in order_by.iter().enumerate() {
-            inner.push(format!("{} AS k{}", self.expr(&key.expr)?, i + 1));
-            let collate = self.collation(key.expr.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
-            keys.push(format!("k{}{collate}{}", i + 1, direction(key)));
-        }
-        let mut partition = Vec::new();
-        for expr in on {
-            partition.push(self.collated(expr)?);
-        }
-        let order =
-            if order_by.is_empty() { String::new() } else { format!(" ORDER BY {}", self.sort_keys(order_by)?) };
-        inner.push(format!("row_number() OVER (PARTITION BY {}{order}) AS rn", partition.join(", ")));
-        let outer: Vec<String> = (1..=select.targets.len()).map(|i| format!("c{i}")).collect();
-        let body = format!("SELECT {}{}", inner.join(", "), self.from_where(select, from, extra_from)?);
-        let order = if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) };
-        Ok(format!("SELECT {} FROM ({body}) WHERE rn = 1{order}{limit}", outer.join(", ")))
-    }
-
-    /// Set-returning functions in the select list: one is joined LATERAL (a row per value, none for an empty set).
-    /// Several would have to run in step: refused.
-    fn set_functions(&mut self, select: &mut Select, order_by: &mut [SortKey]) -> Result<String> {
-        if select.grouped || !select.windows.is_empty() {
-            return Err(PgError::not_supported("a set-returning function in a grouped or windowed select list"));
-        }
-        let mut calls: Vec<Expr> = Vec::new();
-        for expr in select.targets.iter().map(|t| &t.expr).chain(order_by.iter().map(|k| &k.expr)) {
-            collect_set_functions(expr, &mut calls);
-        }
-        let [call] = &calls[..] else {
-            return Err(PgError::not_supported("several set-returning functions in one select list")
-                .at(calls.first().map_or(-1, |c| c.location)));
-        };
-        let ExprKind::SetFunc { proc, args, variadic } = &call.kind else {
-            return Err(PgError::internal("set function expected"));
-        };
-        if call.ty == oid::RECORD {
-            return Err(PgError::not_supported("a function that returns records in the select list").at(call.location));
-        }
-        let (text, columns) = self.table_function(*proc, args, *variadic, call, 1)?;
-        let rte = self.scope().entries.len();
-        self.scope().entries.push(columns);
-        let swap = |e: &mut Expr| {
-            *e = walk::map(e, &mut |x| {
-                (x == call).then(|| Expr {
-                    kind: ExprKind::Var(crate::typed::Var { levels_up: 0, rte, column: 0 }),
-                    ..x.clone()
-                })
-            });
-        };
-        select.targets.iter_mut().for_each(|t| swap(&mut t.expr));
-        order_by.iter_mut().for_each(|k| swap(&mut k.expr));
-        if let Distinct::On(list) = &mut select.distinct {
-            list.iter_mut().for_each(swap);
-        }
-        Ok(format!(", {text}"))
     }
 
     // --- FROM --------------------------------------------------------------------------------------------------------------
@@ -410,7 +324,19 @@ impl Lowerer<'_> {
                         self.column_text(relation, c, reference)
                     })
                     .collect();
-                Ok((format!("{} AS {alias}", table_name(relation)), columns))
+                let Some(sample) = &rte.sample else {
+                    return Ok((format!("{} AS {alias}", table_name(relation)), columns));
+                };
+                // each row is chosen by itself, by chance or (REPEATABLE) by a hash of its number
+                let percent = self.expr(&sample.percent)?;
+                let seed = match &sample.seed {
+                    Some(seed) => self.expr(seed)?,
+                    None => "random()".into(),
+                };
+                let row = if relation.without_rowid { "random()" } else { "rowid" };
+                let table = table_name(relation);
+                let chosen = format!("{}({percent}, {seed}, {row}, {})", support::SAMPLE, sample.seed.is_some() as i32);
+                Ok((format!("(SELECT * FROM {table} WHERE {chosen}) AS {alias}"), columns))
             }
             RteKind::Subquery { query, lateral } => {
                 let columns = (1..=rte.columns.len()).map(|i| format!("{alias}.c{i}")).collect();
@@ -439,46 +365,50 @@ impl Lowerer<'_> {
         }
     }
 
+    /// What is NULL where an outer join found no row of the entry; the entry's text gets a column for it if need be.
+    fn presence(&self, rte: &RangeTableEntry, text: &mut String, columns: &[String]) -> Result<Option<String>> {
+        let alias = |text: &str| text.rsplit_once(" AS ").map(|(_, alias)| alias.to_string());
+        match &rte.kind {
+            RteKind::Relation(relation) => {
+                if let Some(i) = relation.live_columns().position(|c| c.not_null) {
+                    return Ok(Some(columns[i].clone()));
+                }
+                let hidden = relation.columns.iter().any(|c| c.name.eq_ignore_ascii_case("rowid"));
+                if relation.without_rowid || hidden || relation.kind == RelationKind::ForeignView {
+                    return Err(PgError::not_supported(format!(
+                        "the whole row of \"{}\" behind an outer join",
+                        rte.alias
+                    )));
+                }
+                Ok(alias(text).map(|a| format!("{a}.rowid")))
+            }
+            RteKind::Subquery { lateral: false, .. } | RteKind::Cte { .. } => {
+                let (source, alias) = text.rsplit_once(" AS ").ok_or_else(|| PgError::internal("no alias"))?;
+                let present = format!("{alias}.present");
+                *text = format!("(SELECT *, 1 AS present FROM {source}) AS {alias}");
+                Ok(Some(present))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn lateral_entry(&mut self, rte: &RangeTableEntry) -> Result<(String, Vec<String>)> {
         match &rte.kind {
             RteKind::Function { functions, ordinality, .. } => {
-                let [function] = &functions[..] else {
-                    return Err(PgError::not_supported("ROWS FROM and several functions side by side"));
-                };
-                let (text, mut columns) = match &function.call.kind {
-                    ExprKind::SetFunc { proc, args, variadic } => {
-                        self.table_function(*proc, args, *variadic, &function.call, function.width)?
-                    }
-                    _ => {
-                        // a plain function: one row
-                        if function.width != 1 {
-                            return Err(PgError::not_supported("this function in FROM").at(function.call.location));
-                        }
-                        if function.call.ty == oid::BYTEA {
-                            return Err(PgError::not_supported("a function that returns bytea in FROM")
-                                .at(function.call.location));
-                        }
-                        let alias = self.unique("t");
-                        let value = self.expr(&function.call)?;
-                        (format!("json_each(json_array({value})) AS {alias}"), vec![format!("{alias}.value")])
-                    }
-                };
-                if *ordinality {
-                    let alias =
-                        columns[0].split('.').next().unwrap_or("").trim_start_matches("json_extract(").to_string();
-                    columns.push(format!("({alias}.key + 1)"));
-                }
-                Ok((text, columns))
+                let types: Vec<Oid> = rte.columns.iter().map(|c| c.ty).collect();
+                self.function_item(functions, *ordinality, &types)
             }
             RteKind::Subquery { query, lateral: true } => {
-                if let Some(c) = query.columns.iter().find(|c| c.ty == oid::BYTEA) {
-                    return Err(PgError::not_supported(format!("LATERAL over a bytea column (\"{}\")", c.name)));
-                }
                 let alias = self.unique("t");
                 let text = self.query(query)?;
-                let row: Vec<String> = (1..=query.columns.len()).map(|i| format!("c{i}")).collect();
-                let columns =
-                    (0..query.columns.len()).map(|i| format!("json_extract({alias}.value, '$[{i}]')")).collect();
+                let types: Vec<Oid> = query.columns.iter().map(|c| c.ty).collect();
+                let row: Vec<String> =
+                    types.iter().enumerate().map(|(i, ty)| self.json_element(&format!("c{}", i + 1), *ty)).collect();
+                let columns = types
+                    .iter()
+                    .enumerate()
+                    .map(|(i, ty)| self.from_json_element(format!("json_extract({alias}.value, '$[{i}]')"), *ty))
+                    .collect();
                 Ok((
                     format!(
                         "json_each((SELECT json_group_array(json_array({})) FROM ({text}))) AS {alias}",
@@ -489,35 +419,6 @@ impl Lowerer<'_> {
             }
             _ => Err(PgError::internal("not a lateral entry")),
         }
-    }
-
-    /// A set-returning function as a table: json_each over the array of its rows.
-    fn table_function(
-        &mut self,
-        proc: Oid,
-        args: &[Expr],
-        variadic: bool,
-        call: &Expr,
-        width: usize,
-    ) -> Result<(String, Vec<String>)> {
-        let Some(Imp::NativeSet { typed }) = imp(proc) else {
-            return Err(
-                PgError::not_supported(format!("set-returning function {}", native_name(proc))).at(call.location)
-            );
-        };
-        let mut texts = Vec::new();
-        if typed {
-            let types: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();
-            texts.push(format!("'{}{}>{}'", if variadic { "v" } else { "" }, types.join(","), call.ty));
-        }
-        texts.extend(self.exprs(args)?);
-        let alias = self.unique("t");
-        let columns = if width == 1 {
-            vec![format!("{alias}.value")]
-        } else {
-            (0..width).map(|i| format!("json_extract({alias}.value, '$[{i}]')")).collect()
-        };
-        Ok((format!("json_each({}({})) AS {alias}", native_name(proc), texts.join(", ")), columns))
     }
 
     // --- set operations, ORDER BY, LIMIT -------------------------------------------------------------------------------------
@@ -600,44 +501,68 @@ impl Lowerer<'_> {
             let collate = self.collation(query.columns[column].ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
             keys.push(format!("c{}{collate}{}", column + 1, direction(key)));
         }
+        if query.with_ties {
+            let output: Vec<String> = (1..=query.columns.len()).map(|i| format!("c{i}")).collect();
+            return self.with_ties(&text, &output.join(", "), &format!("ORDER BY {}", keys.join(", ")), query);
+        }
         let order = if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) };
         Ok(format!("SELECT * FROM ({text}){order}{limit}"))
     }
 
+    /// LIMIT's or OFFSET's value; -1 for NULL.
+    pub(super) fn limit_bound(&mut self, expr: &Expr, is_offset: bool) -> Result<String> {
+        Ok(match plain_limit(expr) {
+            Some(n) => n.to_string(),
+            None => format!("{}({}, {})", support::LIMIT, self.expr(expr)?, is_offset as i32),
+        })
+    }
+
     fn limit_clause(&mut self, query: &Query) -> Result<String> {
-        let mut bound = |expr: &Expr, is_offset: bool| -> Result<String> {
-            Ok(match &expr.kind {
-                ExprKind::Const(Datum::Int(n)) if *n >= 0 => n.to_string(),
-                _ => format!("{}({}, {})", support::LIMIT, self.expr(expr)?, is_offset as i32),
-            })
-        };
         let limit = match &query.limit {
-            Some(limit) => bound(limit, false)?,
+            Some(limit) => self.limit_bound(limit, false)?,
             None if query.offset.is_some() => "-1".into(),
             None => return Ok(String::new()),
         };
         Ok(match &query.offset {
-            Some(offset) => format!(" LIMIT {limit} OFFSET {}", bound(offset, true)?),
+            Some(offset) => format!(" LIMIT {limit} OFFSET {}", self.limit_bound(offset, true)?),
             None => format!(" LIMIT {limit}"),
         })
     }
 }
 
+/// Entries on the far side of an outer join that the query uses as whole rows.
+fn rows_that_may_miss(query: &Query) -> Vec<usize> {
+    fn far_side(item: &FromItem, far: bool, out: &mut Vec<usize>) {
+        match item {
+            FromItem::Entry(i) if far => out.push(*i),
+            FromItem::Entry(_) => {}
+            FromItem::Join { kind, left, right, .. } => {
+                far_side(left, far || matches!(kind, JoinKind::Right | JoinKind::Full), out);
+                far_side(right, far || matches!(kind, JoinKind::Left | JoinKind::Full), out);
+            }
+        }
+    }
+    let QueryBody::Select(select) = &query.body else { return vec![] };
+    let mut far = Vec::new();
+    select.from.iter().for_each(|item| far_side(item, false, &mut far));
+    if far.is_empty() {
+        return far;
+    }
+    let mut used = Vec::new();
+    walk::query_exprs(query, 0, &mut |depth, e| {
+        if let ExprKind::WholeRow { levels_up, rte, .. } = &e.kind {
+            if *levels_up == depth {
+                used.push(*rte);
+            }
+        }
+    });
+    far.retain(|i| used.contains(i));
+    far
+}
+
 /// Entries whose text depends on the entries before them.
 fn needs_siblings(rte: &RangeTableEntry) -> bool {
     matches!(&rte.kind, RteKind::Function { .. } | RteKind::Subquery { lateral: true, .. })
-}
-
-fn collect_set_functions(expr: &Expr, out: &mut Vec<Expr>) {
-    if matches!(expr.kind, ExprKind::SetFunc { .. }) {
-        if !out.contains(expr) {
-            out.push(expr.clone());
-        }
-        return;
-    }
-    let mut children = Vec::new();
-    walk::children(expr, &mut |e| children.push(e), &mut |_| {});
-    children.into_iter().for_each(|e| collect_set_functions(e, out));
 }
 
 /// Whether a query gives one row at most: an aggregate without GROUP BY, no FROM, LIMIT 1, or one value row.

@@ -1,0 +1,513 @@
+//! Records, rows of set-returning functions, and values with one part replaced: functions that lowering calls by itself.
+
+use super::json::{stored, tree};
+use super::session_cell::SessionCell;
+use super::shim::{Call, Scalar};
+use super::support::{untyped, Items};
+use pgsqlite_sql::lower::support;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::json::{self, Flavor, Json};
+use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
+
+fn broken() -> PgError {
+    PgError::internal("a stored record is malformed")
+}
+
+fn fields(text: &str) -> Result<Vec<record::Field>> {
+    record::from_storage(text).ok_or_else(broken)
+}
+
+// --- records ---------------------------------------------------------------------------------------------------------
+
+/// (name, type, value, …) → record
+fn named_record(c: &Call) -> Result<Datum> {
+    let fields = (0..c.len() / 3)
+        .map(|i| Ok((c.text(3 * i)?.to_string(), (c.int(3 * i + 1)? as Oid, c.datum(3 * i + 2).to_owned()))))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Datum::Text(record::named_to_storage(&fields)))
+}
+
+/// (record, index) → the field's value
+fn field(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let index = c.int(1)? as usize;
+    // a column that was added to the type after the value was stored is NULL
+    Ok(fields(c.text(0)?)?.into_iter().nth(index).map_or(Datum::Null, |(_, value)| value))
+}
+
+/// (record, index, value, type of each field …) → the record with that field changed; a NULL record counts as one of NULLs
+fn set_field(c: &Call) -> Result<Datum> {
+    let types = (3..c.len()).map(|i| Ok(c.int(i)? as Oid)).collect::<Result<Vec<_>>>()?;
+    let mut values = if c.is_null(0) { vec![] } else { fields(c.text(0)?)? };
+    for (i, ty) in types.iter().enumerate().skip(values.len()) {
+        debug_assert!(i >= values.len());
+        values.push((*ty, Datum::Null));
+    }
+    let index = c.int(1)? as usize;
+    let slot = values.get_mut(index).ok_or_else(broken)?;
+    slot.1 = c.datum(2).to_owned();
+    Ok(Datum::Text(record::to_storage(&values)))
+}
+
+/// (record, test for NOT NULL)
+fn record_is_null(c: &Call) -> Result<Datum> {
+    let not_null = c.bool(1)?;
+    if c.is_null(0) {
+        return Ok(Datum::from(!not_null));
+    }
+    let fields = fields(c.text(0)?)?;
+    Ok(Datum::from(fields.iter().all(|(_, value)| value.is_null() != not_null)))
+}
+
+/// [record, …] → [[value, …], …]
+fn record_rows(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let mut rows = Vec::new();
+    for item in untyped(c.text(0)?)?.elements {
+        match item {
+            Datum::Null => rows.push("null".to_string()),
+            Datum::Text(text) => {
+                let values = fields(&text)?.into_iter().map(|(_, value)| value).collect();
+                rows.push(Array::from_elements(values).to_storage());
+            }
+            _ => return Err(broken()),
+        }
+    }
+    Ok(Datum::Text(format!("[{}]", rows.join(","))))
+}
+
+// --- rows ------------------------------------------------------------------------------------------------------------
+
+/// Arrays side by side: a row for each of the longest's elements, NULL where another has none.
+fn zip(c: &Call) -> Result<Datum> {
+    let mut columns: Vec<Vec<&str>> = Vec::new();
+    for i in 0..c.len() {
+        columns.push(if c.is_null(i) { vec![] } else { Items::of(c.text(i)?)?.collect() });
+    }
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let mut out = String::from("[");
+    for row in 0..rows {
+        if row > 0 {
+            out.push(',');
+        }
+        for (i, column) in columns.iter().enumerate() {
+            out.push(if i == 0 { '[' } else { ',' });
+            out.push_str(column.get(row).copied().unwrap_or("null"));
+        }
+        out.push(']');
+    }
+    Ok(Datum::Text(out + "]"))
+}
+
+/// ["[1,2]", "[3,4]"] → [[1,2],[3,4]]: what ARRAY(SELECT array …) gives.
+fn nest(c: &Call) -> Result<Datum> {
+    let mut parts = Vec::new();
+    let mut shape: Option<Vec<usize>> = None;
+    for item in untyped(c.text(0)?)?.elements {
+        let Datum::Text(text) = item else {
+            return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+        };
+        let array = untyped(&text)?;
+        if array.dimensions.is_empty() {
+            return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "cannot accumulate empty arrays"));
+        }
+        match &shape {
+            None => shape = Some(array.dimensions),
+            Some(s) if *s == array.dimensions => {}
+            Some(_) => {
+                return Err(PgError::new(
+                    SqlState::ARRAY_SUBSCRIPT_ERROR,
+                    "cannot accumulate arrays of different dimensionality",
+                ))
+            }
+        }
+        parts.push(text);
+    }
+    Ok(Datum::Text(format!("[{}]", parts.join(","))))
+}
+
+/// A JSON value as a value of a type, in storage form: what json_to_record and its like do for each column.
+fn from_json(session: &SessionCell, key: &str, value: &Json, codec: &TypeCodec, typmod: i32) -> Result<Datum> {
+    let read = |text: &str| session.with_context(|context| codec.text_in(text, typmod, context));
+    match (value, codec) {
+        (_, TypeCodec::Json | TypeCodec::Jsonb) => read(&value.to_text()),
+        (Json::Null, _) => Ok(Datum::Null),
+        (Json::String(text), _) => read(text),
+        (Json::Array(items), TypeCodec::Array(element, ..)) => {
+            let mut out = Array::default();
+            fill(session, key, items, element, typmod, 0, &mut out)?;
+            Ok(out.to_datum())
+        }
+        (_, TypeCodec::Array(..)) => {
+            Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array")
+                .hint(format!("See the value of key \"{key}\".")))
+        }
+        (_, TypeCodec::Record | TypeCodec::Composite(_)) => {
+            Err(PgError::not_supported("a composite column of json_to_record"))
+        }
+        (other, _) => read(&other.to_text()),
+    }
+}
+
+fn fill(
+    session: &SessionCell,
+    key: &str,
+    items: &[Json],
+    element: &TypeCodec,
+    typmod: i32,
+    depth: usize,
+    out: &mut Array,
+) -> Result<()> {
+    let malformed = || {
+        PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
+            .detail("Multidimensional arrays must have sub-arrays with matching dimensions.")
+    };
+    if out.dimensions.len() == depth {
+        if !out.elements.is_empty() {
+            return Err(malformed());
+        }
+        if items.is_empty() {
+            return Ok(());
+        }
+        out.dimensions.push(items.len());
+    } else if out.dimensions[depth] != items.len() {
+        return Err(malformed());
+    }
+    for item in items {
+        match item {
+            Json::Array(inner) if !matches!(element, TypeCodec::Json | TypeCodec::Jsonb) => {
+                fill(session, key, inner, element, typmod, depth + 1, out)?
+            }
+            _ if out.dimensions.len() > depth + 1 => return Err(malformed()),
+            other => out.elements.push(from_json(session, key, other, element, typmod)?),
+        }
+    }
+    Ok(())
+}
+
+/// (json, [["name", type, typmod], …], function's name) → rows
+fn json_rows(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let definitions: Vec<(String, Oid, i32)> =
+        serde_json::from_str(c.text(1)?).map_err(|e| PgError::internal(format!("column definitions: {e}")))?;
+    let function = c.text(2)?;
+    let set = function.ends_with("set");
+    let document = json::parse(c.text(0)?, Flavor::Json)?;
+    let refused = |what: &str| {
+        let (name, what) = match function {
+            "jsonb_to_recordset" => (function, "a non-array"),
+            "json_to_recordset" => (function, what),
+            _ => ("populate_composite", what),
+        };
+        PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("cannot call {name} on {what}"))
+    };
+    let objects = match (document, set) {
+        (Json::Array(items), true) => items,
+        (Json::Object(_), true) => return Err(refused("an object")),
+        (_, true) => return Err(refused("a scalar")),
+        (object @ Json::Object(_), false) => vec![object],
+        (Json::Array(_), false) => return Err(refused("an array")),
+        (_, false) => return Err(refused("a scalar")),
+    };
+    let mut rows = Vec::new();
+    for object in &objects {
+        if !matches!(object, Json::Object(_)) {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("argument of {function} must be an array of objects"),
+            ));
+        }
+        let mut row = Vec::new();
+        for (name, ty, typmod) in &definitions {
+            row.push(match object.get(name) {
+                Some(value) => {
+                    let codec = c.session.codec(*ty)?;
+                    from_json(c.session, name, value, &codec, *typmod)?
+                }
+                None => Datum::Null,
+            });
+        }
+        rows.push(Array::from_elements(row).to_storage());
+    }
+    Ok(Datum::Text(format!("[{}]", rows.join(","))))
+}
+
+/// (percent, seed, row, repeatable) → whether TABLESAMPLE takes the row.
+fn sample(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Err(PgError::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, "TABLESAMPLE parameter cannot be null"));
+    }
+    let percent = c.float(0)?;
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(PgError::new(
+            SqlState::INVALID_TABLESAMPLE_ARGUMENT,
+            "sample percentage must be between 0 and 100",
+        ));
+    }
+    if c.is_null(1) {
+        return Err(PgError::new(
+            SqlState::INVALID_TABLESAMPLE_REPEAT,
+            "TABLESAMPLE REPEATABLE parameter cannot be null",
+        ));
+    }
+    let seed = match c.datum(1) {
+        DatumRef::Int(i) => i as u64,
+        _ => c.float(1)?.to_bits(),
+    };
+    // splitmix64: an even spread over rows and seeds
+    let mut x = seed.wrapping_add((c.int(2)? as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    Ok(Datum::from((x >> 11) as f64 / ((1u64 << 53) as f64) * 100.0 < percent))
+}
+
+// --- assignment to parts ---------------------------------------------------------------------------------------------
+
+fn subscript_error(message: &str) -> PgError {
+    PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
+}
+
+fn null_subscript() -> PgError {
+    PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")
+}
+
+/// Subscripts start at 1 in every array that can be stored.
+fn position(subscript: i64) -> Result<usize> {
+    if subscript < 1 {
+        return Err(PgError::not_supported("an array whose lower bound is not 1"));
+    }
+    let position = subscript as usize - 1;
+    // PostgreSQL's MaxArraySize
+    if position >= 134_217_727 {
+        return Err(PgError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            "array size exceeds the maximum allowed (134217727)",
+        ));
+    }
+    Ok(position)
+}
+
+/// (array, value, subscript …) → the array with that element changed, extended by NULLs if need be
+fn set_element(c: &Call) -> Result<Datum> {
+    let mut array = if c.is_null(0) { Array::default() } else { untyped(c.text(0)?)? };
+    let mut at = Vec::new();
+    for i in 2..c.len() {
+        if c.is_null(i) {
+            return Err(null_subscript());
+        }
+        at.push(position(c.int(i)?)?);
+    }
+    let value = c.datum(1).to_owned();
+    if array.dimensions.is_empty() {
+        // a new array of this one element
+        if at.len() > 1 {
+            if at.iter().any(|p| *p > 0) {
+                return Err(PgError::not_supported("an array whose lower bound is not 1"));
+            }
+            return Ok(Array { dimensions: vec![1; at.len()], elements: vec![value] }.to_datum());
+        }
+        if at[0] > 0 {
+            return Err(PgError::not_supported("an array whose lower bound is not 1"));
+        }
+        return Ok(Array::from_elements(vec![value]).to_datum());
+    }
+    if array.dimensions.len() != at.len() {
+        return Err(subscript_error("wrong number of array subscripts"));
+    }
+    if let [only] = at[..] {
+        if only >= array.elements.len() {
+            array.elements.resize(only + 1, Datum::Null);
+            array.dimensions[0] = only + 1;
+        }
+        array.elements[only] = value;
+        return Ok(array.to_datum());
+    }
+    let mut index = 0;
+    for (p, length) in at.iter().zip(&array.dimensions) {
+        if p >= length {
+            return Err(subscript_error("array subscript out of range"));
+        }
+        index = index * length + p;
+    }
+    array.elements[index] = value;
+    Ok(array.to_datum())
+}
+
+/// (array, values, lower, upper …) → the array with that slice replaced
+fn set_slice(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(c.datum(0).to_owned());
+    }
+    let source = untyped(c.text(1)?)?;
+    let mut array = if c.is_null(0) { Array::default() } else { untyped(c.text(0)?)? };
+    let dimensions = (c.len() - 2) / 2;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for d in 0..dimensions {
+        let length = array.dimensions.get(d).copied().unwrap_or(0);
+        let bound = |i: usize, default: Option<i64>| -> Result<i64> {
+            match c.datum(i) {
+                DatumRef::Null => Err(null_subscript()),
+                DatumRef::Text("") => default.ok_or_else(|| {
+                    subscript_error("array slice subscript must provide both boundaries")
+                        .detail("When assigning to a slice of an empty array value, slice boundaries must be fully specified.")
+                }),
+                _ => c.int(i),
+            }
+        };
+        let known = (length > 0).then_some(length as i64);
+        let low = bound(2 + 2 * d, known.map(|_| 1))?;
+        let high = bound(3 + 2 * d, known)?;
+        if high < low {
+            return Err(subscript_error("upper bound cannot be less than lower bound"));
+        }
+        ranges.push((position(low)?, position(high)?));
+    }
+    let wanted: usize = ranges.iter().map(|(l, h)| h - l + 1).product();
+    if source.elements.len() < wanted {
+        return Err(subscript_error("source array too small"));
+    }
+    if array.dimensions.is_empty() {
+        if ranges.iter().any(|(low, _)| *low > 0) {
+            return Err(PgError::not_supported("an array whose lower bound is not 1"));
+        }
+        let dimensions = ranges.iter().map(|(_, high)| high + 1).collect();
+        return Ok(Array { dimensions, elements: source.elements[..wanted].to_vec() }.to_datum());
+    }
+    if dimensions > array.dimensions.len() {
+        return Err(subscript_error("wrong number of array subscripts"));
+    }
+    if let ([(low, high)], 1) = (&ranges[..], array.dimensions.len()) {
+        if *high >= array.elements.len() {
+            array.elements.resize(high + 1, Datum::Null);
+            array.dimensions[0] = high + 1;
+        }
+        array.elements[*low..=*high].clone_from_slice(&source.elements[..wanted]);
+        return Ok(array.to_datum());
+    }
+    for d in dimensions..array.dimensions.len() {
+        ranges.push((0, array.dimensions[d] - 1));
+    }
+    if ranges.iter().zip(&array.dimensions).any(|((_, high), length)| high >= length) {
+        return Err(subscript_error("array subscript out of range"));
+    }
+    let needed: usize = ranges.iter().map(|(l, h)| h - l + 1).product();
+    if source.elements.len() < needed {
+        return Err(subscript_error("source array too small"));
+    }
+    let mut values = source.elements.into_iter();
+    'each: for i in 0..array.elements.len() {
+        let mut rest = i;
+        for (length, (low, high)) in array.dimensions.iter().zip(&ranges).rev() {
+            let at = rest % length;
+            rest /= length;
+            if at < *low || at > *high {
+                continue 'each;
+            }
+        }
+        if let Some(value) = values.next() {
+            array.elements[i] = value;
+        }
+    }
+    Ok(array.to_datum())
+}
+
+/// (jsonb, new value, path element …): texts are keys (or numbers of elements), integers positions
+fn set_json(c: &Call) -> Result<Datum> {
+    let mut path = Vec::new();
+    for i in 2..c.len() {
+        path.push(match c.datum(i) {
+            DatumRef::Null => {
+                return Err(PgError::new(
+                    SqlState::NULL_VALUE_NOT_ALLOWED,
+                    "jsonb subscript in assignment must not be null",
+                ))
+            }
+            DatumRef::Int(n) => (n.to_string(), true),
+            _ => (c.text(i)?.to_string(), false),
+        });
+    }
+    let value = if c.is_null(1) { Json::Null } else { tree(c.text(1)?)? };
+    let mut root = match c.is_null(0) {
+        false => tree(c.text(0)?)?,
+        true if path[0].1 => Json::Array(vec![]),
+        true => Json::Object(vec![]),
+    };
+    set_path(&mut root, &path, value)?;
+    stored(&root)
+}
+
+fn set_path(node: &mut Json, path: &[(String, bool)], value: Json) -> Result<()> {
+    let Some(((key, is_number), rest)) = path.split_first() else {
+        *node = value;
+        return Ok(());
+    };
+    // what an element that is not there yet begins as
+    let fresh = || match rest.first() {
+        None | Some((_, false)) => Json::Object(vec![]),
+        Some((_, true)) => Json::Array(vec![]),
+    };
+    match node {
+        Json::Object(pairs) => {
+            let mut pairs = std::mem::take(pairs);
+            let at = match pairs.iter().position(|(k, _)| k == key) {
+                Some(at) => at,
+                None => {
+                    pairs.push((key.clone(), fresh()));
+                    pairs.len() - 1
+                }
+            };
+            set_path(&mut pairs[at].1, rest, value)?;
+            *node = Json::object(pairs);
+            Ok(())
+        }
+        Json::Array(items) => {
+            let n: i64 = key.parse().map_err(|_| {
+                PgError::new(
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    format!("path element at position 1 is not an integer: \"{key}\""),
+                )
+            })?;
+            let _ = is_number;
+            let at = if n < 0 { items.len() as i64 + n } else { n };
+            let Ok(at) = usize::try_from(at) else {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("path element at position 1 is out of range: {n}"),
+                ));
+            };
+            while items.len() < at {
+                items.push(Json::Null);
+            }
+            if items.len() == at {
+                items.push(fresh());
+            }
+            set_path(&mut items[at], rest, value)
+        }
+        _ => Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "cannot replace existing key")
+            .detail("The path assumes key is a composite object, but it is a scalar value.")),
+    }
+}
+
+/// Name, number of arguments, whether SQLite may reuse a result, function.
+pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+    (support::NAMED_RECORD, -1, true, named_record),
+    (support::FIELD, 2, true, field),
+    (support::SET_FIELD, -1, true, set_field),
+    (support::RECORD_IS_NULL, 2, true, record_is_null),
+    (support::RECORD_ROWS, 1, true, record_rows),
+    (support::ZIP, -1, true, zip),
+    (support::NEST, 1, true, nest),
+    (support::JSON_ROWS, 3, true, json_rows),
+    (support::SAMPLE, 4, false, sample),
+    (support::SET_ELEMENT, -1, true, set_element),
+    (support::SET_SLICE, -1, true, set_slice),
+    (support::SET_JSON, -1, true, set_json),
+];
