@@ -250,10 +250,7 @@ pub enum ExprKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum AssignPart {
     /// a field of a composite value: its index, and the types of all fields
-    Field {
-        index: usize,
-        types: Vec<Oid>,
-    },
+    Field { index: usize, types: Vec<Oid> },
     /// an array element: a subscript per dimension
     Element(Vec<Expr>),
     /// an array slice: lower and upper bound per dimension

@@ -226,9 +226,7 @@ pub(crate) fn text_in(text: &str, t: &CompositeType, context: &Context) -> Resul
 
 /// The binary form: the number of fields, then of each its type, length and bytes.
 pub(crate) fn binary_in(bytes: &[u8], t: &CompositeType, context: &Context) -> Result<Datum> {
-    let short = || {
-        PgError::new(crate::SqlState::INVALID_BINARY_REPRESENTATION, "insufficient data left in message")
-    };
+    let short = || PgError::new(crate::SqlState::INVALID_BINARY_REPRESENTATION, "insufficient data left in message");
     let mut rest = bytes;
     let word = |rest: &mut &[u8]| -> Result<i32> {
         let (head, tail) = rest.split_first_chunk::<4>().ok_or_else(short)?;

@@ -37,7 +37,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 /// The pieces between the commas (and colons) of an array or object.
-fn pieces(text: &str) -> Vec<&str> {
+pub(super) fn pieces(text: &str) -> Vec<&str> {
     let inner = text.trim();
     let inner = &inner[1..inner.len().saturating_sub(1).max(1)];
     let (mut out, mut at) = (Vec::new(), 0);
@@ -51,10 +51,10 @@ fn pieces(text: &str) -> Vec<&str> {
     }
     out
 }
-fn is_object(text: &str) -> bool {
+pub(super) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
-fn is_array(text: &str) -> bool {
+pub(super) fn is_array(text: &str) -> bool {
     text.trim_start().starts_with('[')
 }
 fn unescaped(text: &str) -> Result<String> {
@@ -69,7 +69,7 @@ fn pairs(text: &str) -> Result<Vec<(String, &str)>> {
     pieces(text).chunks(2).map(|p| Ok((unescaped(p[0])?, *p.get(1).ok_or_else(broken)?))).collect()
 }
 /// What `->>` gives of a value: NULL for null, a string without its quotes.
-fn as_text(text: &str) -> Result<Datum> {
+pub(super) fn as_text(text: &str) -> Result<Datum> {
     Ok(match text.trim().as_bytes().first() {
         Some(b'n') => Datum::Null,
         Some(b'"') => Datum::Text(unescaped(text.trim())?),
@@ -77,7 +77,7 @@ fn as_text(text: &str) -> Result<Datum> {
     })
 }
 /// The value of a key: the last one, if json has it twice.
-fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+pub(super) fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
     if !is_object(text) {
         return Ok(None);
     }
@@ -612,7 +612,10 @@ fn to_jsonb(c: &Call) -> Result<Datum> {
 }
 fn key(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
     let codec = session.codec(type_oid)?;
-    if matches!(codec, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_) | TypeCodec::Json | TypeCodec::Jsonb) {
+    if matches!(
+        codec,
+        TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_) | TypeCodec::Json | TypeCodec::Jsonb
+    ) {
         return Err(invalid_parameter("key value must be scalar, not array, composite, or json"));
     }
     if codec == TypeCodec::Bool {
@@ -726,8 +729,11 @@ impl State for Collected {
         }
         let last = types.args.len() - 1;
         write(c.session, types.args[last], c.datum(last + 1), &mut out)?;
-        self.nested =
-            !self.object && matches!(c.session.codec(types.args[last])?, TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_));
+        self.nested = !self.object
+            && matches!(
+                c.session.codec(types.args[last])?,
+                TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_)
+            );
         self.rows.push_back(out);
         Ok(())
     }

@@ -52,6 +52,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     arrays::FUNCTIONS,
     json::FUNCTIONS,
     objects::FUNCTIONS,
+    records::SYMBOLS,
 ];
 
 enum Run {
@@ -127,7 +128,8 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS) {
+    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS)
+    {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }

@@ -1,13 +1,13 @@
 //! Records, rows of set-returning functions, and values with one part replaced: functions that lowering calls by itself.
 
-use super::json::{stored, tree};
+use super::json::{self as document, stored, tree};
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::{untyped, Items};
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::json::{self, Flavor, Json};
+use pgsqlite_types::json::Json;
 use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 fn broken() -> PgError {
@@ -131,33 +131,38 @@ fn nest(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(format!("[{}]", parts.join(","))))
 }
 
-/// A JSON value as a value of a type, in storage form: what json_to_record and its like do for each column.
-fn from_json(session: &SessionCell, key: &str, value: &Json, codec: &TypeCodec, typmod: i32) -> Result<Datum> {
+/// A JSON value (its text) as a value of a type, in storage form: what json_to_record and its like do for each column.
+fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, typmod: i32) -> Result<Datum> {
     let read = |text: &str| session.with_context(|context| codec.text_in(text, typmod, context));
-    match (value, codec) {
-        (_, TypeCodec::Json | TypeCodec::Jsonb) => read(&value.to_text()),
-        (Json::Null, _) => Ok(Datum::Null),
-        (Json::String(text), _) => read(text),
-        (Json::Array(items), TypeCodec::Array(element, ..)) => {
+    if matches!(codec, TypeCodec::Json | TypeCodec::Jsonb) {
+        return read(value);
+    }
+    let text = match document::as_text(value)? {
+        Datum::Text(text) => text,
+        _ => return Ok(Datum::Null),
+    };
+    let is_string = value.trim_start().starts_with('"');
+    match codec {
+        TypeCodec::Array(element, ..) if document::is_array(value) => {
             let mut out = Array::default();
-            fill(session, key, items, element, typmod, 0, &mut out)?;
+            fill(session, key, value, element, typmod, 0, &mut out)?;
             Ok(out.to_datum())
         }
-        (_, TypeCodec::Array(..)) => {
+        TypeCodec::Array(..) if !is_string => {
             Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array")
                 .hint(format!("See the value of key \"{key}\".")))
         }
-        (_, TypeCodec::Record | TypeCodec::Composite(_)) => {
-            Err(PgError::not_supported("a composite column of json_to_record"))
+        TypeCodec::Record | TypeCodec::Composite(_) if !is_string => {
+            Err(PgError::not_supported("a composite value inside json_to_record"))
         }
-        (other, _) => read(&other.to_text()),
+        _ => read(&text),
     }
 }
 
 fn fill(
     session: &SessionCell,
     key: &str,
-    items: &[Json],
+    value: &str,
     element: &TypeCodec,
     typmod: i32,
     depth: usize,
@@ -167,6 +172,7 @@ fn fill(
         PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
             .detail("Multidimensional arrays must have sub-arrays with matching dimensions.")
     };
+    let items = document::pieces(value);
     if out.dimensions.len() == depth {
         if !out.elements.is_empty() {
             return Err(malformed());
@@ -179,15 +185,45 @@ fn fill(
         return Err(malformed());
     }
     for item in items {
-        match item {
-            Json::Array(inner) if !matches!(element, TypeCodec::Json | TypeCodec::Jsonb) => {
-                fill(session, key, inner, element, typmod, depth + 1, out)?
-            }
-            _ if out.dimensions.len() > depth + 1 => return Err(malformed()),
-            other => out.elements.push(from_json(session, key, other, element, typmod)?),
+        if document::is_array(item) && !matches!(element, TypeCodec::Json | TypeCodec::Jsonb) {
+            fill(session, key, item, element, typmod, depth + 1, out)?;
+        } else if out.dimensions.len() > depth + 1 {
+            return Err(malformed());
+        } else {
+            out.elements.push(from_json(session, key, item, element, typmod)?);
         }
     }
     Ok(())
+}
+
+/// The objects that a function of rows works on: the document itself, or (`set`) its elements.
+fn objects<'a>(text: &'a str, name: &str, set: bool) -> Result<Vec<&'a str>> {
+    let refused = |name: &str, what: &str| {
+        PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("cannot call {name} on {what}"))
+    };
+    let (is_object, is_array) = (document::is_object(text), document::is_array(text));
+    if !set {
+        return match (is_object, is_array) {
+            (true, _) => Ok(vec![text]),
+            (_, true) => Err(refused("populate_composite", "an array")),
+            _ => Err(refused("populate_composite", "a scalar")),
+        };
+    }
+    if !is_array {
+        return Err(match is_object {
+            _ if name.starts_with("jsonb") => refused(name, "a non-array"),
+            true => refused(name, "an object"),
+            false => refused(name, "a scalar"),
+        });
+    }
+    let items = document::pieces(text);
+    if items.iter().any(|item| !document::is_object(item)) {
+        return Err(PgError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("argument of {name} must be an array of objects"),
+        ));
+    }
+    Ok(items)
 }
 
 /// (json, [["name", type, typmod], …], function's name) → rows
@@ -198,35 +234,11 @@ fn json_rows(c: &Call) -> Result<Datum> {
     let definitions: Vec<(String, Oid, i32)> =
         serde_json::from_str(c.text(1)?).map_err(|e| PgError::internal(format!("column definitions: {e}")))?;
     let function = c.text(2)?;
-    let set = function.ends_with("set");
-    let document = json::parse(c.text(0)?, Flavor::Json)?;
-    let refused = |what: &str| {
-        let (name, what) = match function {
-            "jsonb_to_recordset" => (function, "a non-array"),
-            "json_to_recordset" => (function, what),
-            _ => ("populate_composite", what),
-        };
-        PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("cannot call {name} on {what}"))
-    };
-    let objects = match (document, set) {
-        (Json::Array(items), true) => items,
-        (Json::Object(_), true) => return Err(refused("an object")),
-        (_, true) => return Err(refused("a scalar")),
-        (object @ Json::Object(_), false) => vec![object],
-        (Json::Array(_), false) => return Err(refused("an array")),
-        (_, false) => return Err(refused("a scalar")),
-    };
     let mut rows = Vec::new();
-    for object in &objects {
-        if !matches!(object, Json::Object(_)) {
-            return Err(PgError::new(
-                SqlState::INVALID_PARAMETER_VALUE,
-                format!("argument of {function} must be an array of objects"),
-            ));
-        }
+    for object in objects(c.text(0)?, function, function.ends_with("set"))? {
         let mut row = Vec::new();
         for (name, ty, typmod) in &definitions {
-            row.push(match object.get(name) {
+            row.push(match document::field(object, name)? {
                 Some(value) => {
                     let codec = c.session.codec(*ty)?;
                     from_json(c.session, name, value, &codec, *typmod)?
@@ -237,6 +249,57 @@ fn json_rows(c: &Call) -> Result<Datum> {
         rows.push(Array::from_elements(row).to_storage());
     }
     Ok(Datum::Text(format!("[{}]", rows.join(","))))
+}
+
+/// One object over the fields of a composite type: keys that are not there keep the base record's value.
+fn populate(c: &Call, base: Option<&[record::Field]>, object: &str) -> Result<String> {
+    let ty = c.types()?.args[0];
+    let columns = c
+        .session
+        .state()
+        .catalog
+        .composite_fields(ty)
+        .ok_or_else(|| PgError::not_supported("json_populate_record without a composite type"))?;
+    let mut fields = Vec::new();
+    for (i, (name, ty, typmod)) in columns.iter().enumerate() {
+        let value = match document::field(object, name)? {
+            Some(value) => {
+                let codec = c.session.codec(*ty)?;
+                from_json(c.session, name, value, &codec, *typmod)?
+            }
+            None => base.and_then(|b| b.get(i)).map_or(Datum::Null, |(_, value)| value.clone()),
+        };
+        fields.push((*ty, value));
+    }
+    Ok(record::to_storage(&fields))
+}
+
+fn base_record(c: &Call) -> Result<Option<Vec<record::Field>>> {
+    if c.is_null(1) {
+        return Ok(None);
+    }
+    fields(c.text(1)?).map(Some)
+}
+
+fn populate_record(c: &Call) -> Result<Datum> {
+    if c.is_null(2) {
+        return Ok(c.datum(1).to_owned());
+    }
+    let base = base_record(c)?;
+    let [object] = objects(c.text(2)?, "", false)?[..] else { return Err(broken()) };
+    populate(c, base.as_deref(), object).map(Datum::Text)
+}
+
+fn populate_set(c: &Call, name: &str) -> Result<Datum> {
+    if c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    let base = base_record(c)?;
+    let mut rows = Vec::new();
+    for item in objects(c.text(2)?, name, true)? {
+        rows.push(Datum::Text(populate(c, base.as_deref(), item)?));
+    }
+    Ok(Array::from_elements(rows).to_datum())
 }
 
 /// (percent, seed, row, repeatable) → whether TABLESAMPLE takes the row.
@@ -356,8 +419,9 @@ fn set_slice(c: &Call) -> Result<Datum> {
             match c.datum(i) {
                 DatumRef::Null => Err(null_subscript()),
                 DatumRef::Text("") => default.ok_or_else(|| {
-                    subscript_error("array slice subscript must provide both boundaries")
-                        .detail("When assigning to a slice of an empty array value, slice boundaries must be fully specified.")
+                    subscript_error("array slice subscript must provide both boundaries").detail(
+                        "When assigning to a slice of an empty array value, slice boundaries must be fully specified.",
+                    )
                 }),
                 _ => c.int(i),
             }
@@ -510,4 +574,11 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::SET_ELEMENT, -1, true, set_element),
     (support::SET_SLICE, -1, true, set_slice),
     (support::SET_JSON, -1, true, set_json),
+];
+
+/// By PostgreSQL's symbol.
+pub(super) const SYMBOLS: &[(&str, Scalar)] = &[
+    ("json_populate_record jsonb_populate_record", populate_record),
+    ("json_populate_recordset", |c| populate_set(c, "json_populate_recordset")),
+    ("jsonb_populate_recordset", |c| populate_set(c, "jsonb_populate_recordset")),
 ];

@@ -99,12 +99,19 @@ fn typmod(c: &Call) -> Result<Datum> {
 }
 
 fn limit(c: &Call) -> Result<Datum> {
+    let kind = c.int(1)?;
     if c.is_null(0) {
+        if kind == 2 {
+            return Err(PgError::new(
+                SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE,
+                "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+            ));
+        }
         return Ok(Datum::Int(-1));
     }
     let n = c.int(0)?;
     if n < 0 {
-        return Err(if c.bool(1)? {
+        return Err(if kind == 1 {
             PgError::new(SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE, "OFFSET must not be negative")
         } else {
             PgError::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT must not be negative")

@@ -265,11 +265,11 @@ unsafe impl VTabCursor for Cursor<'_> {
             0 => match &self.series {
                 Series::Int { at, .. } => context.set_result(at),
                 Series::Numeric { value, .. } | Series::Times { value, .. } => {
-                    context.set_result(&super::Borrowed(value))
+                    context.set_result(super::Borrowed(value))
                 }
                 Series::Empty => Ok(()),
             },
-            1 => context.set_result(&self.key),
+            1 => context.set_result(self.key),
             _ => Ok(()),
         }
     }

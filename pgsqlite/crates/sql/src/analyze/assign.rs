@@ -128,7 +128,14 @@ impl Analyzer<'_> {
         Ok(assigned(base, part, value, ty, location))
     }
 
-    fn subscripted_value(&mut self, value: Expr, wanted: Oid, typmod: i32, column: &str, location: i32) -> Result<Expr> {
+    fn subscripted_value(
+        &mut self,
+        value: Expr,
+        wanted: Oid,
+        typmod: i32,
+        column: &str,
+        location: i32,
+    ) -> Result<Expr> {
         let from = value.ty;
         self.try_coerce(value, wanted, typmod, CastContext::Assignment, CastForm::Assignment)?.ok_or_else(|| {
             PgError::new(

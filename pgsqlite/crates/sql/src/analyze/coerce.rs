@@ -165,13 +165,7 @@ impl Analyzer<'_> {
     }
 
     /// ROW(…) as a composite type: field by field.
-    fn record_to_composite(
-        &mut self,
-        expr: Expr,
-        target: Oid,
-        context: CastContext,
-        form: CastForm,
-    ) -> Result<Expr> {
+    fn record_to_composite(&mut self, expr: Expr, target: Oid, context: CastContext, form: CastForm) -> Result<Expr> {
         let location = expr.location;
         let base = self.base_type(target);
         let wanted = self.env.catalog.composite_fields(base).unwrap_or_default();
@@ -335,7 +329,13 @@ impl Analyzer<'_> {
         }
         let converted = self.try_coerce(expr, target, typmod, CastContext::Explicit, CastForm::Explicit);
         // the cast itself is at fault, not the row that it is of
-        let converted = converted.map_err(|e| if ty == oid::RECORD { e.at(location) } else { e })?;
+        let converted = converted.map_err(|mut e| {
+            if ty == oid::RECORD && e.code() == SqlState::CANNOT_COERCE {
+                e.fields_mut().location = None;
+                return e.at(location);
+            }
+            e
+        })?;
         match converted {
             Some(out) => Ok(out),
             None => Err(self.cannot_cast(ty, target, location)),

@@ -383,7 +383,8 @@ impl Analyzer<'_> {
                     Some(ast::Node { node: Some(NodeEnum::List(defs)) }) => &defs.items[..],
                     _ => &[],
                 };
-                let definitions = if own_definitions.is_empty() && single { &f.coldeflist[..] } else { own_definitions };
+                let definitions =
+                    if own_definitions.is_empty() && single { &f.coldeflist[..] } else { own_definitions };
                 let name = match &call_node.node {
                     Some(NodeEnum::FuncCall(c)) => {
                         name_parts(&c.funcname).last().map(|s| s.to_string()).unwrap_or_default()
@@ -905,11 +906,10 @@ impl Analyzer<'_> {
         let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
         match entry.columns.iter().position(|c| c.name == name) {
             Some(i) => Ok(var(levels_up, rte, i, &entry.columns[i], location)),
-            None => Err(PgError::new(
-                SqlState::UNDEFINED_COLUMN,
-                format!("column {}.{name} does not exist", entry.alias),
-            )
-            .at(location)),
+            None => {
+                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column {}.{name} does not exist", entry.alias))
+                    .at(location))
+            }
         }
     }
 

@@ -384,7 +384,7 @@ impl Analyzer<'_> {
             windows,
             distinct,
         };
-        if body.grouped {
+        if body.grouped || self.level().pending_grouping {
             self.check_grouping(&mut body, &mut order_by)?;
         }
         Ok(Query {
@@ -715,6 +715,7 @@ impl Analyzer<'_> {
             }
             list => {
                 let mut exprs = Vec::new();
+                let mut locations = Vec::new();
                 for node in list {
                     let (expr, _) = self.list_item(node, targets, Clause::SelectTarget).map_err(|mut e| {
                         // the clause is DISTINCT ON in these messages
@@ -726,18 +727,24 @@ impl Analyzer<'_> {
                         e
                     })?;
                     if !exprs.contains(&expr) {
+                        locations.push(match &node.node {
+                            Some(NodeEnum::ColumnRef(c)) => c.location,
+                            Some(NodeEnum::AConst(c)) => c.location,
+                            _ => expr.location,
+                        });
                         exprs.push(expr);
                     }
                 }
                 let mut seen_other = false;
                 for (i, key) in order_by.iter().enumerate() {
-                    let on = exprs.contains(&key.expr);
-                    if on && seen_other {
-                        return Err(distinct_on_mismatch(key.expr.location));
+                    let on = exprs.iter().position(|e| *e == key.expr);
+                    if let (Some(on), true) = (on, seen_other) {
+                        return Err(distinct_on_mismatch(locations[on]));
                     }
-                    if !on {
+                    if on.is_none() {
                         if i < exprs.len() {
-                            return Err(distinct_on_mismatch(exprs[0].location));
+                            let missing = exprs.iter().position(|e| !order_by.iter().any(|k| k.expr == *e));
+                            return Err(distinct_on_mismatch(locations[missing.unwrap_or(0)]));
                         }
                         seen_other = true;
                     }
@@ -768,7 +775,14 @@ impl Analyzer<'_> {
                 }
                 e
             })?;
+            let ties = select.limit_option == ast::LimitOption::WithTies as i32;
             if matches!(expr.kind, ExprKind::Const(Datum::Null)) {
+                if ties && clause == Clause::Limit {
+                    return Err(PgError::new(
+                        SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE,
+                        "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+                    ));
+                }
                 return Ok(None);
             }
             Ok(Some(Box::new(self.coerce_to_bigint(expr, clause.name())?)))

@@ -1,6 +1,8 @@
 //! Walks over typed expressions.
 
-use crate::typed::{Aggregate, AssignPart, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, SubLinkKind, TableFunction};
+use crate::typed::{
+    Aggregate, AssignPart, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, SubLinkKind, TableFunction,
+};
 
 /// Calls `f` on the direct children of an expression (not on sub-queries; `on_query` gets those).
 pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query: &mut dyn FnMut(&'e Query)) {

@@ -18,6 +18,8 @@ pub const ROWS: &[Row] = &[
     row("json_build_object_noargs json_build_array_noargs jsonb_build_object_noargs jsonb_build_array_noargs", Native),
     // only with a column definition list, which analysis hands over
     row("json_to_record json_to_recordset jsonb_to_record jsonb_to_recordset", Special),
+    row("json_populate_record jsonb_populate_record", NativeTyped),
+    row("json_populate_recordset jsonb_populate_recordset", NativeSet { typed: true }),
     row("array_unnest", NativeSet { typed: false }),
     row("generate_subscripts_nodir generate_subscripts", NativeSet { typed: false }),
     row(

@@ -5,8 +5,8 @@ use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, TypeEntry, UserTypeKind};
 use crate::typed::{
-    Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode,
-    OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
+    Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
+    FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 
@@ -225,11 +225,8 @@ impl Lowerer<'_> {
 
     /// All columns of an entry as a record; NULL where an outer join found no row.
     fn whole_row(&mut self, levels_up: usize, rte: usize, fields: &[(String, Oid)], whole: &Expr) -> Result<String> {
-        let scope = self
-            .scopes
-            .len()
-            .checked_sub(1 + levels_up)
-            .ok_or_else(|| PgError::internal("a whole row of no level"))?;
+        let scope =
+            self.scopes.len().checked_sub(1 + levels_up).ok_or_else(|| PgError::internal("a whole row of no level"))?;
         let scope = &self.scopes[scope];
         let texts = scope.entries.get(rte).ok_or_else(|| PgError::internal("a whole row of no entry"))?;
         let record = self.record(fields, texts, whole.ty);
@@ -590,8 +587,7 @@ impl Lowerer<'_> {
         let inner = self.query(query)?;
         let alias = self.unique("t");
         let var = |column| ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column });
-        let items: Vec<Expr> =
-            query.columns.iter().enumerate().map(|(i, c)| Expr::new(var(i), c.ty, -1)).collect();
+        let items: Vec<Expr> = query.columns.iter().enumerate().map(|(i, c)| Expr::new(var(i), c.ty, -1)).collect();
         let names = (1..=items.len()).map(|i| format!("{alias}.c{i}")).collect();
         let tests: Vec<Expr> = tests.iter().map(|t| raise(t, 1)).collect();
         self.scopes.push(super::Scope { entries: vec![names], ..Default::default() });

@@ -30,7 +30,7 @@ pub mod support {
     pub const TEXT_OUT: &str = "pg_text_out";
     /// (type OID, typmod, explicit, value) → value: length coercion
     pub const TYPMOD: &str = "pg_typmod";
-    /// (value, is offset) → integer, -1 for NULL; 2201W/2201X for negative ones
+    /// (value, 0 LIMIT, 1 OFFSET, 2 WITH TIES) → integer, -1 for NULL; 2201W/2201X for negative ones
     pub const LIMIT: &str = "pg_limit";
     /// aggregate: the only value; 21000 for a second row
     pub const SINGLE: &str = "pg_single";

@@ -11,6 +11,14 @@ use crate::typed::{
 };
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
+/// What a row count is for: 0 and 1 as support::LIMIT's argument; of WITH TIES it may not be NULL.
+#[derive(Clone, Copy)]
+pub(super) enum LimitKind {
+    Limit = 0,
+    Offset = 1,
+    WithTies = 2,
+}
+
 impl Lowerer<'_> {
     /// A whole query; its columns are `c1`, `c2` ….
     pub(super) fn query(&mut self, query: &Query) -> Result<String> {
@@ -42,7 +50,8 @@ impl Lowerer<'_> {
             if needs_siblings(rte) {
                 let (text, columns) = self.lateral_entry(rte)?;
                 if marked.contains(&i) {
-                    let (_, alias) = text.rsplit_once(" AS ").ok_or_else(|| PgError::internal("an item without alias"))?;
+                    let (_, alias) =
+                        text.rsplit_once(" AS ").ok_or_else(|| PgError::internal("an item without alias"))?;
                     self.scope().present[i] = Some(format!("{alias}.key"));
                 }
                 from_texts[i] = text;
@@ -186,8 +195,7 @@ impl Lowerer<'_> {
             targets.push("1 AS c1".into());
         }
         let distinct = if select.distinct == Distinct::All { "DISTINCT " } else { "" };
-        let mut text =
-            format!("SELECT {distinct}{}{}{}", targets.join(", "), stage.from_where(), stage.group_having);
+        let mut text = format!("SELECT {distinct}{}{}{}", targets.join(", "), stage.from_where(), stage.group_having);
         if !order_by.is_empty() {
             text += &format!(" ORDER BY {}", self.order_keys(order_by, select)?);
         }
@@ -510,21 +518,21 @@ impl Lowerer<'_> {
     }
 
     /// LIMIT's or OFFSET's value; -1 for NULL.
-    pub(super) fn limit_bound(&mut self, expr: &Expr, is_offset: bool) -> Result<String> {
+    pub(super) fn limit_bound(&mut self, expr: &Expr, kind: LimitKind) -> Result<String> {
         Ok(match plain_limit(expr) {
             Some(n) => n.to_string(),
-            None => format!("{}({}, {})", support::LIMIT, self.expr(expr)?, is_offset as i32),
+            None => format!("{}({}, {})", support::LIMIT, self.expr(expr)?, kind as i32),
         })
     }
 
     fn limit_clause(&mut self, query: &Query) -> Result<String> {
         let limit = match &query.limit {
-            Some(limit) => self.limit_bound(limit, false)?,
+            Some(limit) => self.limit_bound(limit, LimitKind::Limit)?,
             None if query.offset.is_some() => "-1".into(),
             None => return Ok(String::new()),
         };
         Ok(match &query.offset {
-            Some(offset) => format!(" LIMIT {limit} OFFSET {}", self.limit_bound(offset, true)?),
+            Some(offset) => format!(" LIMIT {limit} OFFSET {}", self.limit_bound(offset, LimitKind::Offset)?),
             None => format!(" LIMIT {limit}"),
         })
     }

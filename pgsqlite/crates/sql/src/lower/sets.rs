@@ -170,6 +170,7 @@ impl Lowerer<'_> {
                     return Err(PgError::internal("set function expected"));
                 };
                 let outs = crate::analyze::out_columns(*proc);
+                // (a set of composite values is one of records, which are values here)
                 if outs.len() > 1 {
                     types.extend(outs.iter().map(|(_, ty)| *ty));
                 } else {

@@ -7,6 +7,7 @@
 //! * DISTINCT ON and WITH TIES: rows with their sort keys below, numbered and chosen above
 
 use super::expr::direction;
+use super::query::LimitKind;
 use super::Lowerer;
 use crate::analyze::walk;
 use crate::typed::{Distinct, Expr, ExprKind, Query, Select, SortKey, Target, Var};
@@ -225,8 +226,7 @@ impl Lowerer<'_> {
             }
         }
         let distinct = if all { "DISTINCT " } else { "" };
-        let mut text =
-            format!("SELECT {distinct}{}{}{}", columns.join(", "), stage.from_where(), stage.group_having);
+        let mut text = format!("SELECT {distinct}{}{}{}", columns.join(", "), stage.from_where(), stage.group_having);
         let output: Vec<String> = (1..=width.max(1)).map(|i| format!("c{i}")).collect();
         let output = if width == 0 { "1 AS c1".to_string() } else { output.join(", ") };
         if !partition.is_empty() {
@@ -244,11 +244,11 @@ impl Lowerer<'_> {
     /// FETCH FIRST … WITH TIES over rows that have their sort keys.
     pub(super) fn with_ties(&mut self, rows: &str, output: &str, order: &str, query: &Query) -> Result<String> {
         let limit = match &query.limit {
-            Some(limit) => self.limit_bound(limit, false)?,
+            Some(limit) => self.limit_bound(limit, LimitKind::WithTies)?,
             None => "-1".into(),
         };
         let offset = match &query.offset {
-            Some(offset) => self.limit_bound(offset, true)?,
+            Some(offset) => self.limit_bound(offset, LimitKind::Offset)?,
             None => "0".into(),
         };
         // a NULL LIMIT (all rows) and a NULL OFFSET (none) come as -1
