@@ -52,10 +52,10 @@ struct Flags {
     /// Lease SQLite connections from a pool (true), or give every session one of its own (false) [default: true]
     #[arg(long, env = "PGSQLITE_USE_POOLING", value_name = "BOOL")]
     use_pooling: Option<bool>,
-    /// Most SQLite connections kept idle in the pool [default: 16]
+    /// Most SQLite connections in use at once: sessions lease one per statement or transaction [default: 100]
     #[arg(long, env = "PGSQLITE_POOL_SIZE", value_name = "N")]
     pool_size: Option<usize>,
-    /// Seconds a statement waits for a connection of the pool [default: 30]
+    /// Seconds a statement waits for a free connection before it fails with 53300 [default: 30]
     #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
     pool_timeout: Option<u64>,
     /// Refuse TCP connections without TLS (with --tls-cert or --tls-self-signed)
@@ -159,7 +159,7 @@ fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
         require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
-        pool_size: flags.pool_size.or(file.pool_size).unwrap_or(16),
+        pool_size: flags.pool_size.or(file.pool_size).unwrap_or(100),
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
         max_connections: flags.max_connections.or(file.max_connections).unwrap_or(1000),
         reserved_connections: flags.reserved_connections.or(file.reserved_connections).unwrap_or(3),

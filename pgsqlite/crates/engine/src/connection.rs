@@ -111,6 +111,8 @@ pub struct Connection {
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
     interrupt: Arc<rusqlite::InterruptHandle>,
+    /// its place among the pool's leased connections; given back with the connection
+    pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -139,6 +141,7 @@ impl Connection {
             conn,
             cell,
             interrupt,
+            lease: None,
         })
     }
 
@@ -266,6 +269,9 @@ impl Connection {
     }
 }
 
+/// Most connections kept open for the next session that needs one: each costs its page cache and its schema.
+const MOST_IDLE: usize = 16;
+
 /// Connections waiting to be leased.
 #[derive(Default)]
 pub struct Idle(Mutex<Vec<Connection>>);
@@ -274,8 +280,15 @@ impl Idle {
     pub fn take(&self) -> Option<Connection> {
         self.0.lock().pop()
     }
-    pub fn put(&self, connection: Connection) {
-        self.0.lock().push(connection);
+    /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
+    pub fn put(&self, mut connection: Connection) {
+        let lease = connection.lease.take();
+        let mut idle = self.0.lock();
+        if idle.len() < MOST_IDLE {
+            idle.push(connection);
+        }
+        drop(idle);
+        drop(lease);
     }
     pub fn clear(&self) {
         self.0.lock().clear();

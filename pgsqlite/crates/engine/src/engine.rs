@@ -29,6 +29,8 @@ pub struct Engine {
     pub(crate) uri: bool,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) idle: Idle,
+    /// how many more connections may be leased; None without a pool
+    leases: Option<Arc<tokio::sync::Semaphore>>,
     pub(crate) writer: Writer,
     pub(crate) plans: crate::session::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
@@ -80,12 +82,14 @@ impl Engine {
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.database.clone_from(&config.database);
         let cookie = schema_version(&keeper)?;
+        let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
         Ok(Arc::new(Engine {
             config,
             path,
             uri,
             catalog: RwLock::new(Arc::new(catalog)),
             idle: Idle::default(),
+            leases,
             writer: Writer::new(wal),
             plans: Default::default(),
             sequences: Mutex::default(),
@@ -144,8 +148,43 @@ impl Engine {
         *last
     }
 
-    /// A connection to lease: an idle one, or a new one.
-    pub(crate) fn connection(&self) -> Result<Connection> {
+    /// A connection to lease: an idle one, or a new one. While as many are leased as the pool may have, it waits for one to come
+    /// back: 53300 after `pool_timeout`.
+    pub(crate) async fn connection(&self) -> Result<Connection> {
+        let Some(leases) = &self.leases else { return self.open_connection() };
+        let lease = match leases.clone().try_acquire_owned() {
+            Ok(lease) => lease,
+            Err(_) => match tokio::time::timeout(self.config.pool_timeout, leases.clone().acquire_owned()).await {
+                Ok(Ok(lease)) => lease,
+                Ok(Err(_)) => return Err(PgError::internal("the pool is closed")),
+                Err(_) => {
+                    return Err(PgError::new(
+                        SqlState::TOO_MANY_CONNECTIONS,
+                        format!(
+                            "no connection of the pool became free within {} seconds",
+                            self.config.pool_timeout.as_secs_f64()
+                        ),
+                    )
+                    .detail(format!("All {} connections of the pool are in use.", self.config.pool_size))
+                    .hint("Raise PGSQLITE_POOL_SIZE, or end transactions sooner."))
+                }
+            },
+        };
+        let mut connection = self.open_connection()?;
+        connection.lease = Some(lease);
+        Ok(connection)
+    }
+
+    /// A connection besides the one that a session has; None if the pool has none to spare now.
+    pub(crate) fn connection_to_spare(&self) -> Result<Option<Connection>> {
+        let Some(leases) = &self.leases else { return self.open_connection().map(Some) };
+        let Ok(lease) = leases.clone().try_acquire_owned() else { return Ok(None) };
+        let mut connection = self.open_connection()?;
+        connection.lease = Some(lease);
+        Ok(Some(connection))
+    }
+
+    fn open_connection(&self) -> Result<Connection> {
         match self.idle.take() {
             Some(connection) => Ok(connection),
             None => Connection::open(&self.path, self.uri),

@@ -7,6 +7,7 @@ mod builtin;
 mod cluster;
 mod information_schema;
 mod relations;
+mod session;
 mod types;
 
 use crate::udf::session_cell::{SessionCell, SessionState};
@@ -215,6 +216,8 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_user" => Catalog(cluster::users),
         "pg_database" => Catalog(cluster::databases),
         "pg_settings" => Session(cluster::settings),
+        "pg_cursors" => Session(session::cursors),
+        "pg_prepared_statements" => Session(session::prepared_statements),
         "pg_stat_activity" => Session(cluster::activity),
         name if EMPTY.contains(&name) => Empty,
         _ => return None,

@@ -22,7 +22,7 @@ pub struct EngineConfig {
     pub database: String,
     /// false: every session keeps one SQLite connection of its own.
     pub pooling: bool,
-    /// Most SQLite connections leased at once for reading.
+    /// Most SQLite connections leased at once, whether for a statement or for a transaction.
     pub pool_size: usize,
     /// How long a statement waits for a connection before 53300.
     pub pool_timeout: Duration,

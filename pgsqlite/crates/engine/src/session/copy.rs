@@ -96,7 +96,7 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         if !matches!(self.copying, Some(Copying::Out(_))) {
-            self.begin_statement()?;
+            self.begin_statement().await?;
             if !c.filename.is_empty() || c.is_program {
                 let what = if c.is_program { "a program" } else { "a file of the server" };
                 let direction = if c.is_from { "from" } else { "to" };
@@ -239,7 +239,7 @@ impl Session {
         self.copy_relation(r)?;
         self.begin_write("COPY FROM").await?;
         // what waited for the writer slot may have changed the table: it is looked up now
-        self.begin_statement()?;
+        self.begin_statement().await?;
         let relation = self.copy_relation(r)?;
         let options = CopyOptions::read(&c.options, true)?;
         let columns = copy_columns(&relation, &c.attlist)?;
@@ -363,7 +363,13 @@ impl Session {
             copy.lines.push(data);
             copy.lines.waiting()
         };
-        let result = if waiting < BATCH { Ok(()) } else { self.copy_rows(&mut copy, false) };
+        let result = if self.cancel.check().is_err() {
+            self.cancel.check()
+        } else if waiting < BATCH {
+            Ok(())
+        } else {
+            self.copy_rows(&mut copy, false)
+        };
         if let Err(e) = result {
             return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY")));
         }
@@ -376,7 +382,7 @@ impl Session {
         let mut copy = self.take_copy()?;
         let mut result = self.copy_rows(&mut copy, true);
         if result.is_ok() && !copy.self_references.is_empty() {
-            result = self.check_self_references(&copy);
+            result = self.check_self_references(&copy).map_err(|e| self.diagnose_commit(e));
         }
         let rows = copy.rows;
         self.end_copy(copy, result)?;
@@ -410,7 +416,9 @@ impl Session {
                 connection.release(&sql, statement);
             }
         }
-        self.statement_result(result)
+        let result = self.statement_result(result);
+        self.end_running();
+        result
     }
 
     /// Releases what an unfinished COPY holds.
@@ -439,12 +447,12 @@ impl Session {
 
     /// Stores the lines that are there.
     fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let timeout = self.start_timeout();
+        self.cancel.arm(self.connection()?.interrupt_handle())?;
         let result = tokio::task::block_in_place(|| match copy.options.binary {
             true => self.copy_tuples(copy, last),
             false => self.copy_lines(copy, last),
         });
-        self.stop_timeout(timeout);
+        self.cancel.disarm();
         result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e))
     }
 
@@ -454,9 +462,11 @@ impl Session {
         let names = CatalogNames { catalog: &catalog, search_path: &path };
         let context = Context { settings: &self.gucs.typed, names: &names };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let cancel = self.cancel.clone();
         let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
+            cancel.check()?;
             match lines.next(last) {
                 Ok(Next::Line) => {}
                 Ok(Next::More | Next::End) => return Ok(()),
@@ -504,6 +514,7 @@ impl Session {
             }
             // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
             *rows += store_row(connection, statements, &plan.query, values).map_err(|e| match e.code() {
+                SqlState::QUERY_CANCELED => cancel.error(),
                 SqlState::UNIQUE_VIOLATION => e.context(format!("COPY {table}, line {number}")),
                 _ => in_line(e),
             })?;

@@ -3,25 +3,31 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+//! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`diagnose`]: the row that a constraint refused
 //! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
+mod cancel;
 mod copy;
 mod copy_binary;
 mod copy_format;
 mod copy_options;
+mod cursor;
 mod diagnose;
 pub mod guc;
 mod natives;
+mod objects;
 pub mod plans;
 mod portal;
 mod server_functions;
+mod spool;
 pub(crate) mod transaction;
 mod utility;
 
 pub use crate::engine::Engine;
 pub use api::*;
+pub use cancel::CancelHandle;
 
 use crate::connection::Connection;
 use crate::store::names::CatalogNames;
@@ -37,59 +43,18 @@ use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use plans::{Body, Key, Prepared};
 use portal::Portal;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use transaction::Transaction;
 
-/// Cancels what a session is running; cheap to clone, usable from any thread.
-#[derive(Clone, Default)]
-pub struct CancelHandle(Arc<CancelState>);
-
-#[derive(Default)]
-struct CancelState {
-    /// what to interrupt, while a statement runs
-    running: Mutex<Option<Arc<rusqlite::InterruptHandle>>>,
-    timed_out: AtomicBool,
-    terminated: AtomicBool,
-    wake: tokio::sync::Notify,
-}
-
-impl CancelHandle {
-    /// The session looks whether something waits for it.
-    pub(crate) fn wake(&self) {
-        self.0.wake.notify_one();
-    }
-
-    /// The running statement (if any) ends with 57014.
-    pub fn cancel(&self) {
-        if let Some(handle) = &*self.0.running.lock() {
-            handle.interrupt();
-        }
-    }
-    fn cancel_for_timeout(&self) {
-        if let Some(handle) = &*self.0.running.lock() {
-            self.0.timed_out.store(true, Ordering::Release);
-            handle.interrupt();
-        }
-    }
-    /// The session ends with 57P01 at the next chance (pg_terminate_backend, shutdown).
-    pub fn terminate(&self) {
-        self.0.terminated.store(true, Ordering::Release);
-        self.cancel();
-        self.0.wake.notify_one();
-    }
-    /// The session ends with 57P01 when it is between statements; what runs may finish.
-    pub fn finish(&self) {
-        self.0.terminated.store(true, Ordering::Release);
-        self.0.wake.notify_one();
-    }
-    pub fn is_terminated(&self) -> bool {
-        self.0.terminated.load(Ordering::Acquire)
-    }
-}
-
 /// A prepared statement of the session.
 struct Statement {
+    /// as the client wrote it
+    text: String,
+    /// by PREPARE, not by a Parse message
+    from_sql: bool,
+    /// microseconds since 2000-01-01 UTC
+    created: i64,
+    executions: i64,
     /// the types the client gave
     given: Vec<Oid>,
     raw: Option<RawStatement>,
@@ -118,9 +83,15 @@ pub struct Session {
     portals: HashMap<String, Portal>,
     /// the COPY that is under way
     copying: Option<copy::Copying>,
+    /// the FETCH whose sink asked for a pause
+    fetching: Option<cursor::Fetching>,
     notices: Vec<PgError>,
     reported: HashMap<&'static str, String>,
     cancel: CancelHandle,
+    /// statement_timeout of the running statement
+    timer: Option<tokio::task::JoinHandle<()>>,
+    /// when the present statement began, microseconds since 2000-01-01 UTC
+    statement_timestamp: i64,
 }
 
 /// The statements of a simple-protocol query string, in turn.
@@ -167,6 +138,9 @@ impl Session {
             statements: HashMap::new(),
             portals: HashMap::new(),
             copying: None,
+            fetching: None,
+            timer: None,
+            statement_timestamp: 0,
             notices: Vec::new(),
             reported: HashMap::new(),
             cancel,
@@ -280,12 +254,21 @@ impl Session {
         };
         if !is_query {
             let columns = self.utility_columns(&raw.node)?;
+            // the query of a cursor may have parameters
+            let parameters = match &raw.node {
+                NodeEnum::DeclareCursorStmt(d) => {
+                    let inner = cursor::cursor_query(d, raw)?;
+                    self.analyze_now(&inner, given, catalog, path)?.parameters
+                }
+                _ => vec![],
+            };
             return Ok(Prepared {
                 statement: raw.clone(),
                 body: Body::Utility,
-                parameters: vec![],
+                parameters,
                 columns,
                 epoch: catalog.epoch,
+                shows_session: false,
             });
         }
         let plan = self.with_environment(catalog, path, |environment| {
@@ -299,6 +282,7 @@ impl Session {
         Ok(Prepared {
             statement: raw.clone(),
             parameters: plan.parameters.clone(),
+            shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
             columns,
             epoch: catalog.epoch,
@@ -320,11 +304,20 @@ impl Session {
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let mut statement =
-            Statement { given: parameter_types.to_vec(), raw: raw.pop(), prepared: None, epoch: 0, path: vec![] };
+        let mut statement = Statement {
+            text: if name.is_empty() { String::new() } else { text.to_string() },
+            from_sql: false,
+            created: if name.is_empty() { 0 } else { transaction::clock() },
+            executions: 0,
+            given: parameter_types.to_vec(),
+            raw: raw.pop(),
+            prepared: None,
+            epoch: 0,
+            path: vec![],
+        };
         if let Some(raw) = statement.raw.clone() {
             self.check_not_failed(&raw.node)?;
-            self.begin_statement()?;
+            self.begin_statement().await?;
             let (prepared, epoch, path) = self.plan(&raw, parameter_types)?;
             (statement.prepared, statement.epoch, statement.path) = (Some(prepared), epoch, path);
         }
@@ -408,13 +401,44 @@ impl Session {
                 format!("bind message has {} parameter formats but {} parameters", formats.len(), values.len()),
             ));
         }
+        let parameters = self.read_parameters(portal, prepared.as_deref(), formats, values)?;
+        let columns = prepared.as_ref().and_then(|p| p.columns.as_ref().map(|c| c.len())).unwrap_or(0);
+        if result_formats.len() > 1 && result_formats.len() != columns {
+            return Err(PgError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!("bind message has {} result formats but query has {columns} columns", result_formats.len()),
+            ));
+        }
+        let formats = match result_formats {
+            [] => vec![Format::Text; columns],
+            [one] => vec![*one; columns],
+            many => many.to_vec(),
+        };
+        if let Some(statement) = self.statements.get_mut(statement).filter(|_| !statement.is_empty()) {
+            statement.executions += 1;
+        }
+        let mut bound = Portal::new(prepared, parameters, formats);
+        bound.depth = self.transaction.savepoints.len();
+        self.start_if_constant(&mut bound).await?;
+        self.portals.insert(portal.to_string(), bound);
+        Ok(())
+    }
+
+    /// The parameters' values, decoded by the statement's types.
+    fn read_parameters(
+        &self,
+        portal: &str,
+        prepared: Option<&Prepared>,
+        formats: &[Format],
+        values: &[Option<&[u8]>],
+    ) -> Result<Vec<Datum>> {
         let catalog = self.catalog();
         let path = self.search_path(&catalog);
         let names = CatalogNames { catalog: &catalog, search_path: &path };
         let context = Context { settings: &self.gucs.typed, names: &names };
         let mut parameters = Vec::with_capacity(values.len());
         for (i, value) in values.iter().enumerate() {
-            let ty = prepared.as_ref().map_or(0, |p| p.parameters[i]);
+            let ty = prepared.map_or(0, |p| p.parameters[i]);
             let Some(bytes) = value else {
                 parameters.push(Datum::Null);
                 continue;
@@ -435,22 +459,7 @@ impl Session {
                 e.context(format!("{place} parameter ${}", i + 1))
             })?);
         }
-        let columns = prepared.as_ref().and_then(|p| p.columns.as_ref().map(|c| c.len())).unwrap_or(0);
-        if result_formats.len() > 1 && result_formats.len() != columns {
-            return Err(PgError::new(
-                SqlState::PROTOCOL_VIOLATION,
-                format!("bind message has {} result formats but query has {columns} columns", result_formats.len()),
-            ));
-        }
-        let formats = match result_formats {
-            [] => vec![Format::Text; columns],
-            [one] => vec![*one; columns],
-            many => many.to_vec(),
-        };
-        let mut bound = Portal::new(prepared, parameters, formats);
-        self.start_if_constant(&mut bound)?;
-        self.portals.insert(portal.to_string(), bound);
-        Ok(())
+        Ok(parameters)
     }
 
     /// The portal's columns (None: no rows) and, per column, its format.
@@ -462,7 +471,12 @@ impl Session {
     /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
     pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
         let mut taken = self.portals.remove(portal).ok_or_else(|| no_portal(portal))?;
+        self.begin_running();
         let result = self.run_portal(&mut taken, max_rows, sink).await;
+        // a pause, or COPY's data: the statement still runs
+        if !matches!(result, Ok(Execution::Paused | Execution::CopyIn { .. })) {
+            self.end_running();
+        }
         match &result {
             Err(_) => self.close(taken),
             Ok(_) => {
@@ -480,6 +494,26 @@ impl Session {
     pub fn close_portal(&mut self, name: &str) -> Result<()> {
         self.drop_portal(name);
         Ok(())
+    }
+
+    /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
+    fn begin_running(&mut self) {
+        self.cancel.begin();
+        let timeout = self.gucs.milliseconds("statement_timeout");
+        if timeout > 0 && self.timer.is_none() {
+            let cancel = self.cancel.clone();
+            self.timer = Some(tokio::spawn(async move {
+                tokio::time::sleep(std::time::Duration::from_millis(timeout)).await;
+                cancel.time_out();
+            }));
+        }
+    }
+
+    fn end_running(&mut self) {
+        self.cancel.end();
+        if let Some(timer) = self.timer.take() {
+            timer.abort();
+        }
     }
 
     fn drop_portal(&mut self, name: &str) {
@@ -507,7 +541,7 @@ impl Session {
             script.next += 1;
             self.check_not_failed(&raw.node)?;
             self.transaction.in_script = script.statements.len() > 1;
-            self.begin_statement()?;
+            self.begin_statement().await?;
             let (prepared, _, _) = self.plan(&raw, &[])?;
             if !prepared.parameters.is_empty() {
                 return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
@@ -560,22 +594,44 @@ impl Session {
         self.server.mailbox.take()
     }
 
-    /// Resolves when something needs the session's attention while the client is silent: notifications outside a
-    /// transaction. Err: the session must end with this error.
+    /// Resolves when something needs the session's attention while the client is silent (a notification). Err: the session
+    /// must end with this error: it was terminated, or idle for longer than its settings allow.
     pub async fn wait_event(&mut self) -> Result<()> {
-        loop {
-            if self.cancel.is_terminated() {
-                return Err(PgError::new(
-                    SqlState::ADMIN_SHUTDOWN,
-                    "terminating connection due to administrator command",
-                )
-                .fatal());
+        let (setting, code, message) = if self.transaction_status() == TransactionStatus::Idle {
+            (
+                "idle_session_timeout",
+                SqlState::IDLE_SESSION_TIMEOUT,
+                "terminating connection due to idle-session timeout",
+            )
+        } else {
+            (
+                "idle_in_transaction_session_timeout",
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            )
+        };
+        let limit = self.gucs.milliseconds(setting);
+        let idle = async {
+            match limit {
+                0 => std::future::pending().await,
+                limit => tokio::time::sleep(std::time::Duration::from_millis(limit)).await,
             }
-            if self.transaction_status() == TransactionStatus::Idle && !self.server.mailbox.is_empty() {
-                return Ok(());
+        };
+        let pending = self.transaction_status() == TransactionStatus::Idle && !self.server.mailbox.is_empty();
+        let event = async {
+            if !pending && !self.cancel.is_terminated() {
+                self.cancel.woken().await;
             }
-            self.cancel.0.wake.notified().await;
+        };
+        tokio::select! {
+            biased;
+            () = event => {}
+            () = idle => return Err(PgError::new(code, message).fatal()),
         }
+        if self.cancel.is_terminated() {
+            return Err(cancel::terminated());
+        }
+        Ok(())
     }
 
     pub fn cancel_handle(&self) -> CancelHandle {
@@ -600,6 +656,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.server.close();
         self.abandon_copy();
+        self.end_running();
         let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {
             self.close(portal);

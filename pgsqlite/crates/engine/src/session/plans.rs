@@ -29,6 +29,8 @@ pub struct Prepared {
     pub parameters: Vec<Oid>,
     /// of the catalog it was made for
     pub epoch: u64,
+    /// it reads what only the session knows (pg_cursors …)
+    pub shows_session: bool,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
 }

@@ -1,6 +1,12 @@
 //! Portals: a bound statement and where its execution stands.
+//!
+//! A portal that gives its rows in parts (a cursor, Execute with a row limit) must show the state of its beginning, whatever the
+//! session does in between. In a READ COMMITTED block it therefore gets a connection of its own, whose snapshot stays; where that
+//! cannot be (own writes, temporary tables) its remaining rows are read into its [`Spool`] before something else may change them.
 
 use super::plans::{Body, Prepared};
+use super::spool::{Keep, Spool, Spooled};
+use super::transaction::Block;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
 use crate::store::names::CatalogNames;
@@ -11,15 +17,24 @@ use std::sync::Arc;
 
 /// A bound statement.
 pub(super) struct Portal {
-    prepared: Option<Arc<Prepared>>,
+    pub prepared: Option<Arc<Prepared>>,
     /// boxed: SQLite reads bound values in place
-    parameters: Box<[Datum]>,
+    pub parameters: Box<[Datum]>,
     pub formats: Vec<Format>,
     state: State,
-    /// rows given out so far
-    rows: u64,
-    /// DECLARE … WITH HOLD is refused; cursors of DECLARE end with their transaction
-    pub is_cursor: bool,
+    /// a connection that this portal alone reads from
+    own: Option<Connection>,
+    pub spool: Spool,
+    /// the row it stands on: 0 before the first, one more than there are behind the last
+    pub position: u64,
+    /// rows given before the sink asked to pause
+    paused: u64,
+    /// its several steps run inside SQLite's savepoint `pg_statement`
+    savepoint: bool,
+    /// made by DECLARE
+    pub cursor: Option<super::cursor::Cursor>,
+    /// how many savepoints the transaction had when it was made
+    pub depth: usize,
 }
 
 enum State {
@@ -30,6 +45,10 @@ enum State {
         sql: String,
         row_waiting: bool,
     },
+    /// every row is read: the rest is in the spool
+    Exhausted,
+    /// reading ahead failed: told when the rows before are given
+    Broken(PgError),
     Done(String),
 }
 
@@ -40,13 +59,36 @@ impl Portal {
             parameters: parameters.into_boxed_slice(),
             formats,
             state: State::New,
-            rows: 0,
-            is_cursor: false,
+            own: None,
+            spool: Spool::new(Keep::Nothing),
+            position: 0,
+            paused: 0,
+            savepoint: false,
+            cursor: None,
+            depth: 0,
         }
     }
 
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
         self.prepared.as_ref().and_then(|p| p.columns.clone())
+    }
+
+    /// A cursor WITH HOLD whose transaction has committed.
+    pub fn is_held(&self) -> bool {
+        self.cursor.as_ref().is_some_and(|c| c.held)
+    }
+
+    /// The error that reading ahead met.
+    pub fn take_error(&mut self) -> Result<()> {
+        match &self.state {
+            State::Broken(e) => Err(e.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads from the session's connection, with rows to come.
+    fn reads_session_connection(&self) -> bool {
+        self.own.is_none() && matches!(self.state, State::Running { .. })
     }
 }
 
@@ -65,11 +107,29 @@ impl Row for OwnRow {
     }
 }
 
+/// The present row, to be kept.
+fn copied(statement: &RawStatement) -> Box<[Datum]> {
+    (0..statement.column_count()).map(|i| statement.column(i).to_owned()).collect()
+}
+
 impl Session {
     /// Releases what a portal holds.
-    pub(super) fn close(&mut self, portal: Portal) {
-        if let (State::Running { statement, sql, .. }, Some(connection)) = (portal.state, &mut self.connection) {
-            connection.release(&sql, statement);
+    pub(super) fn close(&mut self, mut portal: Portal) {
+        self.stop_reading(&mut portal, State::Exhausted);
+    }
+
+    /// Gives the statement back, and the portal's own connection.
+    fn stop_reading(&mut self, portal: &mut Portal, state: State) {
+        if let State::Running { statement, sql, .. } = std::mem::replace(&mut portal.state, state) {
+            if let Some(connection) = portal.own.as_mut().or(self.connection.as_mut()) {
+                connection.release(&sql, statement);
+            }
+        }
+        if let Some(connection) = portal.own.take() {
+            // it has only read; one that cannot end its transaction is closed
+            if connection.exec("ROLLBACK").is_ok() {
+                self.engine.idle.put(connection);
+            }
         }
     }
 
@@ -86,7 +146,7 @@ impl Session {
             return Ok(Execution::Complete(tag_of_rerun(tag)));
         }
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
-            self.begin_plan(portal, &mut prepared).await?;
+            self.begin_plan(portal, &mut prepared, max_rows > 0).await?;
             // those of a data modification are told when it has not failed
             let modifies = matches!(&prepared.body, Body::Plan(plan) if !plan.query.modifies.is_empty());
             if let Some(columns) = prepared.columns.as_ref().filter(|_| !modifies) {
@@ -102,14 +162,10 @@ impl Session {
                 Ok(execution)
             }
             Body::Plan(plan) => {
-                let timeout = self.start_timeout();
                 let query = &plan.query;
-                let result = if query.bounded {
-                    self.run_plan(portal, query, max_rows, sink)
-                } else {
-                    tokio::task::block_in_place(|| self.run_plan(portal, query, max_rows, sink))
-                };
-                self.stop_timeout(timeout);
+                let result = self.on_sqlite(portal, query.bounded, |session, portal| {
+                    session.run_plan(portal, query, max_rows, sink)
+                });
                 let result = result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e));
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
@@ -120,8 +176,23 @@ impl Session {
         }
     }
 
+    /// Runs what steps SQLite: cancel requests interrupt it, and what may take long does not hold up other sessions.
+    pub(super) fn on_sqlite<R>(
+        &mut self,
+        portal: &mut Portal,
+        short: bool,
+        run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
+    ) -> Result<R> {
+        if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
+            self.cancel.arm(connection.interrupt_handle())?;
+        }
+        let result = if short { run(self, portal) } else { tokio::task::block_in_place(|| run(self, portal)) };
+        self.cancel.disarm();
+        result
+    }
+
     /// Takes the first step of a query over constants, so that its errors come before its columns are told.
-    pub(super) fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
+    fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
         let [step] = &plan.steps[..] else { return Ok(()) };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut statement = connection.prepare(&step.sql)?;
@@ -144,14 +215,14 @@ impl Session {
     }
 
     /// In Bind: a query over constants takes its first step, where PostgreSQL would plan (and fold constants).
-    pub(super) fn start_if_constant(&mut self, portal: &mut Portal) -> Result<()> {
+    pub(super) async fn start_if_constant(&mut self, portal: &mut Portal) -> Result<()> {
         let Some(prepared) = portal.prepared.clone() else { return Ok(()) };
         if let Body::Plan(plan) = &prepared.body {
             if plan.query.constant
                 && !plan.query.writes
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
-                self.begin_statement()?;
+                self.begin_statement().await?;
                 self.begin_read()?;
                 let result = self.start_constant(portal, &plan.query);
                 return self.statement_result(result);
@@ -161,9 +232,14 @@ impl Session {
     }
 
     /// Makes the session ready to run a plan. A plan that was made before the schema changed is made anew: constraints and
-    /// defaults are part of it, so the old one would store what the new schema forbids.
-    async fn begin_plan(&mut self, portal: &mut Portal, prepared: &mut Arc<Prepared>) -> Result<()> {
-        self.begin_statement()?;
+    /// defaults are part of it, so the old one would store what the new schema forbids. `partial`: its rows are wanted in parts.
+    pub(super) async fn begin_plan(
+        &mut self,
+        portal: &mut Portal,
+        prepared: &mut Arc<Prepared>,
+        partial: bool,
+    ) -> Result<()> {
+        self.begin_statement().await?;
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
         if plan.query.writes || plan.query.locks_rows {
             self.begin_write(command(plan.query.tag)).await?;
@@ -183,14 +259,117 @@ impl Session {
             *prepared = new;
             portal.prepared = Some(prepared.clone());
             // natives see the catalog that the new plan was made for
-            self.begin_statement()?;
+            self.begin_statement().await?;
+        }
+        if prepared.shows_session {
+            self.show_session()?;
         }
         if let Body::Plan(plan) = &prepared.body {
-            if plan.query.constant {
+            if partial && self.may_read_apart(&plan.query) {
+                portal.own = self.connection_apart()?;
+            }
+            if plan.query.constant && portal.own.is_none() && matches!(portal.state, State::New) {
                 self.start_constant(portal, &plan.query)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
+    fn may_read_apart(&self, plan: &QueryPlan) -> bool {
+        self.transaction.block == Block::Open
+            && !self.transaction.sqlite
+            && self.transaction.catalog.is_none()
+            && self.temporary.is_empty()
+            && !plan.writes
+            && !plan.locks_rows
+            && plan.steps.len() == 1
+            // a reader of a database in memory would stop its writers
+            && !self.engine.uri
+    }
+
+    /// A connection with a snapshot of now. None: the pool has none to spare.
+    fn connection_apart(&self) -> Result<Option<Connection>> {
+        let Some(connection) = self.engine.connection_to_spare()? else { return Ok(None) };
+        self.tell_natives(&connection);
+        connection.exec("BEGIN")?;
+        // the snapshot is taken by the first read
+        connection
+            .rusqlite()
+            .query_row("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_schema LIMIT 1)", [], |_| Ok(()))
+            .map_err(|_| connection.error())?;
+        Ok(Some(connection))
+    }
+
+    /// Before something else happens in the session: portals that read from its connection read the rest of their rows now.
+    pub(super) fn settle_portals(&mut self) {
+        if !self.portals.values().any(Portal::reads_session_connection) {
+            return;
+        }
+        let mut portals = std::mem::take(&mut self.portals);
+        for portal in portals.values_mut().filter(|p| p.reads_session_connection()) {
+            // a request that has come already stops the statement that this makes room for
+            let _ = self.on_sqlite(portal, false, |session, portal| {
+                session.read_ahead(portal);
+                Ok(())
+            });
+        }
+        self.portals = portals;
+    }
+
+    /// Reads all rows that are left into the spool. An error waits there until the rows before it are given.
+    pub(super) fn read_ahead(&mut self, portal: &mut Portal) {
+        let end = loop {
+            let State::Running { statement, row_waiting, .. } = &mut portal.state else { return };
+            let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) else { return };
+            let step = if std::mem::take(row_waiting) { Ok(Step::Row) } else { connection.step(statement) };
+            match step {
+                Ok(Step::Row) => {
+                    let row = copied(statement);
+                    portal.spool.push(row);
+                }
+                Ok(Step::Done) => break State::Exhausted,
+                Err(e) => break State::Broken(e),
+            }
+        };
+        self.stop_reading(portal, end);
+    }
+
+    /// Starts a cursor's query without giving a row: the state it shows is that of now.
+    pub(super) fn open(&mut self, portal: &mut Portal) -> Result<()> {
+        let prepared = portal.prepared.clone().ok_or_else(|| PgError::internal("a cursor without a query"))?;
+        let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("a cursor over no plan")) };
+        let several = plan.query.steps.len() > 1;
+        // READ COMMITTED keeps no snapshot on the session's connection: what cannot be read apart is read now
+        let now = portal.own.is_none() && (several || !self.transaction.sqlite || plan.query.writes);
+        if matches!(portal.state, State::New) {
+            if several {
+                self.connection()?.exec("SAVEPOINT pg_statement")?;
+            }
+            let result = self.start(portal, &plan.query, &mut Unwanted).map(|_| ());
+            if several {
+                if result.is_ok() {
+                    self.read_ahead(portal);
+                }
+                self.end_savepoint(result.is_ok())?;
+            }
+            result?;
+        }
+        if now {
+            self.read_ahead(portal);
+        }
+        Ok(())
+    }
+
+    fn end_savepoint(&mut self, keep: bool) -> Result<()> {
+        let connection = self.connection()?;
+        if keep {
+            connection.exec("RELEASE pg_statement")
+        } else if connection.is_autocommit() {
+            Ok(())
+        } else {
+            connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")
+        }
     }
 
     /// Runs (or goes on with) the steps of a plan.
@@ -201,22 +380,27 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let several = plan.steps.len() > 1;
-        if matches!(portal.state, State::New) && several {
+        if matches!(portal.state, State::New) && plan.steps.len() > 1 {
             self.connection()?.exec("SAVEPOINT pg_statement")?;
+            portal.savepoint = true;
         }
         let result = self.run_steps(portal, plan, max_rows, sink);
-        if several {
+        if portal.savepoint {
             match &result {
-                Ok(Execution::Complete(_)) => self.connection()?.exec("RELEASE pg_statement")?,
-                Err(_) => {
-                    let connection = self.connection()?;
-                    if !connection.is_autocommit() {
-                        connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")?;
-                    }
+                Ok(Execution::Paused) => {}
+                // its changes are made: they must not hang on whether the client takes all rows
+                Ok(Execution::Suspended) => {
+                    self.read_ahead(portal);
+                    portal.savepoint = false;
+                    self.end_savepoint(true)?;
                 }
-                Ok(_) => {}
+                _ => {
+                    portal.savepoint = false;
+                    self.end_savepoint(result.is_ok())?;
+                }
             }
+        } else if plan.writes && matches!(result, Ok(Execution::Suspended)) {
+            self.read_ahead(portal);
         }
         result
     }
@@ -229,51 +413,59 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         if matches!(portal.state, State::New) {
-            let mut affected = 0;
-            let last = plan.steps.len() - 1;
-            for (i, step) in plan.steps.iter().enumerate() {
-                let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-                let mut statement = connection.prepare(&step.sql)?;
-                // SAFETY: the portal owns the values in a box and outlives the statement's execution.
-                unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-                if i == last && step.output == StepOutput::Rows {
-                    let mut row_waiting = false;
-                    if !plan.modifies.is_empty() {
-                        // SQLite makes all changes in the first step
-                        match connection.step(&mut statement) {
-                            Ok(first) => row_waiting = first == Step::Row,
-                            Err(e) => {
-                                connection.release(&step.sql, statement);
-                                return Err(e);
-                            }
-                        }
-                        if let Some(columns) = &portal.columns() {
-                            sink.columns(columns)?;
-                        }
-                        if !row_waiting {
-                            connection.release(&step.sql, statement);
-                            return Ok(Execution::Complete(tag(plan.tag, 0)));
-                        }
-                    }
-                    portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting };
-                    break;
-                }
-                let result = run_to_end(connection, &mut statement, &step.output);
-                let changed = connection.changes();
-                connection.release(&step.sql, statement);
-                result?;
-                if step.counts {
-                    affected += changed;
-                }
-                if i == last {
-                    return Ok(Execution::Complete(tag(plan.tag, affected)));
-                }
+            if let Some(done) = self.start(portal, plan, sink)? {
+                return Ok(done);
             }
         }
         self.give_rows(portal, plan.tag, max_rows, sink)
     }
 
-    fn give_rows(
+    /// Runs the steps before the one that gives rows, and prepares that. Some: there are no rows to give.
+    fn start(&mut self, portal: &mut Portal, plan: &QueryPlan, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
+        let mut affected = 0;
+        let last = plan.steps.len() - 1;
+        for (i, step) in plan.steps.iter().enumerate() {
+            let connection =
+                portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
+            let mut statement = connection.prepare(&step.sql)?;
+            // SAFETY: the portal owns the values in a box and outlives the statement's execution.
+            unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
+            if i == last && step.output == StepOutput::Rows {
+                let mut row_waiting = false;
+                if !plan.modifies.is_empty() {
+                    // SQLite makes all changes in the first step
+                    match connection.step(&mut statement) {
+                        Ok(first) => row_waiting = first == Step::Row,
+                        Err(e) => {
+                            connection.release(&step.sql, statement);
+                            return Err(e);
+                        }
+                    }
+                    if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {
+                        sink.columns(columns)?;
+                    }
+                    if !row_waiting {
+                        connection.release(&step.sql, statement);
+                        return Ok(Some(Execution::Complete(tag(plan.tag, 0))));
+                    }
+                }
+                portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting };
+                return Ok(None);
+            }
+            let result = run_to_end(connection, &mut statement, &step.output);
+            let changed = connection.changes();
+            connection.release(&step.sql, statement);
+            result?;
+            if step.counts {
+                affected += changed;
+            }
+        }
+        Ok(Some(Execution::Complete(tag(plan.tag, affected))))
+    }
+
+    /// Gives up to `max_rows` rows (0: all) from where the portal stands. The tag counts those of this call (and of the calls
+    /// that were paused before it).
+    pub(super) fn give_rows(
         &mut self,
         portal: &mut Portal,
         plan_tag: Tag,
@@ -284,53 +476,81 @@ impl Session {
         let path = self.search_path(&catalog);
         let names = CatalogNames { catalog: &catalog, search_path: &path };
         let context = Context { settings: &self.gucs.typed, names: &names };
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let State::Running { statement, row_waiting, .. } = &mut portal.state else {
-            return Err(PgError::internal("portal state"));
-        };
-        let mut given = 0u64;
+        let mut given = std::mem::take(&mut portal.paused);
         let outcome = loop {
             if max_rows > 0 && given == max_rows {
-                break Execution::Suspended;
+                break Ok(Execution::Suspended);
             }
-            let step = if std::mem::take(row_waiting) { Ok(Step::Row) } else { connection.step(statement) };
-            match step {
-                Ok(Step::Row) => {
-                    let flow = sink.row(statement, &context);
-                    match flow {
-                        Ok(flow) => {
-                            given += 1;
-                            if flow == Flow::Pause {
-                                break Execution::Paused;
-                            }
+            let next = portal.position + 1;
+            let flow = if let Some(row) = portal.spool.get(next) {
+                sink.row(&Spooled(row), &context)
+            } else {
+                let State::Running { statement, row_waiting, .. } = &mut portal.state else {
+                    if let State::Broken(e) = &portal.state {
+                        break Err(e.clone());
+                    }
+                    portal.position = portal.spool.end() + 1;
+                    break Ok(Execution::Complete(tag(plan_tag, given)));
+                };
+                let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) else {
+                    break Err(PgError::internal("no connection"));
+                };
+                let step = if std::mem::take(row_waiting) { Ok(Step::Row) } else { connection.step(statement) };
+                match step {
+                    Ok(Step::Row) => {
+                        if portal.spool.keep == Keep::Nothing {
+                            portal.spool.pass();
+                        } else {
+                            portal.spool.push(copied(statement));
                         }
-                        Err(e) => {
-                            self.end_running(portal);
-                            return Err(e);
-                        }
+                        sink.row(statement, &context)
+                    }
+                    Ok(Step::Done) => {
+                        self.stop_reading(portal, State::Exhausted);
+                        portal.position = portal.spool.end() + 1;
+                        break Ok(Execution::Complete(tag(plan_tag, given)));
+                    }
+                    Err(e) => break Err(e),
+                }
+            };
+            portal.position = next;
+            portal.spool.passed(next);
+            match flow {
+                Ok(flow) => {
+                    given += 1;
+                    if flow == Flow::Pause {
+                        portal.paused = given;
+                        break Ok(Execution::Paused);
                     }
                 }
-                Ok(Step::Done) => {
-                    let total = portal.rows + given;
-                    self.end_running(portal);
-                    return Ok(Execution::Complete(tag(plan_tag, total)));
-                }
-                Err(e) => {
-                    self.end_running(portal);
-                    return Err(e);
-                }
+                Err(e) => break Err(e),
             }
         };
-        portal.rows += given;
-        Ok(outcome)
-    }
-
-    fn end_running(&mut self, portal: &mut Portal) {
-        if let State::Running { statement, sql, .. } = std::mem::replace(&mut portal.state, State::New) {
-            if let Some(connection) = &mut self.connection {
-                connection.release(&sql, statement);
-            }
+        if let Err(e) = &outcome {
+            self.stop_reading(portal, State::Broken(e.clone()));
         }
+        outcome
+    }
+}
+
+/// The sink of what gives no rows to anybody.
+pub(super) struct Unwanted;
+
+impl RowSink for Unwanted {
+    fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _row: &dyn Row, _context: &Context) -> Result<Flow> {
+        Ok(Flow::Continue)
+    }
+    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
+        Err(PgError::internal("COPY to nobody"))
+    }
+    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
+        Err(PgError::internal("COPY to nobody"))
+    }
+    fn copy_done(&mut self) -> Result<()> {
+        Err(PgError::internal("COPY to nobody"))
     }
 }
 

@@ -4,13 +4,13 @@
 //! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
 
 use super::guc::Gucs;
+use super::portal::Portal;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::writer::Slot;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,29 +99,37 @@ impl Session {
     }
 
     /// Leases a connection and tells its natives of this session and statement.
-    pub(super) fn begin_statement(&mut self) -> Result<()> {
+    pub(super) async fn begin_statement(&mut self) -> Result<()> {
         if self.cancel.is_terminated() {
-            return Err(
-                PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
-            );
+            return Err(super::cancel::terminated());
         }
         if self.connection.is_none() {
-            self.connection = Some(self.engine.connection()?);
+            self.connection = Some(tokio::select! {
+                biased;
+                leased = self.engine.connection() => leased?,
+                stopped = self.cancel.requested() => return Err(stopped),
+            });
         }
-        let now = clock();
-        let started = *self.transaction.started.get_or_insert(now);
+        self.statement_timestamp = clock();
+        let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
         if !self.transaction.sqlite {
             // another program may have changed the schema
             let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
             self.engine.refresh(connection)?;
         }
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        self.sequences.own.lock().catalog = catalog.clone();
+        self.sequences.own.lock().catalog = self.catalog();
         self.variables.refresh(&self.gucs);
         let connection = self.connection()?;
         connection.cell.rows.clear();
+        self.tell_natives(connection);
+        Ok(())
+    }
+
+    /// Tells a connection's natives of this session as it is now.
+    pub(super) fn tell_natives(&self, connection: &Connection) {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
         connection.cell.update(|state| {
             state.settings = self.gucs.typed.clone();
             state.names = Arc::new(super::natives::OwnedNames { catalog: catalog.clone(), search_path: path.clone() });
@@ -136,13 +144,16 @@ impl Session {
             state.database.clone_from(&self.engine.config.database);
             state.backend_pid = self.options.backend_pid;
             state.client_addr = self.options.client_addr;
-            state.statement_timestamp = now;
+            state.statement_timestamp = self.statement_timestamp;
         });
-        Ok(())
     }
 
     /// Before a read: a transaction that keeps its snapshot takes it now.
     pub(super) fn begin_read(&mut self) -> Result<()> {
+        if !self.transaction.sqlite {
+            // an open read would keep its snapshot for this statement, too
+            self.settle_portals();
+        }
         if self.transaction.block == Block::Open && self.transaction.repeatable && !self.transaction.sqlite {
             self.connection()?.exec("BEGIN")?;
             self.transaction.sqlite = true;
@@ -162,6 +173,7 @@ impl Session {
                 format!("cannot execute {command} in a read-only transaction"),
             ));
         }
+        self.settle_portals();
         self.begin_slot().await
     }
 
@@ -169,13 +181,20 @@ impl Session {
     async fn begin_slot(&mut self) -> Result<()> {
         if self.transaction.slot.is_none() {
             let wait = self.gucs.milliseconds("lock_timeout");
-            let slot = if wait == 0 {
-                self.engine.writer.acquire().await?
-            } else {
-                let deadline = std::time::Duration::from_millis(wait);
-                tokio::time::timeout(deadline, self.engine.writer.acquire()).await.map_err(|_| {
-                    PgError::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
-                })??
+            let limit = async {
+                match wait {
+                    0 => std::future::pending().await,
+                    wait => tokio::time::sleep(std::time::Duration::from_millis(wait)).await,
+                }
+            };
+            let slot = tokio::select! {
+                biased;
+                slot = self.engine.writer.acquire() => slot?,
+                stopped = self.cancel.requested() => return Err(stopped),
+                () = limit => return Err(PgError::new(
+                    SqlState::LOCK_NOT_AVAILABLE,
+                    "canceling statement due to lock timeout",
+                )),
             };
             self.transaction.slot = Some(slot);
         }
@@ -199,7 +218,6 @@ impl Session {
 
     /// After each statement: an error that made SQLite roll back everything is told apart.
     pub(super) fn statement_result<T>(&mut self, result: Result<T>) -> Result<T> {
-        let timed_out = self.cancel.0.timed_out.swap(false, Ordering::AcqRel);
         self.take_native_changes();
         result.map_err(|e| {
             if let Some(connection) = &self.connection {
@@ -209,12 +227,9 @@ impl Session {
                     self.transaction.savepoints.clear();
                 }
             }
-            if e.code() == SqlState::QUERY_CANCELED && timed_out {
-                return PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout");
-            }
-            if e.code() == SqlState::QUERY_CANCELED && self.cancel.is_terminated() {
-                return PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
-                    .fatal();
+            if e.code() == SqlState::QUERY_CANCELED && e.fields().context.is_none() {
+                // SQLite tells that it was interrupted; the handle knows why
+                return self.cancel.error();
             }
             e
         })
@@ -245,27 +260,6 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn start_timeout(&mut self) -> Option<tokio::task::JoinHandle<()>> {
-        if let Some(connection) = &self.connection {
-            *self.cancel.0.running.lock() = Some(connection.interrupt_handle());
-        }
-        let timeout = self.gucs.milliseconds("statement_timeout");
-        (timeout > 0).then(|| {
-            let cancel = self.cancel.clone();
-            tokio::spawn(async move {
-                tokio::time::sleep(std::time::Duration::from_millis(timeout)).await;
-                cancel.cancel_for_timeout();
-            })
-        })
-    }
-
-    pub(super) fn stop_timeout(&mut self, timer: Option<tokio::task::JoinHandle<()>>) {
-        *self.cancel.0.running.lock() = None;
-        if let Some(timer) = timer {
-            timer.abort();
-        }
-    }
-
     // --- ends ------------------------------------------------------------------------------------------------------------
 
     /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
@@ -287,7 +281,9 @@ impl Session {
         self.transaction.error = true;
         if self.transaction.block == Block::Open {
             self.transaction.block = Block::Failed;
-            self.close_all_portals();
+            // cursors made before the last savepoint can be used again after ROLLBACK TO
+            let depth = self.transaction.savepoints.len();
+            self.close_portals(|p| p.depth >= depth && !p.is_held());
             // without savepoints nothing can be kept: others may write from now on
             if self.transaction.savepoints.is_empty() && self.end_sqlite("ROLLBACK").is_err() {
                 self.connection = None;
@@ -295,11 +291,34 @@ impl Session {
         }
     }
 
-    fn close_all_portals(&mut self) {
-        let portals: Vec<_> = self.portals.drain().map(|(_, p)| p).collect();
-        for portal in portals {
-            self.close(portal);
+    fn close_portals(&mut self, which: impl Fn(&Portal) -> bool) {
+        let names: Vec<String> = self.portals.iter().filter(|(_, p)| which(p)).map(|(n, _)| n.clone()).collect();
+        for name in names {
+            self.drop_portal(&name);
         }
+    }
+
+    /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
+    fn hold_cursors(&mut self) -> Result<()> {
+        if self.portals.is_empty() {
+            return Ok(());
+        }
+        self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
+        let mut portals = std::mem::take(&mut self.portals);
+        let mut result = Ok(());
+        for portal in portals.values_mut() {
+            result = result.and_then(|()| {
+                self.on_sqlite(portal, false, |session, portal| {
+                    session.read_ahead(portal);
+                    portal.take_error()
+                })
+            });
+            if let Some(cursor) = &mut portal.cursor {
+                cursor.held |= result.is_ok();
+            }
+        }
+        self.portals = portals;
+        result
     }
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
@@ -317,7 +336,10 @@ impl Session {
 
     /// Commits what is open and waits until it is on disk.
     pub(super) async fn commit(&mut self) -> Result<()> {
-        self.close_all_portals();
+        if let Err(e) = self.hold_cursors() {
+            self.rollback()?;
+            return Err(e);
+        }
         if self.transaction.slot.is_none() && self.has_sequences_to_store() {
             // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
             // transaction may be stale, so the state is stored in a SQLite transaction of its own.
@@ -390,7 +412,7 @@ impl Session {
     }
 
     pub(super) fn rollback(&mut self) -> Result<()> {
-        self.close_all_portals();
+        self.close_portals(|p| !p.is_held());
         let had_ddl = self.transaction.catalog.is_some();
         let result = self.end_sqlite("ROLLBACK");
         if had_ddl {
@@ -420,10 +442,7 @@ impl Session {
         self.transaction = Transaction::default();
         self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
-        if self.portals.is_empty()
-            && self.engine.config.pooling
-            && !self.connection.as_ref().is_some_and(has_temporary_objects)
-        {
+        if self.engine.config.pooling && !self.connection.as_ref().is_some_and(has_temporary_objects) {
             if let Some(connection) = self.connection.take() {
                 self.engine.idle.put(connection);
             }
@@ -497,12 +516,16 @@ impl Session {
                     self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
                 }
                 self.transaction.savepoints.truncate(i);
+                for portal in self.portals.values_mut() {
+                    portal.depth = portal.depth.min(i);
+                }
                 Ok("RELEASE".into())
             }
             K::TransStmtRollbackTo => {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 let i = self.savepoint(&t.savepoint_name)?;
-                self.close_all_portals();
+                self.close_portals(|p| p.depth > i && !p.is_held());
+                self.settle_portals();
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                 }

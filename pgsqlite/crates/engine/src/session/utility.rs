@@ -25,19 +25,6 @@ fn text_column(name: &str) -> OutputColumn {
     }
 }
 
-/// What a cursor's FETCH wants.
-fn fetch_count(f: &ast::FetchStmt) -> Result<u64> {
-    use ast::FetchDirection as D;
-    let direction = D::try_from(f.direction).map_err(|_| PgError::internal("unknown FETCH direction"))?;
-    // FETCH ALL is FORWARD with the largest number
-    match direction {
-        D::FetchForward if f.how_many == i64::MAX => Ok(0),
-        D::FetchForward if f.how_many > 0 => Ok(f.how_many as u64),
-        D::FetchForward if f.how_many == 0 => Err(PgError::not_supported("FETCH 0")),
-        _ => Err(PgError::not_supported("FETCH other than forward")),
-    }
-}
-
 impl Session {
     /// The columns a statement that is no query gives back; None: no rows.
     pub(super) fn utility_columns(&mut self, node: &NodeEnum) -> Result<Option<Arc<[OutputColumn]>>> {
@@ -56,7 +43,7 @@ impl Session {
                 plan.and_then(|p| p.columns.clone())
             }
             NodeEnum::FetchStmt(f) if !f.ismove => {
-                let portal = self.portals.get(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+                let portal = self.portals.get(&f.portalname).ok_or_else(|| super::cursor::no_cursor(&f.portalname))?;
                 portal.columns()
             }
             _ => None,
@@ -72,7 +59,7 @@ impl Session {
     ) -> Result<Execution> {
         let raw = &prepared.statement;
         if let NodeEnum::FetchStmt(f) = &raw.node {
-            return self.fetch(f, sink).await;
+            return self.fetch(f, sink);
         }
         if let NodeEnum::ExecuteStmt(e) = &raw.node {
             return self.execute_prepared(e, max_rows, sink).await;
@@ -80,7 +67,7 @@ impl Session {
         if let NodeEnum::CopyStmt(c) = &raw.node {
             return self.copy_statement(c, raw, sink).await;
         }
-        self.begin_statement()?;
+        self.begin_statement().await?;
         let tag = match &raw.node {
             NodeEnum::TransactionStmt(t) => self.transaction_statement(t).await?,
             NodeEnum::VariableSetStmt(s) => self.set_statement(s)?,
@@ -103,21 +90,8 @@ impl Session {
                     "DEALLOCATE".into()
                 }
             }
-            NodeEnum::DeclareCursorStmt(d) => self.declare(d, raw).await?,
-            NodeEnum::ClosePortalStmt(c) => {
-                if c.portalname.is_empty() {
-                    let names: Vec<String> =
-                        self.portals.iter().filter(|(_, p)| p.is_cursor).map(|(n, _)| n.clone()).collect();
-                    names.iter().for_each(|n| self.drop_portal(n));
-                    "CLOSE CURSOR ALL".into()
-                } else {
-                    if !self.portals.contains_key(&c.portalname) {
-                        return Err(no_cursor(&c.portalname));
-                    }
-                    self.drop_portal(&c.portalname);
-                    "CLOSE CURSOR".into()
-                }
-            }
+            NodeEnum::DeclareCursorStmt(d) => self.declare(d, prepared, &portal.parameters).await?,
+            NodeEnum::ClosePortalStmt(c) => self.close_cursor(&c.portalname)?,
             NodeEnum::ListenStmt(l) => {
                 self.server.pending.lock().listen(&l.conditionname);
                 "LISTEN".into()
@@ -167,7 +141,6 @@ impl Session {
             node if ddl::handles(node) => self.run_ddl(raw).await?,
             other => return Err(PgError::not_supported(format!("statement {}", statement_name(other)))),
         };
-        let _ = portal;
         Ok(Execution::Complete(tag))
     }
 
@@ -429,7 +402,17 @@ impl Session {
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
         }
-        let statement = Statement { given: types, raw: Some(inner), prepared: Some(prepared), epoch, path };
+        let statement = Statement {
+            text: raw.text.clone(),
+            from_sql: true,
+            created: super::transaction::clock(),
+            executions: 0,
+            given: types,
+            raw: Some(inner),
+            prepared: Some(prepared),
+            epoch,
+            path,
+        };
         self.statements.insert(p.name.clone(), statement);
         Ok("PREPARE".into())
     }
@@ -455,10 +438,13 @@ impl Session {
                     e.params.len()
                 )));
             }
-            self.begin_statement()?;
+            self.begin_statement().await?;
             let mut values = Vec::new();
             for (node, &ty) in e.params.iter().zip(&prepared.parameters) {
                 values.push(self.evaluate(node, ty)?);
+            }
+            if let Some(statement) = self.statements.get_mut(&e.name) {
+                statement.executions += 1;
             }
             let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
             let portal = Portal::new(Some(prepared), values, formats);
@@ -490,77 +476,6 @@ impl Session {
         let result = connection.step(&mut statement).map(|_| statement.column(0).to_owned());
         connection.release(&text, statement);
         result
-    }
-
-    // --- cursors -------------------------------------------------------------------------------------------------------------------
-
-    async fn declare(&mut self, d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<String> {
-        const OPT_SCROLL: i32 = 0x2;
-        const OPT_HOLD: i32 = 0x20;
-        if d.options & OPT_HOLD != 0 {
-            return Err(PgError::not_supported("DECLARE … WITH HOLD"));
-        }
-        if d.options & OPT_SCROLL != 0 {
-            return Err(PgError::not_supported("DECLARE … SCROLL"));
-        }
-        if self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
-            return Err(PgError::new(
-                SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                "DECLARE CURSOR can only be used in transaction blocks",
-            ));
-        }
-        if self.portals.contains_key(&d.portalname) {
-            return Err(PgError::new(
-                SqlState::DUPLICATE_CURSOR,
-                format!("cursor \"{}\" already exists", d.portalname),
-            ));
-        }
-        let query = d
-            .query
-            .as_ref()
-            .and_then(|q| q.node.clone())
-            .ok_or_else(|| PgError::internal("DECLARE without a query"))?;
-        let inner = RawStatement { node: query, text: format!("{} /* cursor */", raw.text), offset: raw.offset };
-        let (prepared, _, _) = self.plan(&inner, &[])?;
-        if !matches!(&prepared.body, Body::Plan(p) if !p.query.writes) {
-            return Err(PgError::new(
-                SqlState::INVALID_CURSOR_DEFINITION,
-                "DECLARE CURSOR must not contain data-modifying statements in WITH",
-            ));
-        }
-        let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-        let mut portal = Portal::new(Some(prepared), vec![], formats);
-        portal.is_cursor = true;
-        self.portals.insert(d.portalname.clone(), portal);
-        Ok("DECLARE CURSOR".into())
-    }
-
-    async fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
-        let count = fetch_count(f)?;
-        let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
-        let mut counter = Counting { sink, rows: 0, discard: f.ismove };
-        if !f.ismove {
-            if let Some(columns) = portal.columns() {
-                counter.sink.columns(&columns)?;
-            }
-        }
-        let result = Box::pin(self.run_portal(&mut portal, count, &mut counter)).await;
-        let rows = counter.rows;
-        match result {
-            Ok(Execution::Paused) => {
-                // a FETCH is not resumed piecemeal: the sink takes the rest, too
-                self.portals.insert(f.portalname.clone(), portal);
-                Err(PgError::not_supported("a FETCH larger than the output buffer"))
-            }
-            Ok(_) => {
-                self.portals.insert(f.portalname.clone(), portal);
-                Ok(Execution::Complete(format!("{} {rows}", if f.ismove { "MOVE" } else { "FETCH" })))
-            }
-            Err(e) => {
-                self.close(portal);
-                Err(e)
-            }
-        }
     }
 
     // --- EXPLAIN -------------------------------------------------------------------------------------------------------------------
@@ -616,41 +531,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// A sink that counts the rows it passes on (or drops, for MOVE).
-struct Counting<'a> {
-    sink: &'a mut dyn RowSink,
-    rows: u64,
-    discard: bool,
-}
-
-impl RowSink for Counting<'_> {
-    fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
-        // FETCH has told the columns itself
-        Ok(())
-    }
-    fn row(&mut self, row: &dyn super::Row, context: &pgsqlite_types::codec::Context) -> Result<Flow> {
-        self.rows += 1;
-        if self.discard {
-            return Ok(Flow::Continue);
-        }
-        // the rows of one FETCH stay together in the buffer
-        self.sink.row(row, context).map(|_| Flow::Continue)
-    }
-    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
-        self.sink.copy_out(formats)
-    }
-    fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        self.sink.copy_data(data)
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        self.sink.copy_done()
-    }
-}
-
-fn no_cursor(name: &str) -> PgError {
-    PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
 }
 
 /// The parse node's name, for refusals.

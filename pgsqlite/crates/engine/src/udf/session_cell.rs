@@ -63,6 +63,34 @@ pub enum AdvisoryKey {
     Two(i32, i32),
 }
 
+/// A row of pg_prepared_statements.
+pub struct PreparedRow {
+    pub name: String,
+    pub statement: String,
+    /// microseconds since 2000-01-01 UTC
+    pub prepared: i64,
+    pub parameters: Vec<Oid>,
+    pub from_sql: bool,
+    pub executions: i64,
+}
+
+/// A row of pg_cursors.
+pub struct CursorRow {
+    pub name: String,
+    pub statement: String,
+    pub holdable: bool,
+    pub scrollable: bool,
+    /// microseconds since 2000-01-01 UTC
+    pub created: i64,
+}
+
+/// What only the session knows. Filled before a statement that reads it.
+#[derive(Default)]
+pub struct SessionObjects {
+    pub prepared: Vec<PreparedRow>,
+    pub cursors: Vec<CursorRow>,
+}
+
 /// Everything the functions read. Replace fields as they change; all are cheap to clone.
 pub struct SessionState {
     /// `transaction_timestamp` in it is `now()`.
@@ -85,6 +113,7 @@ pub struct SessionState {
     pub server_addr: Option<std::net::SocketAddr>,
     /// Microseconds since 2000-01-01 UTC.
     pub statement_timestamp: i64,
+    pub objects: SessionObjects,
 }
 
 impl Default for SessionState {
@@ -105,6 +134,7 @@ impl Default for SessionState {
             client_addr: None,
             server_addr: None,
             statement_timestamp: 0,
+            objects: SessionObjects::default(),
         }
     }
 }

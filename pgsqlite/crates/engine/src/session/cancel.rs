@@ -1,0 +1,155 @@
+//! Stopping what a session does: cancel requests, statement_timeout, termination.
+//!
+//! A request counts only while a statement runs (between [`CancelHandle::begin`] and [`CancelHandle::end`]). It interrupts SQLite if
+//! that is at work, and wakes what waits ([`CancelHandle::requested`]): for the writer slot, a lock, a pooled connection.
+
+use parking_lot::Mutex;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// Why a statement is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    User,
+    StatementTimeout,
+}
+
+#[derive(Default)]
+struct Running {
+    active: bool,
+    /// set while SQLite is at work
+    interrupt: Option<Arc<rusqlite::InterruptHandle>>,
+    reason: Option<Reason>,
+}
+
+#[derive(Default)]
+struct State {
+    running: Mutex<Running>,
+    /// a reason is set, or the session is terminated: looked at in loops
+    requested: AtomicBool,
+    terminated: AtomicBool,
+    /// something for a session whose client is silent: termination, a notification
+    wake: tokio::sync::Notify,
+    /// a request came while a statement runs
+    stop: tokio::sync::Notify,
+}
+
+/// Cancels what a session is running; cheap to clone, usable from any thread.
+#[derive(Clone, Default)]
+pub struct CancelHandle(Arc<State>);
+
+impl CancelHandle {
+    /// The running statement (if any) ends with 57014.
+    pub fn cancel(&self) {
+        self.request(Reason::User);
+    }
+
+    pub(super) fn time_out(&self) {
+        self.request(Reason::StatementTimeout);
+    }
+
+    fn request(&self, reason: Reason) {
+        let mut running = self.0.running.lock();
+        if !running.active {
+            return;
+        }
+        running.reason.get_or_insert(reason);
+        self.0.requested.store(true, Ordering::Release);
+        if let Some(handle) = &running.interrupt {
+            handle.interrupt();
+        }
+        self.0.stop.notify_one();
+    }
+
+    /// The session ends with 57P01 at the next chance (pg_terminate_backend, shutdown).
+    pub fn terminate(&self) {
+        self.0.terminated.store(true, Ordering::Release);
+        self.0.requested.store(true, Ordering::Release);
+        if let Some(handle) = &self.0.running.lock().interrupt {
+            handle.interrupt();
+        }
+        self.0.stop.notify_one();
+        self.0.wake.notify_one();
+    }
+
+    /// The session ends with 57P01 when it is between statements; what runs may finish.
+    pub fn finish(&self) {
+        self.0.terminated.store(true, Ordering::Release);
+        self.0.wake.notify_one();
+    }
+
+    pub fn is_terminated(&self) -> bool {
+        self.0.terminated.load(Ordering::Acquire)
+    }
+
+    /// Lets [`super::Session::wait_event`] look again: a notification is there.
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    pub(super) async fn woken(&self) {
+        self.0.wake.notified().await;
+    }
+
+    /// A statement begins: from now on requests count.
+    pub(super) fn begin(&self) {
+        let mut running = self.0.running.lock();
+        if !running.active {
+            *running = Running { active: true, interrupt: None, reason: None };
+            self.0.requested.store(false, Ordering::Release);
+        }
+    }
+
+    /// The statement has ended.
+    pub(super) fn end(&self) {
+        *self.0.running.lock() = Running::default();
+        self.0.requested.store(false, Ordering::Release);
+    }
+
+    /// SQLite is about to work: requests interrupt it. An error if one has come already.
+    pub(super) fn arm(&self, handle: Arc<rusqlite::InterruptHandle>) -> Result<()> {
+        self.0.running.lock().interrupt = Some(handle);
+        self.check()
+    }
+
+    pub(super) fn disarm(&self) {
+        self.0.running.lock().interrupt = None;
+    }
+
+    /// The error of a request that has come: 57014, or 57P01 (fatal).
+    pub(super) fn check(&self) -> Result<()> {
+        if self.0.requested.load(Ordering::Acquire) {
+            Err(self.error())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What an interrupted statement ends with.
+    pub(super) fn error(&self) -> PgError {
+        let reason = self.0.running.lock().reason;
+        match reason {
+            Some(Reason::StatementTimeout) => {
+                PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
+            }
+            None if self.is_terminated() => terminated(),
+            _ => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
+        }
+    }
+
+    /// Resolves, with the statement's error, when a request comes.
+    pub(super) async fn requested(&self) -> PgError {
+        loop {
+            if let Err(e) = self.check() {
+                return e;
+            }
+            self.0.stop.notified().await;
+        }
+    }
+}
+
+/// 57P01
+pub(super) fn terminated() -> PgError {
+    PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+}

@@ -1,0 +1,434 @@
+//! Cursors: DECLARE, FETCH, MOVE, CLOSE.
+//!
+//! A cursor is a portal with a [`Cursor`]. It stands on a row, before the first or behind the last; going forward reads on (or takes
+//! what was read ahead), going back takes rows that its spool has kept.
+
+use super::plans::{Body, Prepared};
+use super::portal::{Portal, Unwanted};
+use super::spool::{Keep, Spool, Spooled};
+use super::{Execution, Flow, Format, OutputColumn, RowSink, Session};
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::plan::Tag;
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// What DECLARE said.
+pub(super) struct Cursor {
+    /// None: neither SCROLL nor NO SCROLL
+    pub scroll: Option<bool>,
+    /// WITH HOLD
+    pub hold: bool,
+    /// its transaction has committed: it stays until it is closed
+    pub held: bool,
+    /// the text of the DECLARE statement
+    pub statement: String,
+    /// microseconds since 2000-01-01 UTC
+    pub created: i64,
+}
+
+/// The options' bits in the parse tree.
+const BINARY: i32 = 0x1;
+const SCROLL: i32 = 0x2;
+const NO_SCROLL: i32 = 0x4;
+const INSENSITIVE: i32 = 0x8;
+const ASENSITIVE: i32 = 0x10;
+const HOLD: i32 = 0x20;
+
+/// The rows that a FETCH still has to give, after the sink asked for a pause.
+pub(super) struct Fetching {
+    backward: bool,
+    /// None: all
+    left: Option<u64>,
+    given: u64,
+}
+
+/// Where a FETCH goes once its direction is made plain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward(Option<u64>),
+    Backward(Option<u64>),
+    /// the present row again
+    Here,
+    Absolute(i64),
+    Relative(i64),
+}
+
+fn direction(f: &ast::FetchStmt) -> Result<Direction> {
+    use ast::FetchDirection as D;
+    let count = |n: i64| (n != i64::MAX).then_some(n.unsigned_abs());
+    Ok(match D::try_from(f.direction) {
+        Ok(D::FetchForward | D::FetchBackward) if f.how_many == 0 => Direction::Here,
+        Ok(D::FetchForward) if f.how_many > 0 => Direction::Forward(count(f.how_many)),
+        Ok(D::FetchForward) => Direction::Backward(count(f.how_many)),
+        Ok(D::FetchBackward) if f.how_many > 0 => Direction::Backward(count(f.how_many)),
+        Ok(D::FetchBackward) => Direction::Forward(count(f.how_many)),
+        Ok(D::FetchAbsolute) => Direction::Absolute(f.how_many),
+        Ok(D::FetchRelative) if f.how_many == 0 => Direction::Here,
+        Ok(D::FetchRelative) => Direction::Relative(f.how_many),
+        _ => return Err(PgError::internal("unknown FETCH direction")),
+    })
+}
+
+pub(super) fn no_cursor(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}
+
+fn forward_only() -> PgError {
+    PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
+        .hint("Declare it with SCROLL option to enable backward scan.")
+}
+
+/// 42P11 and 0A000: options that exclude each other, or the query.
+fn check_options(options: i32, query: &NodeEnum) -> Result<()> {
+    let definition = |message: &str| Err(PgError::new(SqlState::INVALID_CURSOR_DEFINITION, message));
+    if options & SCROLL != 0 && options & NO_SCROLL != 0 {
+        return definition("cannot specify both SCROLL and NO SCROLL");
+    }
+    if options & ASENSITIVE != 0 && options & INSENSITIVE != 0 {
+        return definition("cannot specify both ASENSITIVE and INSENSITIVE");
+    }
+    if options & BINARY != 0 {
+        return Err(PgError::not_supported("DECLARE … BINARY"));
+    }
+    let NodeEnum::SelectStmt(select) = query else {
+        return Err(PgError::internal("a cursor's query is a SELECT"));
+    };
+    if let Some(lock) = select.locking_clause.first().and_then(|l| match &l.node {
+        Some(NodeEnum::LockingClause(l)) => Some(l),
+        _ => None,
+    }) {
+        use ast::LockClauseStrength as S;
+        let strength = match S::try_from(lock.strength) {
+            Ok(S::LcsForkeyshare) => "FOR KEY SHARE",
+            Ok(S::LcsForshare) => "FOR SHARE",
+            Ok(S::LcsFornokeyupdate) => "FOR NO KEY UPDATE",
+            _ => "FOR UPDATE",
+        };
+        let refuse = |code: SqlState, what: &str, kind: &str| {
+            let verdict = if code == SqlState::FEATURE_NOT_SUPPORTED { "supported" } else { "valid" };
+            Err(PgError::new(code, format!("DECLARE {what} ... {strength} is not {verdict}"))
+                .detail(format!("{kind} cursors must be READ ONLY.")))
+        };
+        if options & HOLD != 0 {
+            return refuse(SqlState::FEATURE_NOT_SUPPORTED, "CURSOR WITH HOLD", "Holdable");
+        }
+        if options & SCROLL != 0 {
+            return refuse(SqlState::FEATURE_NOT_SUPPORTED, "SCROLL CURSOR", "Scrollable");
+        }
+        if options & INSENSITIVE != 0 {
+            return refuse(SqlState::INVALID_CURSOR_DEFINITION, "INSENSITIVE CURSOR", "Insensitive");
+        }
+    }
+    Ok(())
+}
+
+/// The query of a DECLARE.
+pub(super) fn cursor_query(d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<RawStatement> {
+    let node = d.query.as_ref().and_then(|q| q.node.clone());
+    let node = node.ok_or_else(|| PgError::internal("DECLARE without a query"))?;
+    Ok(RawStatement { node, text: format!("{} /* cursor */", raw.text), offset: raw.offset })
+}
+
+impl Session {
+    pub(super) async fn declare(
+        &mut self,
+        d: &ast::DeclareCursorStmt,
+        prepared: &Prepared,
+        parameters: &[Datum],
+    ) -> Result<String> {
+        let raw = &prepared.statement;
+        let inner = cursor_query(d, raw)?;
+        check_options(d.options, &inner.node)?;
+        let hold = d.options & HOLD != 0;
+        if !hold && self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
+            return Err(PgError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks",
+            ));
+        }
+        if d.portalname.is_empty() {
+            return Err(PgError::new(SqlState::INVALID_CURSOR_NAME, "invalid cursor name: must not be empty"));
+        }
+        let (query, _, _) = self.plan(&inner, &prepared.parameters)?;
+        let Body::Plan(plan) = &query.body else { return Err(PgError::internal("a cursor over no plan")) };
+        if !plan.query.modifies.is_empty() {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "DECLARE CURSOR must not contain data-modifying statements in WITH",
+            ));
+        }
+        if self.portals.contains_key(&d.portalname) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{}\" already exists", d.portalname),
+            ));
+        }
+        let formats = vec![Format::Text; query.columns.as_ref().map_or(0, |c| c.len())];
+        let mut portal = Portal::new(Some(query.clone()), parameters.to_vec(), formats);
+        let scroll = match d.options & (SCROLL | NO_SCROLL) {
+            SCROLL => Some(true),
+            NO_SCROLL => Some(false),
+            _ => None,
+        };
+        portal.spool = Spool::new(match scroll {
+            Some(true) => Keep::All,
+            Some(false) => Keep::Nothing,
+            None => Keep::Recent,
+        });
+        portal.cursor = Some(Cursor {
+            scroll,
+            hold,
+            held: false,
+            statement: raw.text.clone(),
+            created: super::transaction::clock(),
+        });
+        portal.depth = self.transaction.savepoints.len();
+        let mut query = query;
+        let opened = match self.begin_plan(&mut portal, &mut query, true).await {
+            Ok(()) => self.on_sqlite(&mut portal, false, |session, portal| session.open(portal)),
+            Err(e) => Err(e),
+        };
+        if let Err(e) = opened {
+            self.close(portal);
+            return Err(e);
+        }
+        self.portals.insert(d.portalname.clone(), portal);
+        Ok("DECLARE CURSOR".into())
+    }
+
+    pub(super) fn close_cursor(&mut self, name: &str) -> Result<String> {
+        if name.is_empty() {
+            let names: Vec<String> =
+                self.portals.iter().filter(|(_, p)| p.cursor.is_some()).map(|(n, _)| n.clone()).collect();
+            names.iter().for_each(|n| self.drop_portal(n));
+            return Ok("CLOSE CURSOR ALL".into());
+        }
+        if !self.portals.contains_key(name) {
+            return Err(no_cursor(name));
+        }
+        self.drop_portal(name);
+        Ok("CLOSE CURSOR".into())
+    }
+
+    /// FETCH and MOVE. After a pause it is called again with the same statement.
+    pub(super) fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+        let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+        let result = self.on_sqlite(&mut portal, false, |session, portal| session.fetch_from(portal, f, sink));
+        let result = self.statement_result(result);
+        match &result {
+            Ok(_) => {
+                self.portals.insert(f.portalname.clone(), portal);
+            }
+            Err(_) => {
+                self.fetching = None;
+                self.close(portal);
+            }
+        }
+        result
+    }
+
+    fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+        let Some(columns) = portal.columns() else {
+            return Err(PgError::internal("a cursor over a statement without rows"));
+        };
+        let mut fetching = match self.fetching.take() {
+            Some(fetching) => fetching,
+            None => {
+                let fetching = self.go(portal, direction(f)?, f.ismove)?;
+                if !f.ismove {
+                    sink.columns(&columns)?;
+                }
+                fetching
+            }
+        };
+        let outcome = if fetching.backward {
+            self.give_backward(portal, &mut fetching, f.ismove, sink)?
+        } else {
+            self.give_forward(portal, &mut fetching, f.ismove, sink)?
+        };
+        if outcome == Flow::Pause {
+            self.fetching = Some(fetching);
+            return Ok(Execution::Paused);
+        }
+        let word = if f.ismove { "MOVE" } else { "FETCH" };
+        Ok(Execution::Complete(format!("{word} {}", fetching.given)))
+    }
+
+    /// Goes to where the rows to be given begin.
+    fn go(&mut self, portal: &mut Portal, direction: Direction, is_move: bool) -> Result<Fetching> {
+        let fetching = |backward, left, given| Ok(Fetching { backward, left, given });
+        let one = Some(1);
+        match direction {
+            Direction::Forward(count) => fetching(false, count, 0),
+            Direction::Backward(count) => {
+                check_backward(portal)?;
+                fetching(true, count, 0)
+            }
+            Direction::Here => {
+                let on_row = portal.position > 0 && self.is_on_row(portal);
+                if is_move || !on_row {
+                    return fetching(false, Some(0), on_row as u64);
+                }
+                check_backward(portal)?;
+                self.back_to(portal, portal.position - 1)?;
+                fetching(false, one, 0)
+            }
+            Direction::Absolute(n) if n > 0 => {
+                let before = n.unsigned_abs() - 1;
+                if before < portal.position {
+                    check_backward(portal)?;
+                    self.back_to(portal, before)?;
+                } else {
+                    self.skip(portal, before - portal.position)?;
+                }
+                fetching(false, one, 0)
+            }
+            Direction::Absolute(0) => {
+                if portal.position > 0 {
+                    check_backward(portal)?;
+                    self.back_to(portal, 0)?;
+                }
+                fetching(false, Some(0), 0)
+            }
+            Direction::Absolute(n) => {
+                // to the end, and back from there
+                let from_end = n.unsigned_abs() - 1;
+                self.skip_all(portal)?;
+                check_backward(portal)?;
+                let end = portal.position;
+                self.back_to(portal, end.saturating_sub(from_end))?;
+                fetching(true, one, 0)
+            }
+            Direction::Relative(n) if n > 0 => {
+                self.skip(portal, n.unsigned_abs() - 1)?;
+                fetching(false, one, 0)
+            }
+            Direction::Relative(n) => {
+                check_backward(portal)?;
+                let target = portal.position.saturating_sub(n.unsigned_abs() - 1);
+                self.back_to(portal, target)?;
+                fetching(true, one, 0)
+            }
+        }
+    }
+
+    /// Whether the row that the position names exists (it does not behind the last).
+    fn is_on_row(&self, portal: &Portal) -> bool {
+        portal.position <= portal.spool.end()
+    }
+
+    fn skip(&mut self, portal: &mut Portal, rows: u64) -> Result<()> {
+        if rows > 0 {
+            self.give_rows(portal, Tag::Select, rows, &mut Unwanted)?;
+        }
+        Ok(())
+    }
+
+    fn skip_all(&mut self, portal: &mut Portal) -> Result<()> {
+        self.give_rows(portal, Tag::Select, 0, &mut Unwanted).map(|_| ())
+    }
+
+    /// To an earlier row (0: before the first). 55000 if the rows after it are not kept any more.
+    fn back_to(&mut self, portal: &mut Portal, target: u64) -> Result<()> {
+        if target < portal.position && target < portal.spool.end() && portal.spool.get(target + 1).is_none() {
+            return Err(forward_only());
+        }
+        portal.position = target;
+        Ok(())
+    }
+
+    fn give_forward(
+        &mut self,
+        portal: &mut Portal,
+        fetching: &mut Fetching,
+        is_move: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Flow> {
+        let limit = match fetching.left {
+            Some(0) => return Ok(Flow::Continue),
+            Some(n) => n,
+            None => 0,
+        };
+        let mut counter = Counting { sink, rows: 0, discard: is_move };
+        let execution = self.give_rows(portal, Tag::Select, limit, &mut counter)?;
+        let rows = counter.rows;
+        fetching.given += rows;
+        // a paused portal remembers how many of its limit it has given
+        Ok(if matches!(execution, Execution::Paused) { Flow::Pause } else { Flow::Continue })
+    }
+
+    fn give_backward(
+        &mut self,
+        portal: &mut Portal,
+        fetching: &mut Fetching,
+        is_move: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Flow> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: &path };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        while fetching.left != Some(0) {
+            if portal.position <= 1 {
+                // from the first row to before it; rows that were let go cannot come again
+                if portal.position == 1 && portal.spool.end() > 0 && portal.spool.get(1).is_none() {
+                    return Err(forward_only());
+                }
+                portal.position = 0;
+                break;
+            }
+            let target = portal.position - 1;
+            let Some(row) = portal.spool.get(target) else { return Err(forward_only()) };
+            let flow = if is_move { Flow::Continue } else { sink.row(&Spooled(row), &context)? };
+            portal.position = target;
+            fetching.given += 1;
+            if let Some(left) = &mut fetching.left {
+                *left -= 1;
+            }
+            if flow == Flow::Pause {
+                return Ok(Flow::Pause);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// 55000 for a cursor that cannot go back.
+fn check_backward(portal: &Portal) -> Result<()> {
+    match &portal.cursor {
+        Some(cursor) if cursor.scroll != Some(false) => Ok(()),
+        _ => Err(forward_only()),
+    }
+}
+
+/// A sink that counts the rows it passes on (or drops, for MOVE).
+struct Counting<'a> {
+    sink: &'a mut dyn RowSink,
+    rows: u64,
+    discard: bool,
+}
+
+impl RowSink for Counting<'_> {
+    fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
+        // FETCH has told the columns itself
+        Ok(())
+    }
+    fn row(&mut self, row: &dyn super::Row, context: &Context) -> Result<Flow> {
+        self.rows += 1;
+        if self.discard {
+            return Ok(Flow::Continue);
+        }
+        self.sink.row(row, context)
+    }
+    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
+        self.sink.copy_out(formats)
+    }
+    fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
+        self.sink.copy_data(data)
+    }
+    fn copy_done(&mut self) -> Result<()> {
+        self.sink.copy_done()
+    }
+}
