@@ -326,6 +326,25 @@ def cursors(conn):
         assert sum(r[0] for r in cur) == sum(range(99))
 
 
+    with conn.cursor("scrolls", scrollable=True) as cur:
+        cur.execute("SELECT id FROM items ORDER BY id")
+        assert cur.fetchmany(5)[-1] == (4,)
+        cur.scroll(-3)
+        assert cur.fetchone() == (2,)
+        cur.scroll(90, mode="absolute")
+        assert cur.fetchone() == (89 + 1,) and len(cur.fetchall()) == 8
+        cur.scroll(1, mode="absolute")
+        assert cur.fetchone() == (1,)
+    conn.commit()
+    held = conn.cursor("held", withhold=True)
+    held.execute("SELECT id FROM items ORDER BY id DESC")
+    assert held.fetchone() == (98,)
+    conn.commit()
+    assert held.fetchone() == (97,) and len(held.fetchall()) == 97
+    held.close()
+    conn.commit()
+
+
 def settings(conn):
     assert conn.info.parameter_status("server_encoding") == "UTF8" and conn.info.parameter_status("integer_datetimes") == "on"
     assert conn.info.server_version // 10000 == 15
