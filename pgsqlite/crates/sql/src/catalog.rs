@@ -3,6 +3,7 @@
 //! The structs are also what is remembered in the file: each object is one row of `__pgsqlite_object`, its definition
 //! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
 
+use crate::acl::AclItem;
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Schema {
     pub oid: Oid,
     pub name: String,
     pub owner: Oid,
+    /// None: PostgreSQL's default privileges
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
 }
 
 /// How a column's values are stored.
@@ -217,6 +221,13 @@ pub enum RelationKind {
         #[serde(default)]
         options: Vec<String>,
     },
+    /// A view whose rows are stored: a SQLite table that REFRESH fills.
+    MaterializedView {
+        /// as of a view
+        definition: String,
+        /// false: WITH NO DATA, reading it is an error until REFRESH
+        populated: bool,
+    },
     /// A view of the file made by another program: read as SQLite has it.
     ForeignView,
     Index(Index),
@@ -233,6 +244,15 @@ pub enum Origin {
     Pgsqlite,
     /// Made by another SQLite program: types derived from its declared types.
     Foreign,
+}
+
+/// What becomes of a temporary table at COMMIT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum OnCommit {
+    #[default]
+    PreserveRows,
+    DeleteRows,
+    Drop,
 }
 
 /// A relation: one row of `pg_class`.
@@ -268,9 +288,18 @@ pub struct Relation {
     pub without_rowid: bool,
     #[serde(default)]
     pub origin: Origin,
+    /// None: PostgreSQL's default privileges
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
+    #[serde(default)]
+    pub on_commit: OnCommit,
 }
 
 impl Relation {
+    /// Its rows are in a SQLite table: a table or a materialized view.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.kind, RelationKind::Table | RelationKind::MaterializedView { .. })
+    }
     /// The columns that exist, in order.
     pub fn live_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|c| !c.dropped)
@@ -323,6 +352,18 @@ pub struct UserType {
     pub name: String,
     pub owner: Oid,
     pub kind: UserTypeKind,
+    /// None: PostgreSQL's default privileges
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
+}
+
+/// One role's membership in another: a row of `pg_auth_members`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Membership {
+    /// the role it is a member of
+    pub role: Oid,
+    pub grantor: Oid,
+    pub admin: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -340,6 +381,11 @@ pub struct Role {
     /// SCRAM verifier
     pub password: Option<String>,
     pub valid_until: Option<String>,
+    #[serde(default)]
+    pub memberships: Vec<Membership>,
+    /// ALTER ROLE … SET: (name, value)
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
 }
 
 /// What a type OID is, wherever it is defined.

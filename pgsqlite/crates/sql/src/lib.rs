@@ -7,6 +7,7 @@
 //! [`catalog`] is what both read of the database (a snapshot the engine keeps); [`builtins`] are PostgreSQL's own
 //! catalogs as data plus the table of what is implemented.
 
+pub mod acl;
 pub mod analyze;
 pub mod builtins;
 pub mod catalog;

@@ -99,17 +99,18 @@ impl Ddl<'_> {
         check_storage_parameters(&statement.options)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         let temporary = name.relpersistence == "t";
-        if temporary
-            && matches!(
-                statement.oncommit(),
-                ast::OnCommitAction::OncommitDrop | ast::OnCommitAction::OncommitDeleteRows
-            )
+        let on_commit = super::create_as::on_commit(statement.oncommit());
+        if !temporary && !matches!(statement.oncommit(), ast::OnCommitAction::OncommitNoop | ast::OnCommitAction::Undefined)
         {
-            return Err(PgError::not_supported("ON COMMIT DROP and ON COMMIT DELETE ROWS").at(name.location));
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "ON COMMIT can only be used on temporary tables",
+            ));
         }
         let Some(mut relation) = self.new_table(name, statement.if_not_exists)? else {
             return Ok("CREATE TABLE".into());
         };
+        relation.on_commit = on_commit;
         let mut elements = Elements::default();
         for node in statement.table_elts.iter().chain(&statement.constraints) {
             match &node.node {
@@ -185,6 +186,8 @@ impl Ddl<'_> {
             rowid_column: None,
             without_rowid: false,
             origin: Origin::Pgsqlite,
+            acl: None,
+            on_commit: Default::default(),
         }))
     }
 

@@ -22,10 +22,11 @@ pub(super) enum Object {
     Column(Oid, i16),
 }
 
-fn kind_word(kind: &RelationKind) -> &'static str {
+pub(super) fn kind_word(kind: &RelationKind) -> &'static str {
     match kind {
         RelationKind::Table | RelationKind::System => "table",
         RelationKind::View { .. } | RelationKind::ForeignView => "view",
+        RelationKind::MaterializedView { .. } => "materialized view",
         RelationKind::Index(_) => "index",
         RelationKind::Sequence(_) => "sequence",
     }
@@ -89,7 +90,7 @@ impl Ddl<'_> {
                             }
                         }
                     }
-                    RelationKind::Table => {
+                    RelationKind::Table | RelationKind::MaterializedView { .. } => {
                         for (index, _) in self.catalog.indexes_of(oid) {
                             out.push((Object::Relation(index.oid), true));
                         }
@@ -204,6 +205,7 @@ impl Ddl<'_> {
         let tag = match kind {
             ast::ObjectType::ObjectTable => "DROP TABLE",
             ast::ObjectType::ObjectView => "DROP VIEW",
+            ast::ObjectType::ObjectMatview => "DROP MATERIALIZED VIEW",
             ast::ObjectType::ObjectIndex => "DROP INDEX",
             ast::ObjectType::ObjectSequence => "DROP SEQUENCE",
             ast::ObjectType::ObjectType => "DROP TYPE",
@@ -246,7 +248,7 @@ impl Ddl<'_> {
         let shown = parts.join(".");
         let missing =
             |code: SqlState, word: &str| Ok(Err(PgError::new(code, format!("{word} \"{shown}\" does not exist"))));
-        let (word, hint) = match kind {
+        let word = match kind {
             ast::ObjectType::ObjectSchema => {
                 return match self.catalog.schema_oid(&shown) {
                     Some(oid) if oid < oid::FIRST_USER_OID && oid != PUBLIC => Err(PgError::new(
@@ -282,12 +284,12 @@ impl Ddl<'_> {
                 }
             }
             ast::ObjectType::ObjectExtension => return missing(SqlState::UNDEFINED_OBJECT, "extension"),
-            ast::ObjectType::ObjectView => ("view", "DROP VIEW"),
-            ast::ObjectType::ObjectIndex => ("index", "DROP INDEX"),
-            ast::ObjectType::ObjectSequence => ("sequence", "DROP SEQUENCE"),
-            _ => ("table", "DROP TABLE"),
+            ast::ObjectType::ObjectView => "view",
+            ast::ObjectType::ObjectMatview => "materialized view",
+            ast::ObjectType::ObjectIndex => "index",
+            ast::ObjectType::ObjectSequence => "sequence",
+            _ => "table",
         };
-        let _ = hint;
         let parts = match &parts[..] {
             [database, rest @ ..] if rest.len() == 2 && *database == self.catalog.database => rest,
             all => all,
@@ -304,6 +306,7 @@ impl Ddl<'_> {
         if kind_word(&relation.kind) != word {
             let (article, own, command) = match kind_word(&relation.kind) {
                 "view" => ("a", "view", "DROP VIEW"),
+                "materialized view" => ("a", "materialized view", "DROP MATERIALIZED VIEW"),
                 "index" => ("an", "index", "DROP INDEX"),
                 "sequence" => ("a", "sequence", "DROP SEQUENCE"),
                 _ => ("a", "table", "DROP TABLE"),
@@ -419,7 +422,7 @@ impl Ddl<'_> {
                 Object::Relation(oid) => Some(*oid),
                 _ => None,
             })
-            .filter(|oid| self.catalog.relation(*oid).is_some_and(|r| r.kind == RelationKind::Table))
+            .filter(|oid| self.catalog.relation(*oid).is_some_and(|r| r.is_stored()))
             .collect();
         // Parts of tables that stay.
         for &object in all {
@@ -492,7 +495,7 @@ impl Ddl<'_> {
         let name = sqlite_quote(&relation.sqlite_name);
         let database = if relation.temporary { "temp" } else { "main" };
         match &relation.kind {
-            RelationKind::Table => {
+            RelationKind::Table | RelationKind::MaterializedView { .. } => {
                 self.sqlite(&format!("DROP TABLE {database}.{name}"))?;
                 let indexes: Vec<Oid> = self.catalog.indexes_of(oid).map(|(r, _)| r.oid).collect();
                 for index in indexes {

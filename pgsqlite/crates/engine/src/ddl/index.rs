@@ -214,7 +214,7 @@ impl Ddl<'_> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE INDEX without a table"))?;
         let relation = self.find(name)?;
         match relation.kind {
-            RelationKind::Table => {}
+            RelationKind::Table | RelationKind::MaterializedView { .. } => {}
             RelationKind::System => {
                 self.check_not_system(&relation)?;
             }
@@ -520,6 +520,7 @@ fn expression_name(text: &str) -> String {
 pub(super) fn kind_not_supported(kind: &RelationKind) -> &'static str {
     match kind {
         RelationKind::View { .. } | RelationKind::ForeignView => "This operation is not supported for views.",
+        RelationKind::MaterializedView { .. } => "This operation is not supported for materialized views.",
         RelationKind::Index(_) => "This operation is not supported for indexes.",
         RelationKind::Sequence(_) => "This operation is not supported for sequences.",
         RelationKind::Table | RelationKind::System => "This operation is not supported for tables.",

@@ -10,6 +10,7 @@
 //! UPDATE apply them.
 
 mod alter_table;
+mod create_as;
 mod create_table;
 mod drop;
 mod foreign_key;
@@ -71,6 +72,7 @@ pub fn handles(node: &NodeEnum) -> bool {
     match node {
         NodeEnum::CreateStmt(_)
         | NodeEnum::CreateTableAsStmt(_)
+        | NodeEnum::RefreshMatViewStmt(_)
         | NodeEnum::AlterTableStmt(_)
         | NodeEnum::IndexStmt(_)
         | NodeEnum::CreateSeqStmt(_)
@@ -110,25 +112,20 @@ pub fn execute(
     statement: &RawStatement,
     session: &DdlSession,
 ) -> Result<Outcome> {
-    let mut ddl = Ddl {
-        conn,
-        catalog: (**catalog).clone(),
-        environment,
-        session,
-        notices: Vec::new(),
-        sequences: Vec::new(),
-        next_oid: None,
-        changed: false,
-    };
+    let mut ddl = Ddl::new(conn, catalog, environment, session);
     let tag = pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node))?;
-    if let Some(next) = ddl.next_oid {
-        store::write::set_next_oid(conn, next)?;
+    ddl.finish(tag, catalog.epoch)
+}
+
+/// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do.
+pub fn on_commit(conn: &Connection, catalog: &Arc<Catalog>, environment: &Environment) -> Result<Option<Outcome>> {
+    if !catalog.relations.values().any(|r| r.on_commit != OnCommit::PreserveRows) {
+        return Ok(None);
     }
-    let catalog = ddl.changed.then(|| {
-        ddl.catalog.epoch = catalog.epoch + 1;
-        Arc::new(ddl.catalog)
-    });
-    Ok(Outcome { tag, notices: ddl.notices, catalog, sequences: ddl.sequences })
+    let session = DdlSession::default();
+    let mut ddl = Ddl::new(conn, catalog, environment, &session);
+    ddl.end_of_transaction()?;
+    ddl.finish(String::new(), catalog.epoch).map(Some)
 }
 
 /// OIDs of temporary objects: unique in the process, never stored.
@@ -145,12 +142,49 @@ pub(super) struct Ddl<'a> {
     /// the OID counter, once read from the file (our tables exist then)
     next_oid: Option<Oid>,
     changed: bool,
+    /// names are looked up as in stored texts, with the owner's privileges
+    stored_path: bool,
+}
+
+impl<'a> Ddl<'a> {
+    fn new(
+        conn: &'a Connection,
+        catalog: &Catalog,
+        environment: &'a Environment<'a>,
+        session: &'a DdlSession<'a>,
+    ) -> Ddl<'a> {
+        Ddl {
+            conn,
+            catalog: catalog.clone(),
+            environment,
+            session,
+            notices: Vec::new(),
+            sequences: Vec::new(),
+            next_oid: None,
+            changed: false,
+            stored_path: false,
+        }
+    }
+
+    /// What was done, for the session: the OID counter is stored, the catalog gets the next epoch.
+    fn finish(self, tag: String, epoch: u64) -> Result<Outcome> {
+        if let Some(next) = self.next_oid {
+            store::write::set_next_oid(self.conn, next)?;
+        }
+        let mut catalog = self.catalog;
+        catalog.epoch = epoch + 1;
+        let catalog = self.changed.then(|| Arc::new(catalog));
+        Ok(Outcome { tag, notices: self.notices, catalog, sequences: self.sequences })
+    }
 }
 
 impl Ddl<'_> {
     fn run(&mut self, node: &NodeEnum) -> Result<String> {
         match node {
             NodeEnum::CreateStmt(s) => self.create_table(s),
+            NodeEnum::CreateTableAsStmt(s) => self.create_table_as(s),
+            NodeEnum::SelectStmt(s) => self.select_into(s),
+            NodeEnum::RefreshMatViewStmt(s) => self.refresh(s),
             NodeEnum::IndexStmt(s) => self.create_index(s),
             NodeEnum::CreateSeqStmt(s) => self.create_sequence(s),
             NodeEnum::AlterSeqStmt(s) => self.alter_sequence(s),
@@ -238,17 +272,41 @@ impl Ddl<'_> {
 
     // --- analysis ------------------------------------------------------------------------------------------------------
 
+    /// Runs a statement that moves rows; gives how many it changed. Its errors are those of a client's statement.
+    fn run_rows(&self, sql: &str) -> Result<usize> {
+        tracing::debug!(sql, "rows of DDL");
+        self.conn.execute(sql, []).map_err(|e| self.row_error(e))
+    }
+
+    /// What a failed statement over rows means to the user.
+    fn row_error(&self, error: rusqlite::Error) -> PgError {
+        match &error {
+            rusqlite::Error::SqliteFailure(code, Some(message)) => {
+                crate::error::from_sqlite(code.extended_code, message, Some(&self.catalog))
+            }
+            _ => sqlite_error(error),
+        }
+    }
+
     /// Runs `f` with the session's environment over the working catalog.
     fn analyze<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
-        let names = CatalogNames { catalog: &self.catalog, search_path: self.environment.search_path };
-        f(&Environment { catalog: &self.catalog, names: &names, ..*self.environment })
+        self.analyze_over(&self.catalog, f)
+    }
+
+    /// Runs `f` with the session's environment over another state of the catalog.
+    fn analyze_over<R>(&self, catalog: &Catalog, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        let search_path =
+            if self.stored_path { deparse::names::STORED_PATH } else { self.environment.search_path };
+        let names = CatalogNames { catalog, search_path };
+        f(&Environment { catalog, names: &names, search_path, ..*self.environment })
     }
 
     /// Runs `f` over the working catalog with the search path of stored texts.
     fn analyze_stored<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
         let search_path = deparse::names::STORED_PATH;
         let names = CatalogNames { catalog: &self.catalog, search_path };
-        f(&Environment { catalog: &self.catalog, search_path, names: &names, ..*self.environment })
+        // stored texts were permitted when they were written
+        f(&Environment { catalog: &self.catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..*self.environment })
     }
 
     /// Analyzes an expression of the statement; gives its tree and the text to store.

@@ -103,6 +103,8 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         rowid_column: None,
         without_rowid: false,
         origin: Origin::Pgsqlite,
+        acl: None,
+        on_commit: Default::default(),
     }
 }
 

@@ -16,7 +16,8 @@ impl Ddl<'_> {
     fn refresh_texts(&mut self, old: &Catalog) -> Result<()> {
         let search_path = deparse::names::STORED_PATH;
         let old_names = CatalogNames { catalog: old, search_path };
-        let environment = Environment { catalog: old, search_path, names: &old_names, ..*self.environment };
+        let environment =
+            Environment { catalog: old, search_path, names: &old_names, user: BOOTSTRAP_ROLE, ..*self.environment };
         let mut changed: Vec<Relation> = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
             let Some(before) = old.relation(relation.oid) else { continue };
@@ -50,7 +51,7 @@ impl Ddl<'_> {
                         *text = print(text, table)?;
                     }
                 }
-                RelationKind::View { definition, .. } => {
+                RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. } => {
                     let mut query = self.stored_view_in(old, definition)?;
                     // The view's own columns keep their names.
                     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
@@ -76,10 +77,11 @@ impl Ddl<'_> {
         let new_name = statement.newname.as_str();
         let kind = statement.rename_type();
         let tag = match kind {
-            T::ObjectTable | T::ObjectView | T::ObjectIndex | T::ObjectSequence => {
+            T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectIndex | T::ObjectSequence => {
                 let tag = match kind {
                     T::ObjectTable => "ALTER TABLE",
                     T::ObjectView => "ALTER VIEW",
+                    T::ObjectMatview => "ALTER MATERIALIZED VIEW",
                     T::ObjectIndex => "ALTER INDEX",
                     _ => "ALTER SEQUENCE",
                 };
@@ -88,7 +90,12 @@ impl Ddl<'_> {
                 tag
             }
             T::ObjectColumn => {
-                let tag = if statement.relation_type() == T::ObjectView { "ALTER VIEW" } else { "ALTER TABLE" };
+                let tag = match statement.relation_type() {
+                    T::ObjectView => "ALTER VIEW",
+                    T::ObjectMatview => "ALTER MATERIALIZED VIEW",
+                    T::ObjectType => "ALTER TYPE",
+                    _ => "ALTER TABLE",
+                };
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
                 let mut new = (*relation).clone();
                 let attnum = relation.column(&statement.subname).map(|c| c.attnum).ok_or_else(|| {
@@ -106,7 +113,7 @@ impl Ddl<'_> {
                     -1,
                 )?;
                 new.columns[attnum as usize - 1].name = new_name.to_string();
-                if relation.kind == RelationKind::Table {
+                if relation.is_stored() {
                     let database = if relation.temporary { "temp" } else { "main" };
                     self.sqlite(&format!(
                         "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",
@@ -232,7 +239,7 @@ impl Ddl<'_> {
     fn rename_relation(&mut self, relation: &Relation, new_name: &str) -> Result<()> {
         self.check_free(relation.schema, new_name)?;
         let mut new = Relation { name: new_name.to_string(), ..relation.clone() };
-        if relation.kind == RelationKind::Table {
+        if relation.is_stored() {
             self.check_row_type_name(relation.schema, new_name)?;
             self.move_sqlite_table(relation, &mut new)?;
         }
@@ -282,11 +289,12 @@ impl Ddl<'_> {
         let schema = self.creation_schema(&statement.newschema, -1)?;
         let kind = statement.object_type();
         let tag = match kind {
-            T::ObjectTable | T::ObjectView | T::ObjectSequence => {
+            T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectSequence => {
                 let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("SET SCHEMA without a name"))?;
                 let tag = match kind {
                     T::ObjectTable => "ALTER TABLE",
                     T::ObjectView => "ALTER VIEW",
+                    T::ObjectMatview => "ALTER MATERIALIZED VIEW",
                     _ => "ALTER SEQUENCE",
                 };
                 let Some(relation) = self.find_opt(name)? else {
@@ -303,7 +311,7 @@ impl Ddl<'_> {
                 }
                 self.check_schema_free(schema, &relation.name)?;
                 let mut new = Relation { schema, ..(*relation).clone() };
-                if relation.kind == RelationKind::Table {
+                if relation.is_stored() {
                     self.move_sqlite_table(&relation, &mut new)?;
                     let with: Vec<Relation> = self
                         .catalog
@@ -400,12 +408,15 @@ impl Ddl<'_> {
             })
         };
         let (class, object, sub) = match statement.objtype() {
-            T::ObjectTable | T::ObjectView | T::ObjectIndex | T::ObjectSequence => {
+            T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectIndex | T::ObjectSequence => {
                 let relation = find(&parts)?;
                 let (is, article_word) = match statement.objtype() {
                     T::ObjectTable => (relation.kind == RelationKind::Table, "a table"),
                     T::ObjectView => {
                         (matches!(relation.kind, RelationKind::View { .. } | RelationKind::ForeignView), "a view")
+                    }
+                    T::ObjectMatview => {
+                        (matches!(relation.kind, RelationKind::MaterializedView { .. }), "a materialized view")
                     }
                     T::ObjectIndex => (matches!(relation.kind, RelationKind::Index(_)), "an index"),
                     _ => (matches!(relation.kind, RelationKind::Sequence(_)), "a sequence"),

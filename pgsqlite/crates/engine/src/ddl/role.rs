@@ -69,6 +69,8 @@ impl Ddl<'_> {
             connection_limit: -1,
             password: None,
             valid_until: None,
+            memberships: Vec::new(),
+            settings: Vec::new(),
         };
         self.role_options(&mut role, &statement.options)?;
         self.put_role(role)?;

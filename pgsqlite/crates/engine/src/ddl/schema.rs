@@ -55,7 +55,7 @@ impl Ddl<'_> {
             }
             return Err(PgError::new(SqlState::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists")));
         }
-        let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid };
+        let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid, acl: None };
         store::write::put_schema(self.conn, &schema)?;
         self.catalog.add_schema(schema);
         self.changed = true;

@@ -180,6 +180,8 @@ impl Ddl<'_> {
             rowid_column: None,
             without_rowid: false,
             origin: Origin::Pgsqlite,
+            acl: None,
+            on_commit: Default::default(),
         })?;
         self.put_sequence_state(oid, start, false)?;
         Ok((oid, name))

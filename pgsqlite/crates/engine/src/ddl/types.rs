@@ -26,6 +26,7 @@ impl Ddl<'_> {
             name,
             owner: self.environment.user,
             kind,
+            acl: None,
         };
         self.put_type(user_type)
     }
@@ -290,6 +291,8 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         rowid_column: None,
         without_rowid: false,
         origin: Origin::Pgsqlite,
+        acl: None,
+        on_commit: Default::default(),
     }
 }
 

@@ -11,7 +11,7 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// Analyzes a query so that the views in it stay references.
-    fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
+    pub(super) fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
         let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
         let environment = Environment { catalog: &catalog, search_path, names: &names, ..*self.environment };
@@ -27,7 +27,20 @@ impl Ddl<'_> {
     pub(super) fn stored_view_in(&self, catalog: &Catalog, definition: &str) -> Result<Query> {
         let statements = pgsqlite_sql::parse::parse(definition)?;
         match statements.first().map(|s| &s.node) {
-            Some(NodeEnum::SelectStmt(select)) => self.analyze_view_query(catalog, select, deparse::names::STORED_PATH),
+            Some(NodeEnum::SelectStmt(select)) => {
+                let catalog = deparse::definitions::unexpanded(catalog);
+                let search_path = deparse::names::STORED_PATH;
+                let names = CatalogNames { catalog: &catalog, search_path };
+                // what the view may read was checked when it was made
+                let environment = Environment {
+                    catalog: &catalog,
+                    search_path,
+                    names: &names,
+                    user: BOOTSTRAP_ROLE,
+                    ..*self.environment
+                };
+                analyze::analyze_query(&environment, select)
+            }
             _ => Err(PgError::internal("a view that is no query")),
         }
     }
@@ -116,6 +129,8 @@ impl Ddl<'_> {
             rowid_column: None,
             without_rowid: false,
             origin: Origin::Pgsqlite,
+            acl: None,
+            on_commit: Default::default(),
         };
         self.put_relation(relation)?;
         Ok(tag)
@@ -149,8 +164,10 @@ impl Ddl<'_> {
     pub(super) fn view_references(&self) -> Result<Vec<(Oid, Vec<Reference>)>> {
         let mut out = Vec::new();
         for view in self.catalog.relations.values() {
-            if let (RelationKind::View { definition, .. }, true) =
-                (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
+            if let (
+                RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. },
+                true,
+            ) = (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
             {
                 out.push((view.oid, deparse::query_references(&self.stored_view(definition)?)));
             }

@@ -32,6 +32,7 @@ pub(super) fn kind(relation: &Relation) -> u8 {
     match &relation.kind {
         RelationKind::Table => b'r',
         RelationKind::View { .. } | RelationKind::ForeignView => b'v',
+        RelationKind::MaterializedView { .. } => b'm',
         RelationKind::Index(_) => b'i',
         RelationKind::Sequence(_) => b'S',
         RelationKind::System => pgsqlite_sql::builtins::catalog::system_relations()

@@ -353,7 +353,7 @@ impl Session {
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
-                if let Err(e) = self.store_sequences() {
+                if let Err(e) = self.store_sequences().and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
                 }
@@ -384,6 +384,22 @@ impl Session {
             }
         }
         self.server.committed();
+        Ok(())
+    }
+
+    /// ON COMMIT DROP and ON COMMIT DELETE ROWS of the session's temporary tables.
+    fn on_commit(&mut self) -> Result<()> {
+        let catalog = self.catalog();
+        let path = self.search_path(&catalog);
+        let connection = self.connection()?.rusqlite();
+        let outcome = self.with_environment(&catalog, &path, |e| crate::ddl::on_commit(connection, &catalog, e))?;
+        if let Some(mut new) = outcome.and_then(|o| o.catalog) {
+            Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
+            self.transaction.catalog = Some(new);
+            if let Some(connection) = &mut self.connection {
+                connection.clear_cache();
+            }
+        }
         Ok(())
     }
 

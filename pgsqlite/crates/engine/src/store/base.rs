@@ -46,7 +46,7 @@ pub fn catalog() -> &'static Catalog {
             (PG_TEMP, "pg_temp"),
         ] {
             let owner = if oid == PUBLIC { DATABASE_OWNER_ROLE } else { BOOTSTRAP_ROLE };
-            catalog.add_schema(Schema { oid, name: name.into(), owner });
+            catalog.add_schema(Schema { oid, name: name.into(), owner, acl: None });
         }
         catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
         for &(oid, name) in PREDEFINED_ROLES {
@@ -76,6 +76,8 @@ pub fn bootstrap_role(name: &str) -> Role {
         connection_limit: -1,
         password: None,
         valid_until: None,
+        memberships: Vec::new(),
+        settings: Vec::new(),
     }
 }
 
@@ -109,5 +111,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         rowid_column: None,
         without_rowid: false,
         origin: Origin::Pgsqlite,
+        acl: None,
+        on_commit: Default::default(),
     }
 }

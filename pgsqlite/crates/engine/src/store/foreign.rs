@@ -87,7 +87,7 @@ pub fn reconcile(
     let table_names: HashSet<&str> = tables.iter().map(String::as_str).collect();
     let view_names: HashSet<&str> = views.iter().map(String::as_str).collect();
     stored.retain(|_, r| match &r.kind {
-        RelationKind::Table => table_names.contains(r.sqlite_name.as_str()),
+        RelationKind::Table | RelationKind::MaterializedView { .. } => table_names.contains(r.sqlite_name.as_str()),
         RelationKind::ForeignView => view_names.contains(r.sqlite_name.as_str()),
         // An index without a name in SQLite is the rowid's; that of a WITHOUT ROWID table's key is the table itself.
         RelationKind::Index(_) => {
@@ -119,7 +119,7 @@ pub fn reconcile(
     let mut known_indexes: HashSet<String> = HashSet::new();
     for (_, mut relation) in stored {
         match relation.kind {
-            RelationKind::Table => {
+            RelationKind::Table | RelationKind::MaterializedView { .. } => {
                 known.insert(relation.sqlite_name.clone());
                 follow_changes(conn, &mut relation)?;
             }
@@ -145,7 +145,7 @@ pub fn reconcile(
     let all: Vec<Oid> = catalog
         .relations
         .values()
-        .filter(|r| r.kind == RelationKind::Table && !fresh.contains(&r.oid))
+        .filter(|r| r.is_stored() && !fresh.contains(&r.oid))
         .map(|r| r.oid)
         .collect();
     for table in all {
@@ -261,6 +261,8 @@ fn add_table(
         rowid_column: None,
         without_rowid,
         origin: Origin::Foreign,
+        acl: None,
+        on_commit: Default::default(),
     };
     let mut key: Vec<(i64, i16)> =
         infos.iter().zip(1i16..).filter(|(i, _)| i.key > 0).map(|(i, attnum)| (i.key, attnum)).collect();
@@ -535,6 +537,8 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         rowid_column: None,
         without_rowid: false,
         origin: Origin::Foreign,
+        acl: None,
+        on_commit: Default::default(),
     };
     catalog.add_relation(relation);
     Ok(())

@@ -106,6 +106,14 @@ impl Analyzer<'_> {
             let schema = catalog.schema_name(relation.schema);
             return Err(PgError::not_supported(format!("the relation {schema}.{}", relation.name)).at(r.location));
         }
+        self.check_privilege(&relation, crate::acl::privilege::SELECT)?;
+        if let RelationKind::MaterializedView { populated: false, .. } = &relation.kind {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("materialized view \"{}\" has not been populated", relation.name),
+            )
+            .hint("Use the REFRESH MATERIALIZED VIEW command."));
+        }
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
@@ -181,6 +189,28 @@ impl Analyzer<'_> {
         })
     }
 
+    /// 42501 unless the acting role has the privilege on the relation and may look into its schema.
+    pub(crate) fn check_privilege(&self, relation: &Relation, needed: u32) -> Result<()> {
+        let (catalog, role) = (self.env.catalog, self.acting);
+        if crate::acl::is_superuser(catalog, role) || catalog.roles.is_empty() {
+            return Ok(());
+        }
+        let denied = |what: String| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}"));
+        if crate::acl::schema_privileges(catalog, role, relation.schema) & crate::acl::privilege::USAGE == 0 {
+            return Err(denied(format!("schema {}", catalog.schema_name(relation.schema))));
+        }
+        if crate::acl::relation_privileges(catalog, role, relation) & needed != needed {
+            let word = match relation.kind {
+                RelationKind::View { .. } | RelationKind::ForeignView => "view",
+                RelationKind::MaterializedView { .. } => "materialized view",
+                RelationKind::Sequence(_) => "sequence",
+                _ => "table",
+            };
+            return Err(denied(format!("{word} {}", relation.name)));
+        }
+        Ok(())
+    }
+
     fn check_selectable(&self, relation: &Relation, location: i32) -> Result<()> {
         match relation.kind {
             RelationKind::Index(_) => {
@@ -253,9 +283,13 @@ impl Analyzer<'_> {
         let saved_levels = std::mem::take(&mut self.levels);
         let saved_open = std::mem::replace(&mut self.parameters_open, false);
         let saved_parameters = std::mem::take(&mut self.parameters);
+        let invoker = matches!(&view.kind, RelationKind::View { options, .. } if options.iter().any(|o| o == "security_invoker=true"));
+        let acting = if invoker { self.acting } else { view.owner };
+        let saved_acting = std::mem::replace(&mut self.acting, acting);
         self.view_depth += 1;
         let result = self.top_query(select);
         self.view_depth -= 1;
+        self.acting = saved_acting;
         self.parameters = saved_parameters;
         self.parameters_open = saved_open;
         self.levels = saved_levels;

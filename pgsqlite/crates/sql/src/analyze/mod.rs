@@ -146,6 +146,8 @@ pub(crate) struct Analyzer<'a> {
     pub splice_arguments: Option<Vec<Expr>>,
     /// views being expanded, against recursion
     view_depth: usize,
+    /// whose privileges count: the session's role or, in a view's query, the view's owner
+    acting: Oid,
 }
 
 impl<'a> Analyzer<'a> {
@@ -157,6 +159,7 @@ impl<'a> Analyzer<'a> {
             levels: Vec::new(),
             splice_arguments: None,
             view_depth: 0,
+            acting: env.user,
         }
     }
 
@@ -375,6 +378,8 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     rowid_column: None,
                     without_rowid: false,
                     origin: Default::default(),
+                    acl: None,
+                    on_commit: Default::default(),
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })

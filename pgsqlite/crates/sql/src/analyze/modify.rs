@@ -1,6 +1,7 @@
 //! INSERT, UPDATE, DELETE.
 
 use super::{Analyzer, Clause, Level};
+use crate::acl::privilege;
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Column, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
@@ -24,7 +25,16 @@ impl Analyzer<'_> {
     fn target_relation(&mut self, r: &ast::RangeVar, verb: &str) -> Result<Arc<Relation>> {
         let relation = self.required_relation(r)?;
         let kind = match &relation.kind {
-            RelationKind::Table => return Ok(relation),
+            RelationKind::Table => {
+                let needed = match verb {
+                    "INSERT" => privilege::INSERT,
+                    "UPDATE" => privilege::UPDATE,
+                    _ => privilege::DELETE,
+                };
+                self.check_privilege(&relation, needed)?;
+                return Ok(relation);
+            }
+            RelationKind::MaterializedView { .. } => "materialized view",
             RelationKind::View { .. } | RelationKind::ForeignView => {
                 return Err(PgError::not_supported(format!("{verb} on a view (\"{}\")", relation.name)).at(r.location));
             }
@@ -56,6 +66,12 @@ impl Analyzer<'_> {
         }
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
         let target = self.target_relation(r, "INSERT")?;
+        if !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) || stmt.on_conflict_clause.is_some() {
+            self.check_privilege(&target, privilege::SELECT)?;
+        }
+        if stmt.on_conflict_clause.as_ref().is_some_and(|c| !c.target_list.is_empty()) {
+            self.check_privilege(&target, privilege::UPDATE)?;
+        }
         self.add_relation_entry(target.clone(), r.alias.as_ref(), false)?;
 
         // the columns named, or all
@@ -493,6 +509,10 @@ impl Analyzer<'_> {
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let set = a.set_list(&stmt.target_list, &target)?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
+            let reads = |e: &Expr| super::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
+            if filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e)) {
+                a.check_privilege(&target, privilege::SELECT)?;
+            }
             Ok((target, ModifyAction::Update { set, from, filter }, returning))
         })?;
         let (target, action, returning) = result;
@@ -651,6 +671,9 @@ impl Analyzer<'_> {
             let using = a.from_clause(&stmt.using_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
+            if filter.is_some() || !returning.is_empty() {
+                a.check_privilege(&target, privilege::SELECT)?;
+            }
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;
         let (target, action, returning) = result;

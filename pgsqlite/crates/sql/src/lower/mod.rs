@@ -279,6 +279,8 @@ fn materialized_query(table: &str, cte: &Cte) -> Query {
         rowid_column: None,
         without_rowid: false,
         origin: Default::default(),
+        acl: None,
+        on_commit: Default::default(),
     };
     let columns = cte.columns.clone();
     let targets = columns

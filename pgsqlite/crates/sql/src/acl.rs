@@ -1,0 +1,239 @@
+//! Privileges: what GRANT stores beside an object, and who may do what.
+//!
+//! An object without a list (`None`) has PostgreSQL's built-in one, [`default_acl`]. A list is one row of `relacl`, `nspacl` or
+//! `typacl`: each [`AclItem`] prints as `grantee=letters/grantor`.
+
+use crate::catalog::{Catalog, Relation, RelationKind};
+use pgsqlite_types::Oid;
+use serde::{Deserialize, Serialize};
+
+/// The grantee PUBLIC.
+pub const PUBLIC_ROLE: Oid = 0;
+
+/// Privileges as bits, in the order in which PostgreSQL prints their letters.
+pub mod privilege {
+    pub const INSERT: u32 = 1 << 0;
+    pub const SELECT: u32 = 1 << 1;
+    pub const UPDATE: u32 = 1 << 2;
+    pub const DELETE: u32 = 1 << 3;
+    pub const TRUNCATE: u32 = 1 << 4;
+    pub const REFERENCES: u32 = 1 << 5;
+    pub const TRIGGER: u32 = 1 << 6;
+    pub const EXECUTE: u32 = 1 << 7;
+    pub const USAGE: u32 = 1 << 8;
+    pub const CREATE: u32 = 1 << 9;
+    pub const TEMPORARY: u32 = 1 << 10;
+    pub const CONNECT: u32 = 1 << 11;
+    /// letter and SQL word of each, from bit 0
+    pub const NAMES: [(char, &str); 12] = [
+        ('a', "INSERT"),
+        ('r', "SELECT"),
+        ('w', "UPDATE"),
+        ('d', "DELETE"),
+        ('D', "TRUNCATE"),
+        ('x', "REFERENCES"),
+        ('t', "TRIGGER"),
+        ('X', "EXECUTE"),
+        ('U', "USAGE"),
+        ('C', "CREATE"),
+        ('T', "TEMPORARY"),
+        ('c', "CONNECT"),
+    ];
+}
+
+/// What kind of object a list belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AclObject {
+    Table,
+    Sequence,
+    Schema,
+    Type,
+    Database,
+}
+
+impl AclObject {
+    /// All privileges there are for such an object.
+    pub fn all(self) -> u32 {
+        use privilege::*;
+        match self {
+            AclObject::Table => INSERT | SELECT | UPDATE | DELETE | TRUNCATE | REFERENCES | TRIGGER,
+            AclObject::Sequence => SELECT | UPDATE | USAGE,
+            AclObject::Schema => USAGE | CREATE,
+            AclObject::Type => USAGE,
+            AclObject::Database => CREATE | TEMPORARY | CONNECT,
+        }
+    }
+
+    /// What PUBLIC has without any GRANT.
+    fn of_public(self) -> u32 {
+        match self {
+            AclObject::Type => privilege::USAGE,
+            AclObject::Database => privilege::TEMPORARY | privilege::CONNECT,
+            _ => 0,
+        }
+    }
+
+    /// The kind of list a relation has.
+    pub fn of_relation(relation: &Relation) -> AclObject {
+        match relation.kind {
+            RelationKind::Sequence(_) => AclObject::Sequence,
+            _ => AclObject::Table,
+        }
+    }
+}
+
+/// One grantee's privileges by one grantor: an `aclitem`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AclItem {
+    /// [`PUBLIC_ROLE`]: everybody
+    pub grantee: Oid,
+    pub grantor: Oid,
+    /// bits of [`privilege`]
+    pub privileges: u32,
+    /// those of them that the grantee may grant on
+    #[serde(default)]
+    pub grant_options: u32,
+}
+
+/// The list of an object that has none of its own.
+pub fn default_acl(object: AclObject, owner: Oid) -> Vec<AclItem> {
+    let mut out = Vec::new();
+    if object.of_public() != 0 {
+        out.push(AclItem {
+            grantee: PUBLIC_ROLE,
+            grantor: owner,
+            privileges: object.of_public(),
+            grant_options: 0,
+        });
+    }
+    out.push(AclItem { grantee: owner, grantor: owner, privileges: object.all(), grant_options: 0 });
+    out
+}
+
+/// `grantee=letters/grantor`, as PostgreSQL prints an aclitem.
+pub fn item_text(catalog: &Catalog, item: &AclItem) -> String {
+    let role = |oid: Oid| match catalog.role_name(oid) {
+        Some(name) if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => name.to_string(),
+        Some(name) => format!("\"{}\"", name.replace('"', "\"\"")),
+        None => oid.to_string(),
+    };
+    let mut out = if item.grantee == PUBLIC_ROLE { String::new() } else { role(item.grantee) };
+    out.push('=');
+    for (bit, (letter, _)) in privilege::NAMES.iter().enumerate() {
+        if item.privileges & (1 << bit) != 0 {
+            out.push(*letter);
+            if item.grant_options & (1 << bit) != 0 {
+                out.push('*');
+            }
+        }
+    }
+    out.push('/');
+    out.push_str(&role(item.grantor));
+    out
+}
+
+/// `role` and the roles whose privileges it inherits.
+pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    let mut out = vec![role];
+    let mut at = 0;
+    while at < out.len() {
+        if let Some(r) = catalog.roles.get(&out[at]).filter(|r| r.inherit) {
+            for membership in &r.memberships {
+                if !out.contains(&membership.role) {
+                    out.push(membership.role);
+                }
+            }
+        }
+        at += 1;
+    }
+    out
+}
+
+/// `role` and all roles it is a member of, directly or not: those it may become with SET ROLE.
+pub fn member_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
+    let mut seen = vec![role];
+    let mut at = 0;
+    while at < seen.len() {
+        if seen[at] == other {
+            return true;
+        }
+        if let Some(r) = catalog.roles.get(&seen[at]) {
+            for membership in &r.memberships {
+                if !seen.contains(&membership.role) {
+                    seen.push(membership.role);
+                }
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
+pub fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
+    catalog.roles.get(&role).is_some_and(|r| r.superuser)
+}
+
+/// The role owns the object, or inherits from the one that does.
+pub fn owns(catalog: &Catalog, role: Oid, owner: Oid) -> bool {
+    is_superuser(catalog, role) || inherited_roles(catalog, role).contains(&owner) || {
+        // whoever owns the database is a member of pg_database_owner
+        catalog.role_name(owner) == Some("pg_database_owner")
+            && inherited_roles(catalog, role).contains(&crate::catalog::BOOTSTRAP_ROLE)
+    }
+}
+
+/// The privileges (bits of [`privilege`]) that `role` has on an object.
+pub fn privileges(catalog: &Catalog, role: Oid, object: AclObject, owner: Oid, acl: Option<&Vec<AclItem>>) -> u32 {
+    if is_superuser(catalog, role) {
+        return object.all();
+    }
+    let roles = inherited_roles(catalog, role);
+    let default;
+    let items = match acl {
+        Some(items) => items,
+        None => {
+            default = default_acl(object, owner);
+            &default
+        }
+    };
+    items.iter().filter(|i| i.grantee == PUBLIC_ROLE || roles.contains(&i.grantee)).fold(0, |all, i| all | i.privileges)
+}
+
+/// The privileges of `role` on a relation, those of the predefined roles included.
+pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) -> u32 {
+    let object = AclObject::of_relation(relation);
+    if relation.oid < pgsqlite_types::oid::FIRST_USER_OID {
+        // the catalogs: everybody reads them, except for what holds passwords
+        let readable = !matches!(relation.name.as_str(), "pg_authid" | "pg_shadow" | "pg_user_mapping");
+        let superuser = is_superuser(catalog, role);
+        return if superuser || readable { privilege::SELECT } else { 0 };
+    }
+    let mut has = privileges(catalog, role, object, relation.owner, relation.acl.as_ref());
+    let predefined = |name: &str| {
+        inherited_roles(catalog, role).iter().any(|&r| r != role && catalog.role_name(r) == Some(name))
+    };
+    if predefined("pg_read_all_data") {
+        has |= privilege::SELECT;
+    }
+    if predefined("pg_write_all_data") {
+        has |= privilege::INSERT | privilege::UPDATE | privilege::DELETE;
+    }
+    has
+}
+
+/// The privileges of `role` on a schema.
+pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
+    use crate::catalog::{INFORMATION_SCHEMA, PG_CATALOG, PG_TEMP, PUBLIC};
+    if schema == PG_TEMP {
+        return AclObject::Schema.all();
+    }
+    let Some(s) = catalog.schemas.get(&schema) else { return 0 };
+    let mut has = privileges(catalog, role, AclObject::Schema, s.owner, s.acl.as_ref());
+    if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA) || schema == PUBLIC && s.acl.is_none() {
+        has |= privilege::USAGE;
+    }
+    if owns(catalog, role, s.owner) {
+        has |= AclObject::Schema.all();
+    }
+    has
+}
