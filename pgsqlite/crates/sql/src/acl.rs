@@ -223,15 +223,12 @@ pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) ->
 
 /// The privileges of `role` on a schema.
 pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
-    use crate::catalog::{INFORMATION_SCHEMA, PG_CATALOG, PG_TEMP, PUBLIC};
+    use crate::catalog::PG_TEMP;
     if schema == PG_TEMP {
         return AclObject::Schema.all();
     }
     let Some(s) = catalog.schemas.get(&schema) else { return 0 };
     let mut has = privileges(catalog, role, AclObject::Schema, s.owner, s.acl.as_ref());
-    if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA) || schema == PUBLIC && s.acl.is_none() {
-        has |= privilege::USAGE;
-    }
     if owns(catalog, role, s.owner) {
         has |= AclObject::Schema.all();
     }

@@ -388,6 +388,24 @@ pub struct Role {
     pub settings: Vec<(String, String)>,
 }
 
+/// What is kept of the database itself: its row of `pg_database`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseProperties {
+    pub owner: Oid,
+    /// None: PostgreSQL's default privileges
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
+    /// ALTER DATABASE … SET: (name, value)
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
+}
+
+impl Default for DatabaseProperties {
+    fn default() -> Self {
+        DatabaseProperties { owner: BOOTSTRAP_ROLE, acl: None, settings: Vec::new() }
+    }
+}
+
 /// What a type OID is, wherever it is defined.
 #[derive(Debug, Clone)]
 pub enum TypeEntry<'a> {
@@ -406,6 +424,7 @@ pub struct Catalog {
     pub epoch: u64,
     /// `current_database()`
     pub database: String,
+    pub properties: DatabaseProperties,
     pub schemas: BTreeMap<Oid, Arc<Schema>>,
     pub relations: BTreeMap<Oid, Arc<Relation>>,
     pub types: BTreeMap<Oid, Arc<UserType>>,

@@ -31,6 +31,7 @@ impl Ddl<'_> {
             return Err(self.no_relation(name));
         };
         self.check_not_system(&relation)?;
+        self.check_owner(&relation)?;
         for node in &statement.cmds {
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
@@ -56,7 +57,7 @@ impl Ddl<'_> {
         if kind == T::AtChangeOwner {
             let spec = command.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
             let owner = self.role(spec)?.oid;
-            return self.put_relation(Relation { owner, ..relation });
+            return self.change_owner(relation, owner);
         }
         if matches!(kind, T::AtSetRelOptions | T::AtResetRelOptions) {
             return match command.def.as_ref().and_then(|d| d.node.as_ref()) {

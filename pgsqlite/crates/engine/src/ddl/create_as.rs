@@ -247,8 +247,25 @@ impl Ddl<'_> {
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}")))
     }
 
+    /// 42501 with this message unless the session's role has the privilege on the database.
+    pub(super) fn check_database_privilege(&self, needed: u32, message: impl Fn() -> String) -> Result<()> {
+        use pgsqlite_sql::acl::{owns, privileges, AclObject};
+        let database = &self.catalog.properties;
+        let user = self.environment.user;
+        let has = privileges(&self.catalog, user, AclObject::Database, database.owner, database.acl.as_ref());
+        if has & needed != 0 || owns(&self.catalog, user, database.owner) {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message()))
+    }
+
     /// 42501 unless the session's role may make objects in the schema.
     pub(super) fn check_create(&self, schema: pgsqlite_types::Oid) -> Result<()> {
+        if schema == PG_TEMP {
+            return self.check_database_privilege(privilege::TEMPORARY, || {
+                format!("permission denied to create temporary tables in database \"{}\"", self.catalog.database)
+            });
+        }
         let has = pgsqlite_sql::acl::schema_privileges(&self.catalog, self.environment.user, schema);
         if has & privilege::CREATE != 0 {
             return Ok(());

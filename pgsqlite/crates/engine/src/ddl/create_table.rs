@@ -359,6 +359,17 @@ impl Ddl<'_> {
         if self.catalog.codec(ty).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(location));
         }
+        let element = self.catalog.element_type(ty).unwrap_or(ty);
+        if let Some(used) = self.catalog.types.get(&element) {
+            use pgsqlite_sql::acl::{privileges, AclObject};
+            let user = self.environment.user;
+            if privileges(&self.catalog, user, AclObject::Type, used.owner, used.acl.as_ref()) == 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for type {}", used.name),
+                ));
+            }
+        }
         Ok(())
     }
 

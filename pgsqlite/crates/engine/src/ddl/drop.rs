@@ -221,6 +221,7 @@ impl Ddl<'_> {
         for node in &statement.objects {
             match self.drop_target(kind, node)? {
                 Ok(object) => {
+                    self.check_may_drop(object)?;
                     if !targets.contains(&object) {
                         targets.push(object);
                     }
@@ -235,6 +236,30 @@ impl Ddl<'_> {
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
         self.drop_objects(&targets, cascade)?;
         Ok(tag.into())
+    }
+
+    /// 42501 unless the session's role owns the object or its schema.
+    fn check_may_drop(&self, object: Object) -> Result<()> {
+        let (word, name, owner, schema) = match object {
+            Object::Relation(oid) => {
+                let r = self.required(oid)?;
+                (kind_word(&r.kind), r.name.clone(), r.owner, r.schema)
+            }
+            Object::Type(oid) => {
+                let t = &self.catalog.types[&oid];
+                ("type", t.name.clone(), t.owner, t.schema)
+            }
+            Object::Schema(oid) => {
+                let s = &self.catalog.schemas[&oid];
+                ("schema", s.name.clone(), s.owner, oid)
+            }
+            _ => return Ok(()),
+        };
+        let of_schema = self.catalog.schemas.get(&schema).map_or(owner, |s| s.owner);
+        if pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, of_schema) {
+            return Ok(());
+        }
+        self.check_owned(word, &name, owner)
     }
 
     /// The object a name in DROP means; the inner error: it does not exist.
@@ -532,6 +557,13 @@ impl Ddl<'_> {
             self.check_not_system(&relation)?;
             if relation.kind != RelationKind::Table {
                 return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", relation.name)));
+            }
+            let has = pgsqlite_sql::acl::relation_privileges(&self.catalog, self.environment.user, &relation);
+            if has & pgsqlite_sql::acl::privilege::TRUNCATE == 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for table {}", relation.name),
+                ));
             }
             if !tables.contains(&relation.oid) {
                 tables.push(relation.oid);

@@ -27,6 +27,13 @@ impl Ddl<'_> {
                 format!("referenced relation \"{}\" is not a table", parent.name),
             ));
         }
+        let has = pgsqlite_sql::acl::relation_privileges(&self.catalog, self.environment.user, &parent);
+        if has & pgsqlite_sql::acl::privilege::REFERENCES == 0 {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for table {}", parent.name),
+            ));
+        }
         if relation.temporary != parent.temporary {
             let message = if relation.temporary {
                 "constraints on temporary tables may reference only temporary tables"

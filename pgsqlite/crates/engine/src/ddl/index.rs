@@ -227,6 +227,7 @@ impl Ddl<'_> {
             }
         }
         self.check_not_system(&relation)?;
+        self.check_owner(&relation)?;
         check_storage_parameters(&statement.options)?;
         self.check_table_place(&statement.table_space, "")?;
         if statement.nulls_not_distinct {

@@ -14,6 +14,7 @@ mod create_as;
 mod create_table;
 mod drop;
 mod foreign_key;
+mod grant;
 mod index;
 pub mod naming;
 mod options;
@@ -53,11 +54,40 @@ pub struct Outcome {
 
 /// Makes and removes databases: the server's part of CREATE DATABASE and DROP DATABASE.
 pub trait DatabaseAdmin: Send + Sync {
-    /// Errors: 42P04 if it exists.
-    fn create(&self, name: &str) -> Result<()>;
-    /// Errors: 3D000 if it does not exist, 55006 if it is in use.
-    fn drop(&self, name: &str) -> Result<()>;
+    /// Makes an empty database, or a copy of `template`. Errors: 42P04 if it exists, 3D000 if the template does not.
+    fn create(&self, name: &str, template: Option<&str>, founder: &Founder) -> Result<()>;
+    /// `force`: sessions that use it are ended. Errors: 3D000 if it does not exist, 55006 if it is in use.
+    fn drop(&self, name: &str, force: bool) -> Result<()>;
+    /// Errors: 42P04, 3D000, 55006 as above.
+    fn rename(&self, name: &str, new_name: &str) -> Result<()>;
+    /// The names of all databases, sorted.
     fn list(&self) -> Vec<String>;
+}
+
+/// What a new database takes over from the one in which CREATE DATABASE ran: PostgreSQL's roles are a cluster's, here each
+/// file has its own.
+pub struct Founder {
+    pub roles: Vec<Role>,
+    pub owner: Oid,
+}
+
+impl Founder {
+    /// Stores the roles and the owner in a new database file.
+    pub fn found(&self, file: &std::path::Path) -> Result<()> {
+        let conn = Connection::open(file).map_err(|e| crate::error::open_error(file, e))?;
+        conn.execute_batch("BEGIN IMMEDIATE").map_err(sqlite_error)?;
+        let mut catalog = store::load(&conn)?;
+        for role in &self.roles {
+            catalog.roles.insert(role.oid, Arc::new(role.clone()));
+        }
+        store::init(&conn, &catalog)?;
+        for role in self.roles.iter().filter(|r| r.oid >= oid::FIRST_USER_OID || r.oid == BOOTSTRAP_ROLE) {
+            store::write::put_role(&conn, role)?;
+        }
+        let properties = DatabaseProperties { owner: self.owner, ..catalog.properties.clone() };
+        store::write::put_properties(&conn, &properties)?;
+        conn.execute_batch("COMMIT").map_err(sqlite_error)
+    }
 }
 
 /// What DDL needs of the session besides the analyzer's environment.
@@ -65,6 +95,8 @@ pub trait DatabaseAdmin: Send + Sync {
 pub struct DdlSession<'a> {
     /// None: one file is served, databases cannot be made.
     pub databases: Option<&'a dyn DatabaseAdmin>,
+    /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
+    pub new_role: Option<String>,
 }
 
 /// Whether [`execute`] is the one to run this statement (also those that it refuses).
@@ -98,6 +130,11 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterOwnerStmt(_)
         | NodeEnum::CreatedbStmt(_)
         | NodeEnum::DropdbStmt(_)
+        | NodeEnum::AlterDatabaseStmt(_)
+        | NodeEnum::AlterDatabaseSetStmt(_)
+        | NodeEnum::AlterDefaultPrivilegesStmt(_)
+        | NodeEnum::ReassignOwnedStmt(_)
+        | NodeEnum::DropOwnedStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -113,8 +150,29 @@ pub fn execute(
     session: &DdlSession,
 ) -> Result<Outcome> {
     let mut ddl = Ddl::new(conn, catalog, environment, session);
+    if let (Some(name), true) = (&session.new_role, makes_objects(&statement.node)) {
+        ddl.make_user(name)?;
+    }
     let tag = pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node))?;
     ddl.finish(tag, catalog.epoch)
+}
+
+/// The statement makes something that has an owner (or grantor).
+fn makes_objects(node: &NodeEnum) -> bool {
+    matches!(
+        node,
+        NodeEnum::CreateStmt(_)
+            | NodeEnum::CreateTableAsStmt(_)
+            | NodeEnum::SelectStmt(_)
+            | NodeEnum::CreateSeqStmt(_)
+            | NodeEnum::ViewStmt(_)
+            | NodeEnum::CreateSchemaStmt(_)
+            | NodeEnum::CreateEnumStmt(_)
+            | NodeEnum::CreateDomainStmt(_)
+            | NodeEnum::CompositeTypeStmt(_)
+            | NodeEnum::GrantStmt(_)
+            | NodeEnum::GrantRoleStmt(_)
+    )
 }
 
 /// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do.
@@ -135,7 +193,7 @@ static NEXT_TEMPORARY_OID: AtomicU32 = AtomicU32::new(FIRST_TEMPORARY_OID);
 pub(super) struct Ddl<'a> {
     conn: &'a Connection,
     catalog: Catalog,
-    environment: &'a Environment<'a>,
+    environment: Environment<'a>,
     session: &'a DdlSession<'a>,
     notices: Vec<PgError>,
     sequences: Vec<Oid>,
@@ -150,13 +208,13 @@ impl<'a> Ddl<'a> {
     fn new(
         conn: &'a Connection,
         catalog: &Catalog,
-        environment: &'a Environment<'a>,
+        environment: &Environment<'a>,
         session: &'a DdlSession<'a>,
     ) -> Ddl<'a> {
         Ddl {
             conn,
             catalog: catalog.clone(),
-            environment,
+            environment: *environment,
             session,
             notices: Vec::new(),
             sequences: Vec::new(),
@@ -203,7 +261,15 @@ impl Ddl<'_> {
             NodeEnum::CommentStmt(s) => self.comment(s),
             NodeEnum::CreateRoleStmt(s) => self.create_role(s),
             NodeEnum::AlterRoleStmt(s) => self.alter_role(s),
+            NodeEnum::AlterRoleSetStmt(s) => self.alter_role_set(s),
             NodeEnum::DropRoleStmt(s) => self.drop_role(s),
+            NodeEnum::GrantStmt(s) => self.grant(s),
+            NodeEnum::GrantRoleStmt(s) => self.grant_role(s),
+            NodeEnum::ReassignOwnedStmt(s) => self.reassign_owned(s),
+            NodeEnum::DropOwnedStmt(s) => self.drop_owned(s),
+            NodeEnum::AlterDatabaseStmt(s) => self.alter_database(s),
+            NodeEnum::AlterDatabaseSetStmt(s) => self.alter_database_set(s),
+            NodeEnum::AlterDefaultPrivilegesStmt(_) => Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
             NodeEnum::CreatedbStmt(s) => self.create_database(s),
             NodeEnum::DropdbStmt(s) => self.drop_database(s),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
@@ -298,7 +364,7 @@ impl Ddl<'_> {
         let search_path =
             if self.stored_path { deparse::names::STORED_PATH } else { self.environment.search_path };
         let names = CatalogNames { catalog, search_path };
-        f(&Environment { catalog, names: &names, search_path, ..*self.environment })
+        f(&Environment { catalog, names: &names, search_path, ..self.environment })
     }
 
     /// Runs `f` over the working catalog with the search path of stored texts.
@@ -306,7 +372,7 @@ impl Ddl<'_> {
         let search_path = deparse::names::STORED_PATH;
         let names = CatalogNames { catalog: &self.catalog, search_path };
         // stored texts were permitted when they were written
-        f(&Environment { catalog: &self.catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..*self.environment })
+        f(&Environment { catalog: &self.catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment })
     }
 
     /// Analyzes an expression of the statement; gives its tree and the text to store.
@@ -371,7 +437,7 @@ impl Ddl<'_> {
             )
             .detail("System catalog modifications are currently disallowed."));
         }
-        Ok(())
+        self.check_create(schema)
     }
 
     /// The relation a RangeVar names. Errors: 3D000-like cross-database reference (0A000), 42P01.

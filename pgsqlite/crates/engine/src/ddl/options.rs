@@ -71,6 +71,35 @@ pub(super) fn type_name(option: &ast::DefElem) -> Option<&ast::TypeName> {
     }
 }
 
+/// The text of SET's value list, as it is stored: list settings quote their names.
+pub(super) fn setting_value(name: &str, args: &[ast::Node]) -> Result<String> {
+    use ast::a_const::Val;
+    let is_list = matches!(
+        name,
+        "search_path"
+            | "temp_tablespaces"
+            | "datestyle"
+            | "session_preload_libraries"
+            | "local_preload_libraries"
+            | "log_destination"
+    );
+    let mut parts = Vec::new();
+    for arg in args {
+        let Some(NodeEnum::AConst(c)) = &arg.node else {
+            return Err(PgError::not_supported(format!("this value for \"{name}\"")));
+        };
+        parts.push(match &c.val {
+            Some(Val::Ival(i)) => i.ival.to_string(),
+            Some(Val::Fval(f)) => f.fval.clone(),
+            Some(Val::Sval(s)) if is_list => pgsqlite_sql::deparse::quote_identifier(&s.sval).to_string(),
+            Some(Val::Sval(s)) => s.sval.clone(),
+            Some(Val::Boolval(b)) => if b.boolval { "on" } else { "off" }.into(),
+            _ => return Err(PgError::not_supported(format!("this value for \"{name}\"")).at(c.location)),
+        });
+    }
+    Ok(parts.join(", "))
+}
+
 /// Storage parameters of tables and indexes: those that only tune PostgreSQL's own storage mean nothing for a SQLite file and
 /// change no result. Everything else is refused.
 pub(super) fn check_storage_parameters(nodes: &[ast::Node]) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! Stored texts name objects, so after a rename every text is analyzed with the old catalog and printed with the new one.
 
-use super::schema::{CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE};
+use super::schema::{CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, PLPGSQL, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE};
 use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
@@ -17,7 +17,7 @@ impl Ddl<'_> {
         let search_path = deparse::names::STORED_PATH;
         let old_names = CatalogNames { catalog: old, search_path };
         let environment =
-            Environment { catalog: old, search_path, names: &old_names, user: BOOTSTRAP_ROLE, ..*self.environment };
+            Environment { catalog: old, search_path, names: &old_names, user: BOOTSTRAP_ROLE, ..self.environment };
         let mut changed: Vec<Relation> = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
             let Some(before) = old.relation(relation.oid) else { continue };
@@ -164,6 +164,14 @@ impl Ddl<'_> {
                 if oid < oid::FIRST_USER_OID {
                     return Err(PgError::not_supported("renaming a schema that every database has"));
                 }
+                self.check_owned("schema", &statement.subname, self.catalog.schemas[&oid].owner)?;
+                if new_name.starts_with("pg_") {
+                    return Err(PgError::new(
+                        SqlState::RESERVED_NAME,
+                        format!("unacceptable schema name \"{new_name}\""),
+                    )
+                    .detail("The prefix \"pg_\" is reserved for system schemas."));
+                }
                 let schema = Schema { name: new_name.to_string(), ..(*self.catalog.schemas[&oid]).clone() };
                 self.ensure_store()?;
                 store::write::put_schema(self.conn, &schema)?;
@@ -177,7 +185,7 @@ impl Ddl<'_> {
                     Some(NodeEnum::List(list)) => strings(&list.items),
                     _ => return Err(PgError::internal("a type without a name")),
                 };
-                let user_type = self.find_type(&parts)?;
+                let user_type = self.find_owned_type(&parts)?;
                 if self.catalog.type_in(user_type.schema, new_name).is_some() {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
@@ -191,10 +199,23 @@ impl Ddl<'_> {
                     "ALTER TYPE"
                 }
             }
+            T::ObjectDatabase => {
+                self.rename_database(&statement.subname, new_name)?;
+                "ALTER DATABASE"
+            }
             T::ObjectRole => {
-                let role = self.catalog.role_named(&statement.subname).cloned().ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", statement.subname))
-                })?;
+                self.check_create_role("rename role")?;
+                let role = self.role_named(&statement.subname)?;
+                if role.oid == self.environment.user {
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "session user cannot be renamed"));
+                }
+                if new_name.starts_with("pg_") {
+                    return Err(PgError::new(
+                        SqlState::RESERVED_NAME,
+                        format!("role name \"{new_name}\" is reserved"),
+                    )
+                    .detail("Role names starting with \"pg_\" are reserved."));
+                }
                 if self.catalog.role_named(new_name).is_some() {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
@@ -218,6 +239,7 @@ impl Ddl<'_> {
         match self.find_opt(name)? {
             Some(relation) => {
                 self.check_not_system(&relation)?;
+                self.check_owner(&relation)?;
                 Ok(Some(relation))
             }
             None if statement.missing_ok => {
@@ -306,6 +328,8 @@ impl Ddl<'_> {
                     return Err(self.no_relation(name));
                 };
                 self.check_not_system(&relation)?;
+                self.check_owner(&relation)?;
+                self.check_create(schema)?;
                 if relation.schema == schema {
                     return Ok(tag.into());
                 }
@@ -337,9 +361,24 @@ impl Ddl<'_> {
                     Some(NodeEnum::List(list)) => strings(&list.items),
                     _ => return Err(PgError::internal("a type without a name")),
                 };
-                let user_type = self.find_type(&parts)?;
+                let user_type = self.find_owned_type(&parts)?;
+                self.check_create(schema)?;
+                if user_type.schema != schema && self.catalog.type_in(schema, &user_type.name).is_some() {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_OBJECT,
+                        format!(
+                            "type \"{}\" already exists in schema \"{}\"",
+                            user_type.name,
+                            self.catalog.schema_name(schema)
+                        ),
+                    ));
+                }
                 self.put_type(UserType { schema, ..(*user_type).clone() })?;
-                "ALTER TYPE"
+                if kind == T::ObjectDomain {
+                    "ALTER DOMAIN"
+                } else {
+                    "ALTER TYPE"
+                }
             }
             other => {
                 let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
@@ -374,23 +413,67 @@ impl Ddl<'_> {
                 let oid = self.catalog.schema_oid(parts[0]).ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", parts[0]))
                 })?;
-                let schema = Schema { owner, ..(*self.catalog.schemas[&oid]).clone() };
-                self.ensure_store()?;
-                store::write::put_schema(self.conn, &schema)?;
-                self.catalog.add_schema(schema);
-                self.changed = true;
+                let mut schema = (*self.catalog.schemas[&oid]).clone();
+                self.check_owned("schema", &schema.name, schema.owner)?;
+                self.check_becomes_owner(owner)?;
+                super::grant::change_grantor(&mut schema.acl, schema.owner, owner);
+                self.put_schema(Schema { owner, ..schema })?;
                 Ok("ALTER SCHEMA".into())
             }
             T::ObjectType | T::ObjectDomain => {
-                let user_type = self.find_type(&parts)?;
-                self.put_type(UserType { owner, ..(*user_type).clone() })?;
-                Ok("ALTER TYPE".into())
+                let mut user_type = (*self.find_owned_type(&parts)?).clone();
+                self.check_becomes_owner(owner)?;
+                super::grant::change_grantor(&mut user_type.acl, user_type.owner, owner);
+                self.put_type(UserType { owner, ..user_type })?;
+                Ok(if statement.object_type() == T::ObjectDomain { "ALTER DOMAIN" } else { "ALTER TYPE" }.into())
+            }
+            T::ObjectDatabase if parts[0] == self.catalog.database => {
+                let mut properties = self.catalog.properties.clone();
+                self.check_owned("database", parts[0], properties.owner)?;
+                self.check_becomes_owner(owner)?;
+                super::grant::change_grantor(&mut properties.acl, properties.owner, owner);
+                self.put_properties(DatabaseProperties { owner, ..properties })?;
+                Ok("ALTER DATABASE".into())
             }
             other => {
                 let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
                 Err(PgError::not_supported(format!("ALTER {word} … OWNER TO")))
             }
         }
+    }
+
+    /// 42501 unless the session's role could become the new owner.
+    fn check_becomes_owner(&self, owner: Oid) -> Result<()> {
+        let user = self.environment.user;
+        if pgsqlite_sql::acl::is_superuser(&self.catalog, user) || pgsqlite_sql::acl::member_of(&self.catalog, user, owner)
+        {
+            return Ok(());
+        }
+        Err(PgError::new(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!("must be member of role \"{}\"", self.catalog.role_name(owner).unwrap_or_default()),
+        ))
+    }
+
+    /// A new owner of a relation and of what goes with it: indexes, owned sequences.
+    pub(super) fn change_owner(&mut self, relation: Relation, owner: Oid) -> Result<()> {
+        self.check_becomes_owner(owner)?;
+        let parts: Vec<Relation> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| match &r.kind {
+                RelationKind::Index(i) => i.table == relation.oid,
+                RelationKind::Sequence(s) => s.owned_by.is_some_and(|o| o.0 == relation.oid),
+                _ => false,
+            })
+            .map(|r| (**r).clone())
+            .collect();
+        for mut part in std::iter::once(relation).chain(parts) {
+            super::grant::change_grantor(&mut part.acl, part.owner, owner);
+            self.put_relation(Relation { owner, ..part })?;
+        }
+        Ok(())
     }
 
     pub(super) fn comment(&mut self, statement: &ast::CommentStmt) -> Result<String> {
@@ -427,6 +510,7 @@ impl Ddl<'_> {
                         format!("\"{}\" is not {article_word}", relation.name),
                     ));
                 }
+                self.check_owner(&relation)?;
                 (CLASS_RELATION, relation.oid, 0)
             }
             T::ObjectColumn => {
@@ -437,6 +521,7 @@ impl Ddl<'_> {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, "column name must be qualified"));
                 }
                 let relation = find(table)?;
+                self.check_owner(&relation)?;
                 let column = relation.column(column).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_COLUMN,
@@ -456,16 +541,53 @@ impl Ddl<'_> {
                         format!("constraint \"{name}\" for table \"{}\" does not exist", relation.name),
                     )
                 })?;
+                self.check_owner(&relation)?;
                 (CLASS_CONSTRAINT, constraint.oid, 0)
             }
             T::ObjectSchema => {
                 let oid = self.catalog.schema_oid(parts[0]).ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", parts[0]))
                 })?;
+                self.check_owned("schema", parts[0], self.catalog.schemas[&oid].owner)?;
                 (CLASS_SCHEMA, oid, 0)
             }
-            T::ObjectType | T::ObjectDomain => (CLASS_TYPE, self.find_type(&parts)?.oid, 0),
-            T::ObjectDatabase if parts[0] == self.catalog.database => (CLASS_DATABASE, 1, 0),
+            T::ObjectType | T::ObjectDomain => (CLASS_TYPE, self.find_owned_type(&parts)?.oid, 0),
+            T::ObjectDatabase if parts[0] == self.catalog.database => {
+                self.check_owned("database", parts[0], self.catalog.properties.owner)?;
+                (CLASS_DATABASE, 1, 0)
+            }
+            T::ObjectDomconstraint => {
+                let (domain, name) = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+                    Some(NodeEnum::List(list)) => match &list.items[..] {
+                        [ast::Node { node: Some(NodeEnum::TypeName(t)) }, ast::Node { node: Some(NodeEnum::String(s)) }] => {
+                            (strings(&t.names), s.sval.as_str())
+                        }
+                        _ => return Err(PgError::internal("a domain constraint without a name")),
+                    },
+                    _ => return Err(PgError::internal("a domain constraint without a name")),
+                };
+                let user_type = self.find_owned_type(&domain)?;
+                let UserTypeKind::Domain { checks, .. } = &user_type.kind else {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not a domain", user_type.name),
+                    ));
+                };
+                let check = checks.iter().find(|c| c.name == name).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("constraint \"{name}\" for domain {} does not exist", user_type.name),
+                    )
+                })?;
+                (CLASS_CONSTRAINT, check.oid, 0)
+            }
+            T::ObjectExtension if parts[0] == "plpgsql" => (CLASS_EXTENSION, PLPGSQL, 0),
+            T::ObjectExtension => {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("extension \"{}\" does not exist", parts[0]),
+                ))
+            }
             T::ObjectDatabase => {
                 return Err(PgError::new(
                     SqlState::UNDEFINED_DATABASE,
@@ -473,9 +595,8 @@ impl Ddl<'_> {
                 ))
             }
             T::ObjectRole => {
-                let role = self.catalog.role_named(parts[0]).ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
-                })?;
+                let role = self.role_named(parts[0])?;
+                self.check_create_role("comment on role")?;
                 (CLASS_ROLE, role.oid, 0)
             }
             other => {

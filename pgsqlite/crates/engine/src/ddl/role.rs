@@ -5,7 +5,7 @@ use super::{Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 impl Ddl<'_> {
@@ -17,18 +17,69 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn role_options(&self, role: &mut Role, nodes: &[ast::Node]) -> Result<()> {
+    /// Makes the session's user a superuser role, see [`super::DdlSession::new_role`].
+    pub(super) fn make_user(&mut self, name: &str) -> Result<()> {
+        let oid = self.new_oid(false)?;
+        self.put_role(Role { oid, ..crate::store::base::bootstrap_role(name) })?;
+        self.environment.user = oid;
+        Ok(())
+    }
+
+    /// Applies options to a role; gives the memberships asked for: (granted, member, admin) with 0 for the role itself.
+    fn role_options(&self, role: &mut Role, nodes: &[ast::Node]) -> Result<Vec<(Oid, Oid, bool)>> {
+        let mut memberships = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        let superuser = pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user);
+        let only_superusers = |what: &str| {
+            if superuser {
+                return Ok(());
+            }
+            Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
+        };
         for option in def_elems(nodes) {
+            if seen.contains(&option.defname.as_str()) {
+                return Err(
+                    PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(option.location)
+                );
+            }
+            seen.push(&option.defname);
             match option.defname.as_str() {
-                "superuser" => role.superuser = boolean(option)?,
+                "superuser" => {
+                    role.superuser = boolean(option)?;
+                    if role.superuser {
+                        only_superusers("create superusers")?;
+                    }
+                }
                 "inherit" => role.inherit = boolean(option)?,
                 "createrole" => role.create_role = boolean(option)?,
                 "createdb" => role.create_db = boolean(option)?,
                 "canlogin" => role.login = boolean(option)?,
-                "isreplication" => role.replication = boolean(option)?,
-                "bypassrls" => role.bypass_rls = boolean(option)?,
-                "connectionlimit" => role.connection_limit = integer(option)? as i32,
-                "validUntil" => role.valid_until = string(option).map(str::to_string),
+                "isreplication" => {
+                    role.replication = boolean(option)?;
+                    if role.replication {
+                        only_superusers("create replication users")?;
+                    }
+                }
+                "bypassrls" => {
+                    role.bypass_rls = boolean(option)?;
+                    if role.bypass_rls {
+                        only_superusers("create bypassrls users")?;
+                    }
+                }
+                "connectionlimit" => {
+                    let limit = integer(option)?;
+                    if limit < -1 {
+                        return Err(PgError::new(
+                            SqlState::INVALID_PARAMETER_VALUE,
+                            format!("invalid connection limit: {limit}"),
+                        ));
+                    }
+                    if limit != -1 {
+                        // sessions are not counted by role
+                        return Err(PgError::not_supported("CONNECTION LIMIT").at(option.location));
+                    }
+                }
+                "validUntil" => role.valid_until = self.valid_until(option)?,
                 "password" => {
                     role.password = match string(option) {
                         None => None,
@@ -41,13 +92,39 @@ impl Ddl<'_> {
                         Some(text) => Some(scram_verifier(text)?),
                     }
                 }
+                "sysid" => {}
+                // IN ROLE; ROLE; ADMIN
+                "addroleto" | "rolemembers" | "adminmembers" => {
+                    for spec in role_specs(option) {
+                        let other = self.role(spec)?.oid;
+                        memberships.push(match option.defname.as_str() {
+                            "addroleto" => (other, 0, false),
+                            which => (0, other, which == "adminmembers"),
+                        });
+                    }
+                }
                 other => return Err(PgError::not_supported(format!("the role option {other}")).at(option.location)),
             }
         }
-        Ok(())
+        Ok(memberships)
+    }
+
+    /// VALID UNTIL in the storage form of timestamptz; `infinity` is as good as none.
+    fn valid_until(&self, option: &ast::DefElem) -> Result<Option<String>> {
+        let Some(text) = string(option) else { return Ok(None) };
+        let names = crate::store::names::CatalogNames {
+            catalog: &self.catalog,
+            search_path: self.environment.search_path,
+        };
+        let context = pgsqlite_types::codec::Context { settings: self.environment.settings, names: &names };
+        match pgsqlite_types::codec::TypeCodec::TimestampTz.text_in(text, -1, &context)? {
+            pgsqlite_types::Datum::Text(stored) => Ok(Some(stored)),
+            _ => Err(PgError::internal("a timestamp that is no text")),
+        }
     }
 
     pub(super) fn create_role(&mut self, statement: &ast::CreateRoleStmt) -> Result<String> {
+        self.check_create_role("create role")?;
         let name = statement.role.as_str();
         if name.starts_with("pg_") {
             return Err(PgError::new(SqlState::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
@@ -72,24 +149,84 @@ impl Ddl<'_> {
             memberships: Vec::new(),
             settings: Vec::new(),
         };
-        self.role_options(&mut role, &statement.options)?;
+        if def_elems(&statement.options).any(|o| o.defname == "sysid") {
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, "SYSID can no longer be specified");
+        }
+        let oid = role.oid;
+        let memberships = self.role_options(&mut role, &statement.options)?;
         self.put_role(role)?;
+        for (granted, member, admin) in memberships {
+            let own = |o: Oid| if o == 0 { oid } else { o };
+            self.change_membership(own(granted), own(member), true, admin)?;
+        }
         Ok("CREATE ROLE".into())
+    }
+
+    /// 42501 unless the session's role may change this one.
+    fn check_may_alter(&self, role: &Role) -> Result<()> {
+        let user = self.environment.user;
+        if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, user) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                "must be superuser to alter superuser roles or change superuser attribute",
+            ));
+        }
+        self.check_create_role("alter role")
+            .map_err(|_| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied"))
     }
 
     pub(super) fn alter_role(&mut self, statement: &ast::AlterRoleStmt) -> Result<String> {
         let spec = statement.role.as_ref().ok_or_else(|| PgError::internal("ALTER ROLE without a role"))?;
         let mut role = (*self.role(spec)?).clone();
-        self.role_options(&mut role, &statement.options)?;
+        // everybody may change their own password
+        let own_password =
+            role.oid == self.environment.user && def_elems(&statement.options).all(|o| o.defname == "password");
+        if !own_password {
+            self.check_may_alter(&role)?;
+        }
+        let oid = role.oid;
+        // ALTER GROUP … ADD USER: action 1, DROP USER: -1, both with the option rolemembers
+        let group = def_elems(&statement.options).any(|o| o.defname == "rolemembers");
+        let memberships = self.role_options(&mut role, &statement.options)?;
+        if group {
+            for (_, member, _) in memberships {
+                self.change_membership(oid, member, statement.action >= 0, false)?;
+            }
+            return Ok("ALTER ROLE".into());
+        }
         self.put_role(role)?;
         Ok("ALTER ROLE".into())
     }
 
+    /// ALTER ROLE … SET and RESET: defaults of the role's sessions.
+    pub(super) fn alter_role_set(&mut self, statement: &ast::AlterRoleSetStmt) -> Result<String> {
+        let tag = "ALTER ROLE".to_string();
+        if !statement.database.is_empty() {
+            return Err(PgError::not_supported("ALTER ROLE … IN DATABASE"));
+        }
+        let spec = statement.role.as_ref().ok_or_else(|| PgError::not_supported("ALTER ROLE ALL"))?;
+        let mut role = (*self.role(spec)?).clone();
+        if role.oid != self.environment.user {
+            self.check_may_alter(&role)?;
+        }
+        let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER ROLE without SET"))?;
+        change_settings(&mut role.settings, set)?;
+        self.put_role(role)?;
+        Ok(tag)
+    }
+
     pub(super) fn drop_role(&mut self, statement: &ast::DropRoleStmt) -> Result<String> {
+        self.check_create_role("drop role")?;
         for node in &statement.roles {
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("DROP ROLE of something that is no role"));
             };
+            if spec.roletype() != ast::RoleSpecType::RolespecCstring {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    "cannot use special role specifier in DROP ROLE",
+                ));
+            }
             let role = match self.role(spec) {
                 Ok(role) => role,
                 Err(error) if statement.missing_ok => {
@@ -101,19 +238,16 @@ impl Ddl<'_> {
             if role.oid == self.environment.user {
                 return Err(PgError::new(SqlState::OBJECT_IN_USE, "current user cannot be dropped"));
             }
+            if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to drop superusers"));
+            }
             if role.oid < pgsqlite_types::oid::FIRST_USER_OID {
                 return Err(PgError::new(
                     SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
                     format!("cannot drop role {} because it is required by the database system", role.name),
                 ));
             }
-            let owned: Vec<String> = self
-                .catalog
-                .relations
-                .values()
-                .filter(|r| r.owner == role.oid && !matches!(r.kind, RelationKind::Index(_)))
-                .map(|r| format!("owner of {}", self.describe(super::drop::Object::Relation(r.oid))))
-                .collect();
+            let owned = self.role_dependencies(role.oid);
             if !owned.is_empty() {
                 return Err(PgError::new(
                     SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
@@ -121,30 +255,70 @@ impl Ddl<'_> {
                 )
                 .detail(owned.join("\n")));
             }
+            let members: Vec<Role> = self
+                .catalog
+                .roles
+                .values()
+                .filter(|r| r.memberships.iter().any(|m| m.role == role.oid))
+                .map(|r| (**r).clone())
+                .collect();
+            for mut member in members {
+                member.memberships.retain(|m| m.role != role.oid);
+                self.put_role(member)?;
+            }
             self.ensure_store()?;
             store::write::delete_role(self.conn, role.oid)?;
             self.catalog.roles.remove(&role.oid);
+            self.catalog.comments.retain(|key, _| key.1 != role.oid);
             self.changed = true;
         }
         Ok("DROP ROLE".into())
     }
 
+    fn check_create_database(&self) -> Result<&dyn super::DatabaseAdmin> {
+        let user = self.catalog.roles.get(&self.environment.user);
+        if !user.is_some_and(|r| r.superuser || r.create_db) {
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to create database"));
+        }
+        self.session
+            .databases
+            .ok_or_else(|| PgError::not_supported("CREATE DATABASE in a server that serves one file"))
+    }
+
     pub(super) fn create_database(&mut self, statement: &ast::CreatedbStmt) -> Result<String> {
-        let Some(databases) = self.session.databases else {
-            return Err(PgError::not_supported("CREATE DATABASE in a server that serves one file"));
-        };
+        let databases = self.check_create_database()?;
+        let mut template = None;
+        let mut owner = self.environment.user;
         for option in def_elems(&statement.options) {
-            let value = string(option).unwrap_or("").to_ascii_lowercase();
+            let text = string(option).unwrap_or("");
+            let value = text.to_ascii_lowercase();
             match (option.defname.as_str(), value.as_str()) {
-                ("encoding", "utf8" | "utf-8" | "unicode") | ("template", "template0" | "template1") => {}
-                ("owner", _) | ("connection_limit", _) | ("is_template" | "allow_connections", _) => {
-                    return Err(PgError::not_supported(format!("the database option {}", option.defname)))
+                ("encoding", "utf8" | "utf-8" | "unicode" | "default") => {}
+                ("encoding", _) if integer(option).is_ok_and(|n| n == 6) => {}
+                ("template", "template0" | "template1" | "default") => {}
+                ("template", _) => template = Some(text.to_string()),
+                ("owner", "default") => {}
+                ("owner", _) => owner = self.role_named(text)?.oid,
+                ("connection_limit", _) if integer(option).is_ok_and(|n| n == -1) => {}
+                ("allow_connections", _) if boolean(option).is_ok_and(|b| b) => {}
+                ("is_template", _) if boolean(option).is_ok_and(|b| !b) => {}
+                ("lc_collate" | "lc_ctype" | "locale", "c" | "posix" | "c.utf-8" | "c.utf8" | "default") => {}
+                ("lc_collate" | "lc_ctype" | "locale", _) => {
+                    return Err(PgError::not_supported(format!("the locale \"{text}\"")).at(option.location))
                 }
-                ("lc_collate" | "lc_ctype" | "locale", "c" | "posix" | "c.utf-8" | "c.utf8") => {}
-                (other, _) => return Err(PgError::not_supported(format!("the database option {other}"))),
+                ("locale_provider", "libc") | ("strategy", "wal_log" | "file_copy") => {}
+                ("tablespace", "pg_default" | "default") => {}
+                (other, _) => {
+                    return Err(PgError::not_supported(format!("the database option {other}")).at(option.location))
+                }
             }
         }
-        databases.create(&statement.dbname)?;
+        // The new file knows the roles of this one.
+        let founder = super::Founder {
+            roles: self.catalog.roles.values().map(|r| (**r).clone()).collect(),
+            owner,
+        };
+        databases.create(&statement.dbname, template.as_deref(), &founder)?;
         Ok("CREATE DATABASE".into())
     }
 
@@ -152,16 +326,84 @@ impl Ddl<'_> {
         let Some(databases) = self.session.databases else {
             return Err(PgError::not_supported("DROP DATABASE in a server that serves one file"));
         };
+        let force = def_elems(&statement.options).any(|o| o.defname == "force");
+        if !databases.list().contains(&statement.dbname) {
+            let message = format!("database \"{}\" does not exist", statement.dbname);
+            if statement.missing_ok {
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                return Ok("DROP DATABASE".into());
+            }
+            return Err(PgError::new(SqlState::UNDEFINED_DATABASE, message));
+        }
         if statement.dbname == self.catalog.database {
             return Err(PgError::new(SqlState::OBJECT_IN_USE, "cannot drop the currently open database"));
         }
-        if statement.missing_ok && !databases.list().contains(&statement.dbname) {
-            let message = format!("database \"{}\" does not exist, skipping", statement.dbname);
-            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-            return Ok("DROP DATABASE".into());
+        // who owns another file's database is written in that file: only superusers may drop it
+        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("must be owner of database {}", statement.dbname),
+            ));
         }
-        databases.drop(&statement.dbname)?;
+        databases.drop(&statement.dbname, force)?;
         Ok("DROP DATABASE".into())
+    }
+
+    /// The database a statement names must be the one that is open. Errors: 3D000, 0A000.
+    fn check_this_database(&self, name: &str) -> Result<()> {
+        if name == self.catalog.database {
+            return Ok(());
+        }
+        if self.session.databases.is_some_and(|d| d.list().iter().any(|n| n == name)) {
+            return Err(PgError::not_supported("ALTER DATABASE of a database other than the current one"));
+        }
+        Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")))
+    }
+
+    pub(super) fn alter_database(&mut self, statement: &ast::AlterDatabaseStmt) -> Result<String> {
+        self.check_this_database(&statement.dbname)?;
+        self.check_owned("database", &statement.dbname, self.catalog.properties.owner)?;
+        for option in def_elems(&statement.options) {
+            match option.defname.as_str() {
+                "connection_limit" if integer(option)? == -1 => {}
+                "allow_connections" if boolean(option)? => {}
+                "is_template" if !boolean(option)? => {}
+                other => {
+                    return Err(PgError::not_supported(format!("the database option {other}")).at(option.location))
+                }
+            }
+        }
+        Ok("ALTER DATABASE".into())
+    }
+
+    /// ALTER DATABASE … SET and RESET: defaults of all sessions.
+    pub(super) fn alter_database_set(&mut self, statement: &ast::AlterDatabaseSetStmt) -> Result<String> {
+        self.check_this_database(&statement.dbname)?;
+        self.check_owned("database", &statement.dbname, self.catalog.properties.owner)?;
+        let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER DATABASE without SET"))?;
+        let mut properties = self.catalog.properties.clone();
+        change_settings(&mut properties.settings, set)?;
+        self.put_properties(properties)?;
+        Ok("ALTER DATABASE".into())
+    }
+
+    pub(super) fn rename_database(&mut self, name: &str, new_name: &str) -> Result<()> {
+        let Some(databases) = self.session.databases else {
+            return Err(PgError::not_supported("ALTER DATABASE … RENAME in a server that serves one file"));
+        };
+        if !databases.list().iter().any(|n| n == name) {
+            return Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")));
+        }
+        if name == self.catalog.database {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "current database cannot be renamed"));
+        }
+        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("must be owner of database {name}"),
+            ));
+        }
+        databases.rename(name, new_name)
     }
 
     pub(super) fn create_extension(&mut self, statement: &ast::CreateExtensionStmt) -> Result<String> {
@@ -174,6 +416,42 @@ impl Ddl<'_> {
         }
         Err(PgError::not_supported(format!("extension \"{}\"", statement.extname)))
     }
+}
+
+/// The roles in an option's list.
+fn role_specs(option: &ast::DefElem) -> Vec<&ast::RoleSpec> {
+    let Some(NodeEnum::List(list)) = option.arg.as_ref().and_then(|a| a.node.as_ref()) else { return Vec::new() };
+    list.items
+        .iter()
+        .filter_map(|n| match &n.node {
+            Some(NodeEnum::RoleSpec(spec)) => Some(spec),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Applies SET or RESET to stored settings. Errors: those of the SET itself.
+fn change_settings(settings: &mut Vec<(String, String)>, set: &ast::VariableSetStmt) -> Result<()> {
+    use ast::VariableSetKind as K;
+    let name = set.name.to_ascii_lowercase();
+    match set.kind() {
+        K::VarSetValue => {
+            let value = super::options::setting_value(&name, &set.args)?;
+            // refused here rather than at each session's start
+            crate::session::guc::Gucs::new("").set(&name, Some(&value))?;
+            if matches!(name.as_str(), "role" | "session_authorization") {
+                return Err(PgError::not_supported(format!("a stored value of \"{name}\"")));
+            }
+            match settings.iter_mut().find(|s| s.0 == name) {
+                Some(found) => found.1 = value,
+                None => settings.push((name, value)),
+            }
+        }
+        K::VarSetDefault | K::VarReset => settings.retain(|s| s.0 != name),
+        K::VarResetAll => settings.clear(),
+        _ => return Err(PgError::not_supported("this form of SET")),
+    }
+    Ok(())
 }
 
 /// `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey` of a password, as PostgreSQL stores it (RFC 5802).

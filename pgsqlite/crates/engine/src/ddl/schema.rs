@@ -14,6 +14,9 @@ pub const CLASS_SCHEMA: Oid = 2615;
 pub const CLASS_CONSTRAINT: Oid = 2606;
 pub const CLASS_DATABASE: Oid = 1262;
 pub const CLASS_ROLE: Oid = 1260;
+pub const CLASS_EXTENSION: Oid = 3079;
+/// The extension every database has.
+pub const PLPGSQL: Oid = 13555;
 
 impl Ddl<'_> {
     /// The role a RoleSpec names. Errors: 42704.
@@ -44,6 +47,9 @@ impl Ddl<'_> {
                 .ok_or_else(|| PgError::internal("the session's role is not there"))?,
         };
         let name = if statement.schemaname.is_empty() { owner.name.clone() } else { statement.schemaname.clone() };
+        self.check_database_privilege(pgsqlite_sql::acl::privilege::CREATE, || {
+            format!("permission denied for database {}", self.catalog.database)
+        })?;
         if name.starts_with("pg_") {
             return Err(PgError::new(SqlState::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
                 .detail("The prefix \"pg_\" is reserved for system schemas."));

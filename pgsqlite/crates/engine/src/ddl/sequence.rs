@@ -264,6 +264,7 @@ impl Ddl<'_> {
             }
             return Err(self.no_relation(name));
         };
+        self.check_owner(&relation)?;
         let RelationKind::Sequence(old) = &relation.kind else {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,

@@ -12,6 +12,9 @@ impl Ddl<'_> {
         let (schema, name) = qualified(parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
+        if schema == PG_TEMP {
+            return Err(PgError::not_supported("a temporary type"));
+        }
         if self.catalog.type_in(schema, name).is_some() {
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
         }
@@ -69,10 +72,17 @@ impl Ddl<'_> {
         })
     }
 
+    /// As [`Ddl::find_type`]; 42501 unless the session's role owns it.
+    pub(super) fn find_owned_type(&self, parts: &[&str]) -> Result<Arc<UserType>> {
+        let found = self.find_type(parts)?;
+        self.check_owned("type", &found.name, found.owner)?;
+        Ok(found)
+    }
+
     pub(super) fn alter_enum(&mut self, statement: &ast::AlterEnumStmt) -> Result<String> {
         let tag = "ALTER TYPE".to_string();
         let parts = strings(&statement.type_name);
-        let user_type = self.find_type(&parts)?;
+        let user_type = self.find_owned_type(&parts)?;
         let UserTypeKind::Enum { labels } = &user_type.kind else {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,

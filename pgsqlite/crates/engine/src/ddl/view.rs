@@ -14,7 +14,7 @@ impl Ddl<'_> {
     pub(super) fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
         let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
-        let environment = Environment { catalog: &catalog, search_path, names: &names, ..*self.environment };
+        let environment = Environment { catalog: &catalog, search_path, names: &names, ..self.environment };
         analyze::analyze_query(&environment, select)
     }
 
@@ -37,7 +37,7 @@ impl Ddl<'_> {
                     search_path,
                     names: &names,
                     user: BOOTSTRAP_ROLE,
-                    ..*self.environment
+                    ..self.environment
                 };
                 analyze::analyze_query(&environment, select)
             }
@@ -108,6 +108,7 @@ impl Ddl<'_> {
             if !matches!(old.kind, RelationKind::View { .. }) {
                 return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a view", name.relname)));
             }
+            self.check_owner(&old)?;
             self.check_replaced_columns(&old.columns, &columns)?;
             self.put_relation(Relation { kind, columns, ..(*old).clone() })?;
             return Ok(tag);

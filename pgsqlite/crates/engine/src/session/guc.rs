@@ -109,6 +109,25 @@ impl Gucs {
         Gucs { values: HashMap::new(), defaults, typed: Settings::default(), version: next_version() }
     }
 
+    /// Makes this state another one than any before.
+    pub fn touch(&mut self) {
+        self.version = next_version();
+    }
+
+    /// From now on RESET goes back to the values as they are.
+    pub fn keep_as_defaults(&mut self) {
+        self.version = next_version();
+        for (name, value) in std::mem::take(&mut self.values) {
+            self.defaults.insert(name, value);
+        }
+    }
+
+    /// `is_superuser` follows the role.
+    pub fn set_superuser(&mut self, superuser: bool) {
+        self.version = next_version();
+        self.defaults.insert("is_superuser".into(), if superuser { "on" } else { "off" }.into());
+    }
+
     /// Tells two states of settings apart.
     pub fn version(&self) -> u64 {
         self.version

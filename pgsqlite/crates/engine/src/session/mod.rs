@@ -16,6 +16,7 @@ mod copy_options;
 mod cursor;
 mod diagnose;
 pub mod guc;
+mod identity;
 mod natives;
 mod objects;
 pub mod plans;
@@ -33,6 +34,7 @@ use crate::connection::Connection;
 use crate::store::names::CatalogNames;
 use guc::Gucs;
 use parking_lot::Mutex;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::{analyze, Environment};
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
@@ -68,7 +70,13 @@ struct Statement {
 pub struct Session {
     engine: Arc<Engine>,
     options: SessionOptions,
+    /// the user was a role of the file when the session began
+    is_role: bool,
+    /// the effective role by (version of the settings, epoch of the catalog)
+    identity: Mutex<Option<identity::Known>>,
     gucs: Gucs,
+    /// the settings at the session's start: what RESET goes back to
+    initial: Gucs,
     /// the settings as natives see and change them
     variables: Arc<natives::SessionVariables>,
     sequences: Arc<crate::sequence::SessionSequences>,
@@ -114,6 +122,14 @@ const SCRIPT_PORTAL: &str = "\0script";
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
         let mut gucs = Gucs::new(&options.user);
+        {
+            // ALTER DATABASE … SET, then ALTER ROLE … SET; what the client asks for goes before both
+            let catalog = engine.catalog();
+            let of_role = catalog.role_named(&options.user).map(|r| r.settings.clone()).unwrap_or_default();
+            for (name, value) in catalog.properties.settings.iter().chain(&of_role) {
+                gucs.set(name, Some(value))?;
+            }
+        }
         for (name, value) in &options.settings {
             match name.as_str() {
                 "user" | "database" | "replication" | "options" => {}
@@ -124,12 +140,16 @@ impl Session {
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
         let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
-        Ok(Session {
+        let is_role = engine.catalog().role_named(&options.user).is_some();
+        let mut session = Session {
             engine,
             options,
+            is_role,
+            identity: Mutex::default(),
             variables,
             server: Arc::new(server),
             sequences: Arc::new(sequences),
+            initial: gucs.clone(),
             gucs,
             connection: None,
             temporary: Vec::new(),
@@ -144,7 +164,12 @@ impl Session {
             notices: Vec::new(),
             reported: HashMap::new(),
             cancel,
-        })
+        };
+        session.gucs.keep_as_defaults();
+        session.initial = session.gucs.clone();
+        session.check_login()?;
+        session.refresh_superuser();
+        Ok(session)
     }
 
     // --- what analysis sees --------------------------------------------------------------------------------------------
@@ -189,24 +214,28 @@ impl Session {
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
     fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
         let text = self.gucs.get("search_path").unwrap_or_default();
-        if text == "\"$user\", public" && catalog.schema_oid(&self.options.user).is_none() {
+        let user = self.current_user();
+        let role = self.user_oid(catalog);
+        let superuser = self.is_superuser(catalog);
+        if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
             return vec![PUBLIC];
         }
         text.split(',')
             .map(|s| s.trim().trim_matches('"'))
             .filter_map(|name| match name {
-                "$user" => catalog.schema_oid(&self.options.user),
+                "$user" => catalog.schema_oid(&user),
                 "pg_catalog" => Some(PG_CATALOG),
                 other => catalog.schema_oid(other),
             })
+            // schemas one may not look into are passed over
+            .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
             .collect()
     }
 
     fn with_environment<R>(&self, catalog: &Catalog, path: &[Oid], f: impl FnOnce(&Environment) -> R) -> R {
         let names = CatalogNames { catalog, search_path: path };
-        let environment =
-            Environment { catalog, search_path: path, settings: &self.gucs.typed, names: &names, user: 10 };
-        f(&environment)
+        let user = self.user_oid(catalog);
+        f(&Environment { catalog, search_path: path, settings: &self.gucs.typed, names: &names, user })
     }
 
     // --- parse -----------------------------------------------------------------------------------------------------------
@@ -221,6 +250,8 @@ impl Session {
             search_path: path.clone(),
             epoch: catalog.epoch,
             settings: self.gucs.plan_key(),
+            // a plan was permitted to the role that it was made for
+            role: self.plan_role(&catalog),
         };
         // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
         // depend on the session's statements and cursors, which the text does not tell
@@ -269,6 +300,7 @@ impl Session {
                 columns,
                 epoch: catalog.epoch,
                 shows_session: false,
+                role: self.plan_role(catalog),
             });
         }
         let plan = self.with_environment(catalog, path, |environment| {
@@ -286,6 +318,7 @@ impl Session {
             body: Body::Plan(plan),
             columns,
             epoch: catalog.epoch,
+            role: self.plan_role(catalog),
         })
     }
 
@@ -341,7 +374,9 @@ impl Session {
         let Some(raw) = statement.raw.clone() else { return Ok(None) };
         let catalog = self.catalog();
         let path = self.search_path(&catalog);
-        if statement.epoch == catalog.epoch && statement.path == path {
+        let role = self.plan_role(&catalog);
+        let same_role = statement.prepared.as_ref().is_none_or(|p| p.role == role);
+        if statement.epoch == catalog.epoch && statement.path == path && same_role {
             return Ok(statement.prepared.clone());
         }
         let given = statement.given.clone();

@@ -20,6 +20,8 @@ pub struct Key {
     pub epoch: u64,
     /// the settings that decide how literals are read
     pub settings: String,
+    /// whose privileges were checked; 0: a superuser's
+    pub role: Oid,
 }
 
 /// A statement that is ready to run.
@@ -31,6 +33,8 @@ pub struct Prepared {
     pub epoch: u64,
     /// it reads what only the session knows (pg_cursors …)
     pub shows_session: bool,
+    /// as in [`Key`]
+    pub role: Oid,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
 }

@@ -246,7 +246,8 @@ impl Session {
         } else {
             self.begin_read()?;
         }
-        if prepared.epoch != self.catalog().epoch {
+        let catalog = self.catalog();
+        if prepared.epoch != catalog.epoch || prepared.role != self.plan_role(&catalog) {
             let (new, _, _) = self.plan(&prepared.statement, &prepared.parameters)?;
             if new.columns != prepared.columns || new.parameters != prepared.parameters {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));

@@ -139,8 +139,8 @@ impl Session {
             state.sequences = Some(self.sequences.clone());
             state.variables = Some(self.variables.clone());
             state.server = Some(self.server.clone());
-            state.user.clone_from(&self.options.user);
-            state.session_user.clone_from(&self.options.user);
+            state.user = self.current_user();
+            state.session_user = self.session_user();
             state.database.clone_from(&self.engine.config.database);
             state.backend_pid = self.options.backend_pid;
             state.client_addr = self.options.client_addr;
@@ -253,9 +253,20 @@ impl Session {
             self.transaction.gucs = Some(self.gucs.clone());
         }
         let before = self.gucs.get(name);
+        let key = name.to_ascii_lowercase();
+        let identity = matches!(key.as_str(), "role" | "session_authorization");
+        if identity {
+            self.check_identity(&key, value)?;
+        }
         self.gucs.set(name, value)?;
         if local {
             self.transaction.local.push((name.to_string(), before));
+        }
+        if identity {
+            if key == "session_authorization" {
+                self.gucs.set("role", None)?;
+            }
+            self.refresh_superuser();
         }
         Ok(())
     }

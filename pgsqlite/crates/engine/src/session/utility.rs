@@ -162,11 +162,12 @@ impl Session {
                 search_path: &path,
                 settings: &self.gucs.typed,
                 names: &names,
-                user: 10,
+                user: self.user_oid(&catalog),
             };
             let connection = self.connection()?;
+            let session = ddl::DdlSession { new_role: self.user_without_role(&catalog), ..Default::default() };
             tokio::task::block_in_place(|| {
-                ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &ddl::DdlSession::default())
+                ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &session)
             })
         };
         let outcome = match outcome {
@@ -228,7 +229,9 @@ impl Session {
             }
             K::VarResetAll => {
                 let typed = self.gucs.typed.clone();
-                self.gucs = super::guc::Gucs::new(&self.options.user);
+                self.gucs = self.initial.clone();
+                self.gucs.touch();
+                self.refresh_superuser();
                 self.gucs.typed.transaction_timestamp = typed.transaction_timestamp;
                 Ok("RESET".into())
             }
@@ -330,10 +333,12 @@ impl Session {
                     ));
                 }
                 self.statements.clear();
-                self.gucs = super::guc::Gucs::new(&self.options.user);
                 self.server.pending.lock().unlisten_all();
                 self.server.advisory_unlock_all()?;
                 self.sequences.discard();
+                self.gucs = self.initial.clone();
+                self.gucs.touch();
+                self.refresh_superuser();
                 self.drop_temporary()?;
                 Ok("DISCARD ALL".into())
             }

@@ -1,5 +1,6 @@
 //! What every database has: PostgreSQL's schemas, the bootstrap role, the system relations.
 
+use pgsqlite_sql::acl::{privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::catalog::*;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +47,10 @@ pub fn catalog() -> &'static Catalog {
             (PG_TEMP, "pg_temp"),
         ] {
             let owner = if oid == PUBLIC { DATABASE_OWNER_ROLE } else { BOOTSTRAP_ROLE };
-            catalog.add_schema(Schema { oid, name: name.into(), owner, acl: None });
+            let item = |grantee, privileges| AclItem { grantee, grantor: owner, privileges, grant_options: 0 };
+            let acl = matches!(oid, PG_CATALOG | PUBLIC | INFORMATION_SCHEMA)
+                .then(|| vec![item(owner, AclObject::Schema.all()), item(PUBLIC_ROLE, privilege::USAGE)]);
+            catalog.add_schema(Schema { oid, name: name.into(), owner, acl });
         }
         catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
         for &(oid, name) in PREDEFINED_ROLES {

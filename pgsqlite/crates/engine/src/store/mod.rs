@@ -99,6 +99,7 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
         next_oid = read_next_oid(conn)?;
         read_objects(conn, &mut catalog, &mut stored)?;
         read_roles(conn, &mut catalog)?;
+        read_properties(conn, &mut catalog)?;
         read_comments(conn, &mut catalog)?;
     }
     foreign::reconcile(conn, &mut catalog, stored, &mut next_oid)?;
@@ -165,6 +166,19 @@ fn read_roles(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
             PgError::new(SqlState::DATA_CORRUPTED, format!("row {oid} of __pgsqlite_role cannot be read: {e}"))
         })?;
         catalog.roles.insert(oid, std::sync::Arc::new(role));
+    }
+    Ok(())
+}
+
+fn read_properties(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
+    let stored: Option<String> = conn
+        .query_row("SELECT value FROM main.__pgsqlite_meta WHERE key = 'database'", [], |r| r.get(0))
+        .optional()
+        .map_err(sqlite_error)?;
+    if let Some(stored) = stored {
+        catalog.properties = serde_json::from_str(&stored).map_err(|e| {
+            PgError::new(SqlState::DATA_CORRUPTED, format!("the row \"database\" of __pgsqlite_meta cannot be read: {e}"))
+        })?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Storing one object, comment or sequence state. All run in the caller's write transaction, after [`super::init`].
 
 use super::sqlite_error;
-use pgsqlite_sql::catalog::{Relation, Role, Schema, UserType};
+use pgsqlite_sql::catalog::{DatabaseProperties, Relation, Role, Schema, UserType};
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
 
@@ -86,6 +86,13 @@ pub fn put_sequence_state(conn: &Connection, oid: Oid, last_value: i64, is_calle
 
 pub fn set_next_oid(conn: &Connection, next: Oid) -> Result<()> {
     conn.execute("UPDATE main.__pgsqlite_meta SET value = ?1 WHERE key = 'next_oid'", [next]).map_err(sqlite_error)?;
+    Ok(())
+}
+
+/// Owner, privileges and settings of the database.
+pub fn put_properties(conn: &Connection, properties: &DatabaseProperties) -> Result<()> {
+    conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_meta VALUES ('database', ?1)", [json(properties)?])
+        .map_err(sqlite_error)?;
     Ok(())
 }
 

@@ -1,0 +1,638 @@
+//! GRANT and REVOKE: on objects (their `acl`) and of roles (memberships); REASSIGN OWNED, DROP OWNED.
+//!
+//! The analyzer enforces the privileges on relations and schemas (`pgsqlite_sql::acl`), DDL those on schemas, types and the
+//! database. What could be stored but not enforced is refused: privileges on single columns, functions, languages.
+
+use super::drop::{kind_word, Object};
+use super::{qualified, strings, Ddl, NodeEnum};
+use crate::store;
+use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// What a GRANT or REVOKE on objects says, names resolved.
+struct Change {
+    grant: bool,
+    /// WITH GRANT OPTION, GRANT OPTION FOR
+    option: bool,
+    cascade: bool,
+    grantees: Vec<Oid>,
+    /// privilege words; empty: ALL
+    words: Vec<String>,
+}
+
+/// An object that has privileges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Securable {
+    Relation(Oid),
+    Schema(Oid),
+    Type(Oid),
+    Database,
+}
+
+impl Ddl<'_> {
+    fn is_superuser(&self) -> bool {
+        acl::is_superuser(&self.catalog, self.environment.user)
+    }
+
+    /// 42501 unless the session's role is a superuser or has CREATEROLE.
+    pub(super) fn check_create_role(&self, action: &str) -> Result<()> {
+        let may = self.is_superuser() || self.catalog.roles.get(&self.environment.user).is_some_and(|r| r.create_role);
+        if may {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {action}")))
+    }
+
+    pub(super) fn grant(&mut self, statement: &ast::GrantStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let tag = if statement.is_grant { "GRANT" } else { "REVOKE" };
+        let objtype = statement.objtype();
+        let mut change = Change {
+            grant: statement.is_grant,
+            option: statement.grant_option,
+            cascade: statement.behavior() == ast::DropBehavior::DropCascade,
+            grantees: Vec::new(),
+            words: Vec::new(),
+        };
+        if statement.grantor.is_some() {
+            return Err(PgError::not_supported("GRANTED BY"));
+        }
+        for node in &statement.grantees {
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a grantee that is no role"));
+            };
+            let public = spec.roletype() == ast::RoleSpecType::RolespecPublic;
+            if public && statement.is_grant && statement.grant_option {
+                return Err(PgError::new(
+                    SqlState::INVALID_GRANT_OPERATION,
+                    "grant options can only be granted to roles",
+                ));
+            }
+            change.grantees.push(if public { PUBLIC_ROLE } else { self.role(spec)?.oid });
+        }
+        for node in &statement.privileges {
+            let Some(NodeEnum::AccessPriv(access)) = &node.node else {
+                return Err(PgError::internal("a privilege that is no AccessPriv"));
+            };
+            if !access.cols.is_empty() {
+                return Err(PgError::not_supported("privileges on columns"));
+            }
+            change.words.push(access.priv_name.clone());
+        }
+        let mut targets: Vec<Securable> = Vec::new();
+        match statement.targtype() {
+            ast::GrantTargetType::AclTargetObject => {
+                for node in &statement.objects {
+                    targets.push(self.securable(objtype, node)?);
+                }
+            }
+            ast::GrantTargetType::AclTargetAllInSchema => {
+                for schema in strings(&statement.objects) {
+                    let schema = self.catalog.schema_oid(schema).ok_or_else(|| {
+                        PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+                    })?;
+                    let wanted = |r: &Relation| match objtype {
+                        T::ObjectTable => {
+                            r.is_stored() || matches!(r.kind, RelationKind::View { .. } | RelationKind::ForeignView)
+                        }
+                        T::ObjectSequence => matches!(r.kind, RelationKind::Sequence(_)),
+                        // functions and procedures of users do not exist
+                        _ => false,
+                    };
+                    if schema < oid::FIRST_USER_OID && schema != PUBLIC {
+                        return Err(PgError::not_supported("privileges on system relations"));
+                    }
+                    targets.extend(
+                        self.catalog
+                            .relations
+                            .values()
+                            .filter(|r| r.schema == schema && wanted(r))
+                            .map(|r| Securable::Relation(r.oid)),
+                    );
+                }
+            }
+            _ => return Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
+        }
+        // an unknown word is an error even where there is no object
+        let general = match objtype {
+            T::ObjectSequence => AclObject::Sequence,
+            T::ObjectSchema => AclObject::Schema,
+            T::ObjectType | T::ObjectDomain => AclObject::Type,
+            T::ObjectDatabase => AclObject::Database,
+            _ => AclObject::Table,
+        };
+        if !matches!(objtype, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
+            privilege_bits(&change.words, general)?;
+        }
+        for target in targets {
+            self.change_privileges(target, &change, objtype)?;
+        }
+        Ok(tag.into())
+    }
+
+    fn securable(&self, objtype: ast::ObjectType, node: &ast::Node) -> Result<Securable> {
+        use ast::ObjectType as T;
+        match (objtype, &node.node) {
+            (T::ObjectTable | T::ObjectSequence, Some(NodeEnum::RangeVar(name))) => {
+                let relation = self.find(name)?;
+                if objtype == T::ObjectSequence && !matches!(relation.kind, RelationKind::Sequence(_)) {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not a sequence", relation.name),
+                    ));
+                }
+                if matches!(relation.kind, RelationKind::Index(_)) {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is an index", relation.name),
+                    ));
+                }
+                if relation.oid < oid::FIRST_USER_OID {
+                    return Err(PgError::not_supported("privileges on system relations"));
+                }
+                Ok(Securable::Relation(relation.oid))
+            }
+            (T::ObjectSchema, Some(NodeEnum::String(s))) => {
+                let oid = self.catalog.schema_oid(&s.sval).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", s.sval))
+                })?;
+                if oid < oid::FIRST_USER_OID && oid != PUBLIC {
+                    return Err(PgError::not_supported("privileges on a system schema"));
+                }
+                Ok(Securable::Schema(oid))
+            }
+            (T::ObjectType | T::ObjectDomain, Some(NodeEnum::List(list))) => {
+                let parts = strings(&list.items);
+                let (_, name) = qualified(&parts)?;
+                match self.find_type(&parts) {
+                    Ok(found) => {
+                        if objtype == T::ObjectDomain && !matches!(found.kind, UserTypeKind::Domain { .. }) {
+                            return Err(PgError::new(
+                                SqlState::WRONG_OBJECT_TYPE,
+                                format!("\"{name}\" is not a domain"),
+                            ));
+                        }
+                        Ok(Securable::Type(found.oid))
+                    }
+                    Err(_) if pgsqlite_types::catalog::by_name(name).is_some() => {
+                        Err(PgError::not_supported("privileges on a built-in type"))
+                    }
+                    Err(e) => Err(e),
+                }
+            }
+            (T::ObjectDatabase, Some(NodeEnum::String(s))) => {
+                if s.sval == self.catalog.database {
+                    return Ok(Securable::Database);
+                }
+                let known = self.session.databases.is_some_and(|d| d.list().contains(&s.sval));
+                if known {
+                    return Err(PgError::not_supported("privileges on a database other than the current one"));
+                }
+                Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", s.sval)))
+            }
+            (other, _) => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                Err(PgError::not_supported(format!("privileges on a {word}")))
+            }
+        }
+    }
+
+    fn change_privileges(&mut self, target: Securable, change: &Change, objtype: ast::ObjectType) -> Result<()> {
+        let (kind, word, name, owner, old) = match target {
+            Securable::Relation(oid) => {
+                let r = self.required(oid)?;
+                (AclObject::of_relation(r), kind_word(&r.kind), r.name.clone(), r.owner, r.acl.clone())
+            }
+            Securable::Schema(oid) => {
+                let s = &self.catalog.schemas[&oid];
+                (AclObject::Schema, "schema", s.name.clone(), s.owner, s.acl.clone())
+            }
+            Securable::Type(oid) => {
+                let t = &self.catalog.types[&oid];
+                (AclObject::Type, "type", t.name.clone(), t.owner, t.acl.clone())
+            }
+            Securable::Database => {
+                let p = &self.catalog.properties;
+                (AclObject::Database, "database", self.catalog.database.clone(), p.owner, p.acl.clone())
+            }
+        };
+        // GRANT … ON TABLE takes sequences, too, with the words of tables
+        let mut bits = match privilege_bits(&change.words, kind) {
+            Ok(bits) => bits,
+            Err(_) if kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable => {
+                return Err(PgError::not_supported("a table's privilege on a sequence"));
+            }
+            Err(e) => return Err(e),
+        };
+        let mut items = old.unwrap_or_else(|| acl::default_acl(kind, owner));
+        // a superuser grants as the owner does
+        let grantor = if acl::owns(&self.catalog, self.environment.user, owner) {
+            owner
+        } else {
+            let user = self.environment.user;
+            let held = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+            if bits & held == 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for {word} {name}"),
+                ));
+            }
+            if bits & held != bits {
+                let (code, verb) = match change.grant {
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "revoked"),
+                };
+                let message = format!("not all privileges were {verb} for \"{name}\"");
+                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+                bits &= held;
+            }
+            user
+        };
+        for &grantee in &change.grantees {
+            if change.grant {
+                add_item(&mut items, grantee, grantor, bits, change.option);
+            } else {
+                let kept = if change.option { bits } else { 0 };
+                revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
+            }
+        }
+        let acl = Some(items);
+        match target {
+            Securable::Relation(oid) => {
+                let relation = Relation { acl, ..(**self.required(oid)?).clone() };
+                self.put_relation(relation)
+            }
+            Securable::Schema(oid) => {
+                let schema = Schema { acl, ..(*self.catalog.schemas[&oid]).clone() };
+                self.put_schema(schema)
+            }
+            Securable::Type(oid) => {
+                let user_type = UserType { acl, ..(*self.catalog.types[&oid]).clone() };
+                self.put_type(user_type)
+            }
+            Securable::Database => {
+                self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() })
+            }
+        }
+    }
+
+    pub(super) fn put_schema(&mut self, schema: Schema) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_schema(self.conn, &schema)?;
+        self.catalog.remove_schema(schema.oid);
+        self.catalog.add_schema(schema);
+        self.changed = true;
+        Ok(())
+    }
+
+    pub(super) fn put_properties(&mut self, properties: DatabaseProperties) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_properties(self.conn, &properties)?;
+        self.catalog.properties = properties;
+        self.changed = true;
+        Ok(())
+    }
+
+    // --- roles ---------------------------------------------------------------------------------------------------------
+
+    pub(super) fn grant_role(&mut self, statement: &ast::GrantRoleStmt) -> Result<String> {
+        let tag = if statement.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
+        let mut admin = false;
+        for option in super::options::def_elems(&statement.opt) {
+            match option.defname.as_str() {
+                "admin" => admin = super::options::boolean(option)?,
+                other => return Err(PgError::not_supported(format!("GRANT … WITH {other}"))),
+            }
+        }
+        let mut members = Vec::new();
+        for node in &statement.grantee_roles {
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a member that is no role"));
+            };
+            members.push(self.role(spec)?.oid);
+        }
+        for node in &statement.granted_roles {
+            let Some(NodeEnum::AccessPriv(access)) = &node.node else {
+                return Err(PgError::internal("a role that is no AccessPriv"));
+            };
+            let granted = self.role_named(&access.priv_name)?;
+            for &member in &members {
+                self.change_membership(granted.oid, member, statement.is_grant, admin)?;
+            }
+        }
+        Ok(tag.into())
+    }
+
+    pub(super) fn role_named(&self, name: &str) -> Result<std::sync::Arc<Role>> {
+        self.catalog
+            .role_named(name)
+            .cloned()
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
+    }
+
+    /// Makes `member` a member of `granted`, or ends that (with `admin`: only the admin option).
+    pub(super) fn change_membership(&mut self, granted: Oid, member: Oid, grant: bool, admin: bool) -> Result<()> {
+        let name = |oid: Oid| self.catalog.role_name(oid).unwrap_or_default().to_string();
+        let (granted_name, member_name) = (name(granted), name(member));
+        let user = self.environment.user;
+        let role = &self.catalog.roles[&granted];
+        let is_admin = self
+            .catalog
+            .roles
+            .get(&user)
+            .is_some_and(|r| r.memberships.iter().any(|m| m.role == granted && m.admin));
+        let may = self.is_superuser()
+            || !role.superuser && (is_admin || self.catalog.roles.get(&user).is_some_and(|r| r.create_role));
+        if !may {
+            let message = if role.superuser {
+                "must be superuser to alter superusers".to_string()
+            } else {
+                format!("must have admin option on role \"{granted_name}\"")
+            };
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let mut changed = (*self.catalog.roles[&member]).clone();
+        let at = changed.memberships.iter().position(|m| m.role == granted);
+        if grant {
+            if acl::member_of(&self.catalog, granted, member) {
+                let message = format!("role \"{member_name}\" is a member of role \"{granted_name}\"");
+                let message = if granted == member {
+                    message
+                } else {
+                    format!("role \"{granted_name}\" is a member of role \"{member_name}\"")
+                };
+                return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
+            }
+            match at {
+                Some(i) if changed.memberships[i].admin || !admin => {
+                    let message = format!("role \"{member_name}\" is already a member of role \"{granted_name}\"");
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                    return Ok(());
+                }
+                Some(i) => changed.memberships[i].admin = true,
+                None => changed.memberships.push(Membership { role: granted, grantor: user, admin }),
+            }
+        } else {
+            match at {
+                None => {
+                    let message = format!("role \"{member_name}\" is not a member of role \"{granted_name}\"");
+                    self.notices
+                        .push(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
+                    return Ok(());
+                }
+                Some(i) if admin => changed.memberships[i].admin = false,
+                Some(i) => {
+                    changed.memberships.remove(i);
+                }
+            }
+        }
+        self.put_role(changed)
+    }
+
+    // --- owned objects ---------------------------------------------------------------------------------------------------
+
+    fn role_list(&self, nodes: &[ast::Node]) -> Result<Vec<Oid>> {
+        let mut out = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a role that is no RoleSpec"));
+            };
+            let role = self.role(spec)?.oid;
+            if !acl::owns(&self.catalog, self.environment.user, role) {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to reassign objects"));
+            }
+            out.push(role);
+        }
+        Ok(out)
+    }
+
+    pub(super) fn reassign_owned(&mut self, statement: &ast::ReassignOwnedStmt) -> Result<String> {
+        let from = self.role_list(&statement.roles)?;
+        let spec = statement.newrole.as_ref().ok_or_else(|| PgError::internal("REASSIGN OWNED without a role"))?;
+        let owner = self.role(spec)?.oid;
+        if let Some(&pinned) = from.iter().find(|&&r| r < oid::FIRST_USER_OID) {
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot reassign ownership of objects owned by role {} because they are required by the database system",
+                    self.catalog.role_name(pinned).unwrap_or_default()
+                ),
+            ));
+        }
+        let relations: Vec<Relation> =
+            self.catalog.relations.values().filter(|r| from.contains(&r.owner)).map(|r| (**r).clone()).collect();
+        for mut relation in relations {
+            change_grantor(&mut relation.acl, relation.owner, owner);
+            self.put_relation(Relation { owner, ..relation })?;
+        }
+        let schemas: Vec<Schema> =
+            self.catalog.schemas.values().filter(|s| from.contains(&s.owner)).map(|s| (**s).clone()).collect();
+        for mut schema in schemas {
+            change_grantor(&mut schema.acl, schema.owner, owner);
+            self.put_schema(Schema { owner, ..schema })?;
+        }
+        let types: Vec<UserType> =
+            self.catalog.types.values().filter(|t| from.contains(&t.owner)).map(|t| (**t).clone()).collect();
+        for mut user_type in types {
+            change_grantor(&mut user_type.acl, user_type.owner, owner);
+            self.put_type(UserType { owner, ..user_type })?;
+        }
+        if from.contains(&self.catalog.properties.owner) {
+            self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
+        }
+        Ok("REASSIGN OWNED".into())
+    }
+
+    pub(super) fn drop_owned(&mut self, statement: &ast::DropOwnedStmt) -> Result<String> {
+        let roles = self.role_list(&statement.roles)?;
+        if let Some(&pinned) = roles.iter().find(|&&r| r < oid::FIRST_USER_OID) {
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot drop objects owned by role {} because they are required by the database system",
+                    self.catalog.role_name(pinned).unwrap_or_default()
+                ),
+            ));
+        }
+        let mut targets: Vec<Object> = Vec::new();
+        for r in self.catalog.relations.values().filter(|r| roles.contains(&r.owner)) {
+            let with_table = match &r.kind {
+                RelationKind::Index(_) => true,
+                RelationKind::Sequence(s) => s.owned_by.is_some(),
+                _ => false,
+            };
+            if !with_table {
+                targets.push(Object::Relation(r.oid));
+            }
+        }
+        targets.extend(self.catalog.types.values().filter(|t| roles.contains(&t.owner)).map(|t| Object::Type(t.oid)));
+        targets
+            .extend(self.catalog.schemas.values().filter(|s| roles.contains(&s.owner)).map(|s| Object::Schema(s.oid)));
+        self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;
+        // what was granted to the roles goes, too
+        let without = |acl: &Option<Vec<AclItem>>| -> Option<Vec<AclItem>> {
+            acl.as_ref().map(|items| items.iter().filter(|i| !roles.contains(&i.grantee)).cloned().collect())
+        };
+        let relations: Vec<Relation> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| without(&r.acl) != r.acl)
+            .map(|r| Relation { acl: without(&r.acl), ..(**r).clone() })
+            .collect();
+        for relation in relations {
+            self.put_relation(relation)?;
+        }
+        let schemas: Vec<Schema> = self
+            .catalog
+            .schemas
+            .values()
+            .filter(|s| without(&s.acl) != s.acl)
+            .map(|s| Schema { acl: without(&s.acl), ..(**s).clone() })
+            .collect();
+        for schema in schemas {
+            self.put_schema(schema)?;
+        }
+        let types: Vec<UserType> = self
+            .catalog
+            .types
+            .values()
+            .filter(|t| without(&t.acl) != t.acl)
+            .map(|t| UserType { acl: without(&t.acl), ..(**t).clone() })
+            .collect();
+        for user_type in types {
+            self.put_type(user_type)?;
+        }
+        let properties = self.catalog.properties.clone();
+        if without(&properties.acl) != properties.acl {
+            self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
+        }
+        Ok("DROP OWNED".into())
+    }
+
+    /// What a role still has: lines for the detail of DROP ROLE's refusal.
+    pub(super) fn role_dependencies(&self, role: Oid) -> Vec<String> {
+        let mut out = Vec::new();
+        let granted = |acl: &Option<Vec<AclItem>>| {
+            acl.as_ref().is_some_and(|items| items.iter().any(|i| i.grantee == role || i.grantor == role))
+        };
+        let mut see = |owner: Oid, acl: &Option<Vec<AclItem>>, described: String| {
+            if owner == role {
+                out.push(format!("owner of {described}"));
+            } else if granted(acl) {
+                out.push(format!("privileges for {described}"));
+            }
+        };
+        let properties = &self.catalog.properties;
+        see(properties.owner, &properties.acl, format!("database {}", self.catalog.database));
+        for s in self.catalog.schemas.values() {
+            see(s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
+        }
+        for r in self.catalog.relations.values() {
+            if !matches!(r.kind, RelationKind::Index(_)) {
+                see(r.owner, &r.acl, self.describe(Object::Relation(r.oid)));
+            }
+        }
+        for t in self.catalog.types.values() {
+            see(t.owner, &t.acl, self.describe(Object::Type(t.oid)));
+        }
+        out
+    }
+}
+
+/// The bits of privilege words for a kind of object (none: all). Errors: 42601 for an unknown word, 0LP01 for one that does not fit.
+fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
+    if words.is_empty() {
+        return Ok(kind.all());
+    }
+    let mut bits = 0;
+    for word in words {
+        let upper = word.to_ascii_uppercase();
+        let upper = if upper == "TEMP" { "TEMPORARY".to_string() } else { upper };
+        let bit = privilege::NAMES.iter().position(|n| n.1 == upper).ok_or_else(|| {
+            PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\""))
+        })?;
+        if kind.all() & (1 << bit) == 0 {
+            let object = match kind {
+                AclObject::Table => "table",
+                AclObject::Sequence => "sequence",
+                AclObject::Schema => "schema",
+                AclObject::Type => "type",
+                AclObject::Database => "database",
+            };
+            return Err(PgError::new(
+                SqlState::INVALID_GRANT_OPERATION,
+                format!("invalid privilege type {upper} for {object}"),
+            ));
+        }
+        bits |= 1 << bit;
+    }
+    Ok(bits)
+}
+
+fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, option: bool) {
+    let options = if option { bits } else { 0 };
+    match items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) {
+        Some(item) => {
+            item.privileges |= bits;
+            item.grant_options |= options;
+        }
+        None => items.push(AclItem { grantee, grantor, privileges: bits, grant_options: options }),
+    }
+}
+
+/// Takes `bits` (or, for those in `kept`, only the grant option) from the grantee, and what it granted on with them.
+/// Errors: 2BP01 if it granted on and CASCADE was not written.
+fn revoke(
+    items: &mut Vec<AclItem>,
+    grantee: Oid,
+    grantor: Oid,
+    bits: u32,
+    kept: u32,
+    cascade: bool,
+) -> Result<()> {
+    let Some(item) = items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) else { return Ok(()) };
+    let lost = item.grant_options & bits;
+    item.privileges &= !(bits & !kept);
+    item.grant_options &= !bits;
+    let still: u32 = items.iter().filter(|i| i.grantee == grantee).fold(0, |all, i| all | i.grant_options);
+    let dependent: Vec<(Oid, u32)> = items
+        .iter()
+        .filter(|i| i.grantor == grantee && grantee != grantor && i.privileges & lost & !still != 0)
+        .map(|i| (i.grantee, i.privileges & lost & !still))
+        .collect();
+    for (other, bits) in dependent {
+        if !cascade {
+            return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "dependent privileges exist")
+                .hint("Use CASCADE to revoke them too."));
+        }
+        revoke(items, other, grantee, bits, 0, true)?;
+    }
+    items.retain(|i| i.privileges != 0);
+    Ok(())
+}
+
+/// A new owner takes over what the old one had and granted.
+pub(super) fn change_grantor(acl: &mut Option<Vec<AclItem>>, old: Oid, new: Oid) {
+    let Some(items) = acl.take() else { return };
+    let mut out: Vec<AclItem> = Vec::new();
+    for mut item in items {
+        if item.grantee == old {
+            item.grantee = new;
+        }
+        if item.grantor == old {
+            item.grantor = new;
+        }
+        match out.iter_mut().find(|i| i.grantee == item.grantee && i.grantor == item.grantor) {
+            Some(same) => {
+                same.privileges |= item.privileges;
+                same.grant_options |= item.grant_options;
+            }
+            None => out.push(item),
+        }
+    }
+    *acl = Some(out);
+}
