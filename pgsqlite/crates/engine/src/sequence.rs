@@ -31,6 +31,8 @@ pub struct SessionSequences {
 #[derive(Default)]
 pub struct Own {
     pub catalog: Arc<Catalog>,
+    /// whose privileges count
+    pub user: Oid,
     /// what nextval gave last in this session
     current: HashMap<Oid, i64>,
     last_used: Option<Oid>,
@@ -46,6 +48,29 @@ impl SessionSequences {
         let mut own = self.own.lock();
         own.current.clear();
         own.last_used = None;
+    }
+
+    /// 42501 unless the session's role has one of the privileges on the sequence. The sequence of an identity column
+    /// goes with the privilege to insert into its table.
+    fn check_privilege(&self, oid: Oid, needed: u32) -> Result<()> {
+        use pgsqlite_sql::acl;
+        let own = self.own.lock();
+        let Some(relation) = own.catalog.relation(oid) else { return Ok(()) };
+        if acl::relation_privileges(&own.catalog, own.user, relation) & needed != 0 {
+            return Ok(());
+        }
+        if let RelationKind::Sequence(Sequence { identity: true, owned_by: Some((table, _)), .. }) = &relation.kind {
+            let inserts = own.catalog.relation(*table).is_some_and(|t| {
+                acl::relation_privileges(&own.catalog, own.user, t) & acl::privilege::INSERT != 0
+            });
+            if inserts {
+                return Ok(());
+            }
+        }
+        Err(PgError::new(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!("permission denied for sequence {}", relation.name),
+        ))
     }
 
     fn definition(&self, oid: Oid) -> Result<(String, Sequence)> {
@@ -70,7 +95,9 @@ impl SessionSequences {
 
 impl SequenceSource for SessionSequences {
     fn nextval(&self, oid: Oid) -> Result<i64> {
+        use pgsqlite_sql::acl::privilege::{UPDATE, USAGE};
         let (name, definition) = self.definition(oid)?;
+        self.check_privilege(oid, USAGE | UPDATE)?;
         let value = self.with_state(oid, &definition, |state| {
             let next = if state.called { state.last.checked_add(definition.increment) } else { Some(state.last) };
             let value = match next.filter(|v| (definition.min..=definition.max).contains(v)) {
@@ -105,7 +132,9 @@ impl SequenceSource for SessionSequences {
     }
 
     fn currval(&self, oid: Oid) -> Result<i64> {
+        use pgsqlite_sql::acl::privilege::{SELECT, USAGE};
         let (name, _) = self.definition(oid)?;
+        self.check_privilege(oid, USAGE | SELECT)?;
         self.own.lock().current.get(&oid).copied().ok_or_else(|| {
             PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -121,8 +150,15 @@ impl SequenceSource for SessionSequences {
         })
     }
 
+    fn last_value(&self, oid: Oid) -> Result<Option<i64>> {
+        let (_, definition) = self.definition(oid)?;
+        let state = self.with_state(oid, &definition, |state| Ok(*state))?;
+        Ok(state.called.then_some(state.last))
+    }
+
     fn setval(&self, oid: Oid, value: i64, called: bool) -> Result<i64> {
         let (name, definition) = self.definition(oid)?;
+        self.check_privilege(oid, pgsqlite_sql::acl::privilege::UPDATE)?;
         if !(definition.min..=definition.max).contains(&value) {
             return Err(PgError::new(
                 SqlState::NUMERIC_VALUE_OUT_OF_RANGE,

@@ -78,6 +78,7 @@ fn open(path: &Path) -> Arc<Engine> {
         pooling: true,
         pool_size: 4,
         pool_timeout: Duration::from_secs(5),
+        databases: None,
     };
     Engine::open(config).expect("the database opens")
 }

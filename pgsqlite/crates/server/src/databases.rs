@@ -2,23 +2,179 @@
 
 use crate::config::{Config, Databases};
 use parking_lot::Mutex;
+use pgsqlite_engine::ddl::{copy_database, DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::session::{EngineConfig, Location};
+use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The open databases.
 pub struct Registry {
     config: Config,
-    open: Mutex<HashMap<String, Arc<Engine>>>,
+    open: Arc<Open>,
+}
+
+/// By name; "" is the one of a server that serves one file.
+type Open = Mutex<HashMap<String, Arc<Engine>>>;
+
+/// `DIR/name.db`; None: the name is not one that a file may have (a name is a file's name, never a path).
+fn file_of(dir: &Path, name: &str) -> Option<PathBuf> {
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+    plain.then(|| dir.join(format!("{name}.db")))
+}
+
+/// CREATE, DROP and ALTER DATABASE in a folder of files. The registry's map is locked meanwhile, so that no session begins on
+/// a file that is being made, moved or removed.
+struct Folder {
+    dir: PathBuf,
+    open: Arc<Open>,
+}
+
+impl Folder {
+    fn path(&self, name: &str) -> Result<PathBuf> {
+        file_of(&self.dir, name)
+            .ok_or_else(|| PgError::not_supported(format!("the database name \"{name}\", which cannot be a file's,")))
+    }
+
+    /// A file that is there. Errors: 3D000.
+    fn existing(&self, name: &str) -> Result<PathBuf> {
+        file_of(&self.dir, name).filter(|p| p.is_file()).ok_or_else(|| {
+            PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))
+        })
+    }
+
+    fn duplicate(name: &str) -> PgError {
+        PgError::new(SqlState::DUPLICATE_DATABASE, format!("database \"{name}\" already exists"))
+    }
+
+    fn io(path: &Path, error: std::io::Error) -> PgError {
+        PgError::new(SqlState::IO_ERROR, format!("database file \"{}\": {error}", path.display()))
+    }
+
+    /// Closes a database that no session uses. Errors: 55006.
+    fn close(open: &mut HashMap<String, Arc<Engine>>, name: &str) -> Result<()> {
+        if let Some(engine) = open.get(name) {
+            // the map's own is one; every session has another
+            let sessions = Arc::strong_count(engine) - 1;
+            if sessions > 0 {
+                let detail = match sessions {
+                    1 => "There is 1 other session using the database.".to_string(),
+                    n => format!("There are {n} other sessions using the database."),
+                };
+                return Err(PgError::new(
+                    SqlState::OBJECT_IN_USE,
+                    format!("database \"{name}\" is being accessed by other users"),
+                )
+                .detail(detail));
+            }
+            open.remove(name);
+        }
+        Ok(())
+    }
+
+    /// The file and what SQLite and we keep beside it.
+    fn companions(path: &Path) -> [PathBuf; 4] {
+        ["", "-wal", "-shm", "-pgsqlite.lock"].map(|suffix| {
+            let mut name = path.as_os_str().to_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        })
+    }
+}
+
+impl DatabaseAdmin for Folder {
+    fn create(&self, name: &str, template: Option<&str>, founder: &Founder) -> Result<()> {
+        let path = self.path(name)?;
+        let _open = self.open.lock();
+        if path.exists() {
+            return Err(Folder::duplicate(name));
+        }
+        // made under another name: a server that dies meanwhile leaves no half database
+        let making = self.dir.join(format!(".{name}.db.new"));
+        let made = (|| {
+            match std::fs::remove_file(&making) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&making, e)),
+                _ => {}
+            }
+            match template {
+                Some(template) => {
+                    let source = self.existing(template).map_err(|_| {
+                        PgError::new(
+                            SqlState::INVALID_CATALOG_NAME,
+                            format!("template database \"{template}\" does not exist"),
+                        )
+                    })?;
+                    copy_database(&source, &making)?;
+                }
+                None => founder.found(&making)?,
+            }
+            std::fs::rename(&making, &path).map_err(|e| Folder::io(&path, e))
+        })();
+        if made.is_err() {
+            // what is left of the attempt; the error that is told is the first one
+            let _ = std::fs::remove_file(&making);
+        }
+        made
+    }
+
+    fn drop(&self, name: &str, force: bool) -> Result<()> {
+        let mut open = self.open.lock();
+        let path = self.existing(name)?;
+        Folder::close(&mut open, name).map_err(|e| match force {
+            true => PgError::not_supported("DROP DATABASE … WITH (FORCE) while sessions use it"),
+            false => e,
+        })?;
+        for file in Folder::companions(&path) {
+            match std::fs::remove_file(&file) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&file, e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(&self, name: &str, new_name: &str) -> Result<()> {
+        let target = self.path(new_name)?;
+        let mut open = self.open.lock();
+        let path = self.existing(name)?;
+        if target.exists() {
+            return Err(Folder::duplicate(new_name));
+        }
+        Folder::close(&mut open, name)?;
+        // closing wrote the WAL back; a reader of another program keeps it, then the file must stay where it is
+        if Folder::companions(&path)[1].exists() {
+            return Err(PgError::new(
+                SqlState::OBJECT_IN_USE,
+                format!("database \"{name}\" is being accessed by another program"),
+            ));
+        }
+        std::fs::rename(&path, &target).map_err(|e| Folder::io(&path, e))?;
+        match std::fs::remove_file(&Folder::companions(&path)[3]) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Folder::io(&path, e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn list(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|t| t.is_file()))
+            .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".db").map(str::to_string))
+            .filter(|name| file_of(&self.dir, name).is_some())
+            .collect();
+        names.sort();
+        names
+    }
 }
 
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
-        let registry = Registry { config, open: Mutex::default() };
+        let registry = Registry { config, open: Arc::default() };
         match &registry.config.databases {
             Databases::File(path) => {
                 let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());
@@ -46,7 +202,14 @@ impl Registry {
         if let Some(engine) = open.get(key) {
             return Ok(engine.clone());
         }
+        let databases = match &self.config.databases {
+            Databases::Directory(dir) => {
+                Some(DatabasesHandle(Arc::new(Folder { dir: dir.clone(), open: self.open.clone() })))
+            }
+            _ => None,
+        };
         let engine = Engine::open(EngineConfig {
+            databases,
             location,
             database,
             pooling: self.config.pooling,
@@ -64,14 +227,10 @@ impl Registry {
         };
         let unknown =
             || PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")).fatal();
-        // a name is a file's name, never a path
-        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
-            return Err(unknown());
-        }
+        let path = file_of(dir, name).ok_or_else(unknown)?;
         if let Some(engine) = self.open.lock().get(name) {
             return Ok(engine.clone());
         }
-        let path = dir.join(Path::new(&format!("{name}.db")));
         if !path.is_file() {
             return Err(unknown());
         }

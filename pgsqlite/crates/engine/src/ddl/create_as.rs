@@ -67,7 +67,7 @@ impl Ddl<'_> {
         } else {
             self.analyze(|e| analyze::analyze_query(e, select))?
         };
-        let Some(mut relation) = self.new_table(name, if_not_exists)? else { return Ok(tag.into()) };
+        let Some(mut relation) = self.new_table(&ast::RangeVar { location: -1, ..name.clone() }, if_not_exists)? else { return Ok(tag.into()) };
         relation.on_commit = action;
         let aliases = strings(&into.col_names);
         if aliases.len() > query.columns.len() {

@@ -156,7 +156,7 @@ impl Ddl<'_> {
         } else {
             self.creation_schema(&name.schemaname, name.location)?
         };
-        self.check_creation(schema, &name.relname)?;
+        self.check_creation(schema, &name.relname).map_err(|e| e.at(name.location))?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {
             if if_not_exists {
                 let message = format!("relation \"{}\" already exists, skipping", name.relname);

@@ -234,6 +234,16 @@ impl Ddl<'_> {
         } else {
             let user = self.environment.user;
             let held = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+            let any = acl::privileges(&self.catalog, user, kind, owner, Some(&items));
+            if bits & held == 0 && any != 0 {
+                let (code, verb) = match change.grant {
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "revoked"),
+                };
+                let message = format!("no privileges were {verb} for \"{name}\"");
+                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+                return Ok(());
+            }
             if bits & held == 0 {
                 return Err(PgError::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
@@ -515,31 +525,32 @@ impl Ddl<'_> {
 
     /// What a role still has: lines for the detail of DROP ROLE's refusal.
     pub(super) fn role_dependencies(&self, role: Oid) -> Vec<String> {
-        let mut out = Vec::new();
+        let mut out: Vec<(Oid, String)> = Vec::new();
         let granted = |acl: &Option<Vec<AclItem>>| {
             acl.as_ref().is_some_and(|items| items.iter().any(|i| i.grantee == role || i.grantor == role))
         };
-        let mut see = |owner: Oid, acl: &Option<Vec<AclItem>>, described: String| {
+        let mut see = |oid: Oid, owner: Oid, acl: &Option<Vec<AclItem>>, described: String| {
             if owner == role {
-                out.push(format!("owner of {described}"));
+                out.push((oid, format!("owner of {described}")));
             } else if granted(acl) {
-                out.push(format!("privileges for {described}"));
+                out.push((oid, format!("privileges for {described}")));
             }
         };
         let properties = &self.catalog.properties;
-        see(properties.owner, &properties.acl, format!("database {}", self.catalog.database));
+        see(1, properties.owner, &properties.acl, format!("database {}", self.catalog.database));
         for s in self.catalog.schemas.values() {
-            see(s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
+            see(s.oid, s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
         }
         for r in self.catalog.relations.values() {
             if !matches!(r.kind, RelationKind::Index(_)) {
-                see(r.owner, &r.acl, self.describe(Object::Relation(r.oid)));
+                see(r.oid, r.owner, &r.acl, self.describe(Object::Relation(r.oid)));
             }
         }
         for t in self.catalog.types.values() {
-            see(t.owner, &t.acl, self.describe(Object::Type(t.oid)));
+            see(t.oid, t.owner, &t.acl, self.describe(Object::Type(t.oid)));
         }
-        out
+        out.sort_by_key(|o| o.0);
+        out.into_iter().map(|o| o.1).collect()
     }
 }
 

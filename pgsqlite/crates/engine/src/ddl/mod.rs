@@ -64,6 +64,13 @@ pub trait DatabaseAdmin: Send + Sync {
     fn list(&self) -> Vec<String>;
 }
 
+/// Copies a database file as a snapshot of what is committed in it; others may use it meanwhile.
+pub fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
+    let source = crate::connection::Connection::open(from, false)?;
+    let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
+    source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
+}
+
 /// What a new database takes over from the one in which CREATE DATABASE ran: PostgreSQL's roles are a cluster's, here each
 /// file has its own.
 pub struct Founder {

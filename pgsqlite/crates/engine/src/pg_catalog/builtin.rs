@@ -3,7 +3,7 @@
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, PG_CATALOG};
-use pgsqlite_types::Datum;
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 
 pub(super) fn procs(rows: &mut Rows) {
     for p in builtin::all_procs() {
@@ -157,6 +157,17 @@ pub(super) fn languages(rows: &mut Rows) {
 pub(super) fn tablespaces(rows: &mut Rows) {
     for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
         rows.push(&[("oid", int(oid)), ("spcname", text(name)), ("spcowner", int(BOOTSTRAP_ROLE))]);
+    }
+}
+
+/// Whether a language (by name or OID) is trusted; None: an OID that is none's. Errors: 42704.
+pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
+    match language {
+        DatumRef::Text(name) => LANGUAGES.iter().find(|l| l.1 == name).map(|l| Some(l.2)).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))
+        }),
+        DatumRef::Int(oid) => Ok(LANGUAGES.iter().find(|l| i64::from(l.0) == oid).map(|l| l.2)),
+        _ => Err(PgError::internal("a language that is neither a name nor a number")),
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) fn roles(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values() {
         let mut row = attributes(role);
         row.push(("rolpassword", text("********")));
+        row.push(("rolconfig", super::views::settings_array(&role.settings)));
         rows.push(&row);
     }
 }
@@ -50,24 +51,53 @@ pub(super) fn users(rows: &mut Rows, catalog: &Catalog) {
             ("usebypassrls", role.bypass_rls.into()),
             ("passwd", text("********")),
             ("valuntil", role.valid_until.clone().into()),
+            ("useconfig", super::views::settings_array(&role.settings)),
         ]);
     }
 }
 
-/// The database that is open. (Others of the same server are files of their own, which this one does not know.)
-pub(super) fn databases(rows: &mut Rows, catalog: &Catalog) {
-    rows.push(&[
-        ("oid", int(1)),
-        ("datname", text(&*catalog.database)),
-        ("datdba", int(BOOTSTRAP_ROLE)),
-        ("encoding", int(6)),
-        ("datlocprovider", text("c")),
-        ("datallowconn", true.into()),
-        ("datconnlimit", int(-1i64)),
-        ("dattablespace", int(1663)),
-        ("datcollate", text("C.UTF-8")),
-        ("datctype", text("C.UTF-8")),
-    ]);
+/// pg_shadow: as pg_user, with the verifiers.
+pub(super) fn shadow(rows: &mut Rows, catalog: &Catalog) {
+    for role in catalog.roles.values().filter(|r| r.login) {
+        rows.push(&[
+            ("usename", text(&*role.name)),
+            ("usesysid", int(role.oid)),
+            ("usecreatedb", role.create_db.into()),
+            ("usesuper", role.superuser.into()),
+            ("userepl", role.replication.into()),
+            ("usebypassrls", role.bypass_rls.into()),
+            ("passwd", role.password.clone().into()),
+            ("valuntil", role.valid_until.clone().into()),
+            ("useconfig", super::views::settings_array(&role.settings)),
+        ]);
+    }
+}
+
+/// The databases of the server: the open one with what its file says of it, the others by name.
+pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
+    let catalog = &state.catalog;
+    let mut push = |oid: i64, name: &str, owner: pgsqlite_types::Oid, acl: Datum| {
+        rows.push(&[
+            ("oid", Datum::Int(oid)),
+            ("datname", text(name)),
+            ("datdba", int(owner)),
+            ("encoding", int(6)),
+            ("datlocprovider", text("c")),
+            ("datallowconn", true.into()),
+            ("datconnlimit", int(-1i64)),
+            ("dattablespace", int(1663)),
+            ("datcollate", text("C.UTF-8")),
+            ("datctype", text("C.UTF-8")),
+            ("datacl", acl),
+        ]);
+    };
+    let acl = super::views::acl_array(catalog, &catalog.properties.acl);
+    push(1, &catalog.database, catalog.properties.owner, acl);
+    // what another file says of its owner and privileges is not known here
+    let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != catalog.database);
+    for (name, oid) in others.zip(2i64..) {
+        push(oid, &name, BOOTSTRAP_ROLE, Datum::Null);
+    }
 }
 
 pub(super) fn settings(rows: &mut Rows, state: &SessionState) {

@@ -9,6 +9,9 @@ mod information_schema;
 mod relations;
 mod session;
 mod types;
+mod views;
+
+pub(crate) use builtin::language;
 
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
@@ -85,6 +88,11 @@ impl Rows {
         Rows { columns: relation.columns.iter().enumerate().map(|(i, c)| (c.1, i)).collect(), empty, rows: Vec::new() }
     }
 
+    /// The columns' names, in no order.
+    fn column_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.columns.keys().copied()
+    }
+
     /// A row from (column, value) pairs.
     pub(crate) fn push(&mut self, values: &[(&'static str, Datum)]) {
         let mut row = self.empty.clone();
@@ -128,6 +136,8 @@ enum Maker {
     Fixed(fn(&mut Rows)),
     /// About the database.
     Catalog(fn(&mut Rows, &Catalog)),
+    /// About the database, with texts that follow the session's search path.
+    Path(fn(&mut Rows, &SessionState)),
     /// About the session.
     Session(fn(&mut Rows, &SessionState)),
     /// There can be no rows: what they describe does not exist here.
@@ -145,7 +155,6 @@ const EMPTY: &[&str] = &[
     "pg_init_privs",
     "pg_largeobject",
     "pg_largeobject_metadata",
-    "pg_matviews",
     "pg_parameter_acl",
     "pg_partitioned_table",
     "pg_policies",
@@ -171,15 +180,12 @@ const EMPTY: &[&str] = &[
     "pg_trigger",
     "pg_user_mapping",
     "pg_user_mappings",
-    "pg_db_role_setting",
-    "pg_auth_members",
-    "pg_group",
     "pg_stat_replication",
     "pg_stat_subscription",
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {
-    use Maker::{Catalog, Empty, Fixed, Session};
+    use Maker::{Catalog, Empty, Fixed, Path, Session};
     if relation.schema == "information_schema" {
         return information_schema::maker(relation.name).map(Catalog);
     }
@@ -195,9 +201,24 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_shdescription" => Catalog(relations::shared_descriptions),
         "pg_depend" => Catalog(relations::depends),
         "pg_rewrite" => Catalog(relations::rewrites),
-        "pg_tables" => Catalog(relations::tables),
-        "pg_views" => Catalog(relations::views),
-        "pg_sequences" => return None,
+        "pg_tables" => Path(views::tables),
+        "pg_views" => Path(views::views),
+        "pg_matviews" => Path(views::materialized_views),
+        "pg_indexes" => Path(views::indexes),
+        "pg_sequences" => Session(views::sequences),
+        "pg_stat_all_tables" | "pg_stat_xact_all_tables" => Catalog(views::all_tables),
+        "pg_stat_sys_tables" | "pg_stat_xact_sys_tables" => Catalog(views::system_tables),
+        "pg_stat_user_tables" | "pg_stat_xact_user_tables" => Catalog(views::user_tables),
+        "pg_statio_all_tables" => Catalog(views::all_tables),
+        "pg_statio_sys_tables" => Catalog(views::system_tables),
+        "pg_statio_user_tables" => Catalog(views::user_tables),
+        "pg_stat_all_indexes" | "pg_statio_all_indexes" => Catalog(views::all_indexes),
+        "pg_stat_sys_indexes" | "pg_statio_sys_indexes" => Catalog(views::system_indexes),
+        "pg_stat_user_indexes" | "pg_statio_user_indexes" => Catalog(views::user_indexes),
+        "pg_auth_members" => Catalog(views::auth_members),
+        "pg_db_role_setting" => Catalog(views::role_settings),
+        "pg_group" => Catalog(views::groups),
+        "pg_shadow" => Catalog(cluster::shadow),
         "pg_type" => Catalog(types::types),
         "pg_enum" => Catalog(types::enums),
         "pg_range" => Fixed(types::ranges),
@@ -214,7 +235,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_authid" => Catalog(cluster::authids),
         "pg_roles" => Catalog(cluster::roles),
         "pg_user" => Catalog(cluster::users),
-        "pg_database" => Catalog(cluster::databases),
+        "pg_database" => Session(cluster::databases),
         "pg_settings" => Session(cluster::settings),
         "pg_cursors" => Session(session::cursors),
         "pg_prepared_statements" => Session(session::prepared_statements),
@@ -237,25 +258,32 @@ pub fn view_definition(_relation: Oid) -> Option<&'static str> {
     None
 }
 
-/// Rows per relation: of the built-ins for ever, of the database for the snapshot they were made from.
-type Cache = Mutex<HashMap<Oid, (Option<Weak<Catalog>>, Arc<Table>)>>;
+/// What rows were made from: nothing but this program, a snapshot, a snapshot and a search path.
+struct Made {
+    from: Option<Weak<Catalog>>,
+    path: Vec<Oid>,
+    table: Arc<Table>,
+}
 
-/// The rows of a system relation as the session sees them.
+/// The rows of a system relation as the session sees them: of the built-ins made once, of the database kept for the newest
+/// snapshot they were made from.
 pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table> {
-    static CACHE: OnceLock<Cache> = OnceLock::new();
+    static CACHE: OnceLock<Mutex<HashMap<Oid, Made>>> = OnceLock::new();
     let cache = CACHE.get_or_init(Default::default);
     let state = cell.state();
     let lock = || cache.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some((of, table)) = lock().get(&relation.oid) {
-        let current =
-            of.as_ref().is_none_or(|w| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0);
-        if current {
-            return table.clone();
+    let maker = maker(relation);
+    let path = if matches!(maker, Some(Maker::Path(_))) { state.search_path.as_slice() } else { &[] };
+    if let Some(made) = lock().get(&relation.oid) {
+        let of_this =
+            |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
+        if made.from.as_ref().is_none_or(of_this) && made.path == path {
+            return made.table.clone();
         }
     }
     let mut rows = Rows::new(relation);
     let mut keep = None;
-    match maker(relation) {
+    match maker {
         Some(Maker::Fixed(make)) => {
             make(&mut rows);
             keep = Some(None);
@@ -264,12 +292,16 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
             make(&mut rows, &state.catalog);
             keep = Some(Some(Arc::downgrade(&state.catalog)));
         }
+        Some(Maker::Path(make)) => {
+            make(&mut rows, &state);
+            keep = Some(Some(Arc::downgrade(&state.catalog)));
+        }
         Some(Maker::Session(make)) => make(&mut rows, &state),
         Some(Maker::Empty) | None => {}
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });
-    if let Some(of) = keep {
-        lock().insert(relation.oid, (of, table.clone()));
+    if let Some(from) = keep {
+        lock().insert(relation.oid, Made { from, path: path.to_vec(), table: table.clone() });
     }
     table
 }

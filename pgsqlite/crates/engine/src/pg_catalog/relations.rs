@@ -3,7 +3,7 @@
 use super::{character, int, numbers, strings, text, Rows};
 use crate::ddl::naming::default_collation;
 use pgsqlite_sql::catalog::*;
-use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};
+use pgsqlite_types::{oid, Datum, Oid};
 
 const CLASS: Oid = 1259;
 const CONSTRAINT: Oid = 2606;
@@ -23,8 +23,19 @@ pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
         if schema.oid == PG_TEMP && !catalog.relations.values().any(|r| r.temporary) {
             continue;
         }
-        rows.push(&[("oid", int(schema.oid)), ("nspname", text(&*schema.name)), ("nspowner", int(schema.owner))]);
+        rows.push(&[
+            ("oid", int(schema.oid)),
+            ("nspname", text(&*schema.name)),
+            ("nspowner", int(schema.owner)),
+            ("nspacl", super::views::acl_array(catalog, &schema.acl)),
+        ]);
     }
+}
+
+/// Foreign keys are triggers in PostgreSQL.
+pub(super) fn has_triggers(catalog: &Catalog, relation: &Relation) -> bool {
+    relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+        || catalog.referencing(relation.oid).next().is_some()
 }
 
 /// `pg_class.relkind`
@@ -62,10 +73,10 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
     }
     for relation in catalog.relations.values() {
         let kind = kind(relation);
-        let stored = matches!(kind, b'r' | b'i' | b'S');
+        let stored = matches!(kind, b'r' | b'm' | b'i' | b'S');
         let (method, columns) = match &relation.kind {
             RelationKind::Index(index) => (method_oid(&index.method), index.columns.len() + index.include.len()),
-            _ => (if kind == b'r' { 2 } else { 0 }, relation.columns.len()),
+            _ => (if matches!(kind, b'r' | b'm') { 2 } else { 0 }, relation.columns.len()),
         };
         let checks = relation.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count();
         let options = match &relation.kind {
@@ -91,14 +102,42 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relkind", character(kind)),
             ("relnatts", int(columns as i64)),
             ("relchecks", int(checks as i64)),
-            ("relhasrules", (kind == b'v').into()),
+            ("relhasrules", matches!(kind, b'v' | b'm').into()),
             ("relhastriggers", referenced.contains(&relation.oid).into()),
-            ("relispopulated", true.into()),
+            (
+                "relispopulated",
+                (!matches!(relation.kind, RelationKind::MaterializedView { populated: false, .. })).into(),
+            ),
             (
                 "relreplident",
-                character(if kind == b'r' && relation.kind != RelationKind::System { b'd' } else { b'n' }),
+                character(if matches!(kind, b'r' | b'm') && relation.kind != RelationKind::System { b'd' } else { b'n' }),
             ),
             ("reloptions", options),
+            ("relacl", super::views::acl_array(catalog, &relation.acl)),
+        ]);
+    }
+    composites(rows, catalog);
+}
+
+/// The OID of the pg_class row of a stand-alone composite type.
+pub(super) fn composite_class(user_type: Oid) -> i64 {
+    derived_oid(user_type, 1599)
+}
+
+fn composites(rows: &mut Rows, catalog: &Catalog) {
+    for t in catalog.types.values() {
+        let UserTypeKind::Composite { fields } = &t.kind else { continue };
+        rows.push(&[
+            ("oid", Datum::Int(composite_class(t.oid))),
+            ("relname", text(&*t.name)),
+            ("relnamespace", int(t.schema)),
+            ("reltype", int(t.oid)),
+            ("relowner", int(t.owner)),
+            ("relpersistence", character(b'p')),
+            ("relkind", character(b'c')),
+            ("relnatts", int(fields.len() as i64)),
+            ("relispopulated", true.into()),
+            ("relreplident", character(b'n')),
         ]);
     }
 }
@@ -113,11 +152,11 @@ fn physical(catalog: &Catalog, ty: Oid) -> (i16, bool, u8, u8) {
     }
 }
 
-fn attribute(rows: &mut Rows, catalog: &Catalog, relation: Oid, column: &Column) {
+fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column) {
     let (len, by_value, align, storage) = physical(catalog, column.type_oid);
     let dimensions = i64::from(catalog.element_type(column.type_oid).is_some());
     rows.push(&[
-        ("attrelid", int(relation)),
+        ("attrelid", Datum::Int(relation)),
         ("attname", text(&*column.name)),
         ("atttypid", int(if column.dropped { 0 } else { column.type_oid })),
         ("attstattarget", int(-1i64)),
@@ -155,9 +194,10 @@ fn collation_of(catalog: &Catalog, column: &Column) -> Oid {
 }
 
 pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
+    composite_attributes(rows, catalog);
     for relation in catalog.relations.values() {
         for column in &relation.columns {
-            attribute(rows, catalog, relation.oid, column);
+            attribute(rows, catalog, i64::from(relation.oid), column);
         }
         let RelationKind::Index(index) = &relation.kind else { continue };
         let Some(table) = catalog.relation(index.table) else { continue };
@@ -187,15 +227,24 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                     }
                 }
             };
-            attribute(rows, catalog, relation.oid, &column);
+            attribute(rows, catalog, i64::from(relation.oid), &column);
         }
         for &included in &index.include {
             attnum += 1;
             if let Some(c) = table.column_by_attnum(included) {
                 let column =
                     Column { attnum, default: None, generated: None, identity: None, not_null: false, ..c.clone() };
-                attribute(rows, catalog, relation.oid, &column);
+                attribute(rows, catalog, i64::from(relation.oid), &column);
             }
+        }
+    }
+}
+
+fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
+    for t in catalog.types.values() {
+        let UserTypeKind::Composite { fields } = &t.kind else { continue };
+        for ((name, ty, typmod), attnum) in fields.iter().zip(1i16..) {
+            attribute(rows, catalog, composite_class(t.oid), &Column::new(attnum, name.clone(), *ty, *typmod));
         }
     }
 }
@@ -410,7 +459,7 @@ pub(super) fn depends(rows: &mut Rows, catalog: &Catalog) {
                     push(CLASS, own, 0, CLASS, table, attnum, if s.identity { "i" } else { "a" });
                 }
             }
-            RelationKind::View { .. } => {
+            RelationKind::View { .. } | RelationKind::MaterializedView { .. } => {
                 push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n");
                 push(REWRITE, derived_oid(relation.oid, 0), 0, CLASS, relation.oid, 0, "i");
             }
@@ -439,11 +488,10 @@ pub(super) fn depends(rows: &mut Rows, catalog: &Catalog) {
             }
         }
     }
-    let _ = pg_type::all;
 }
 
 pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
-    for relation in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
+    for relation in catalog.relations.values().filter(|r| matches!(kind(r), b'v' | b'm')) {
         rows.push(&[
             ("oid", Datum::Int(derived_oid(relation.oid, 0))),
             ("rulename", text("_RETURN")),
@@ -451,41 +499,6 @@ pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
             ("ev_type", text("1")),
             ("ev_enabled", text("O")),
             ("is_instead", true.into()),
-        ]);
-    }
-}
-
-fn owner(catalog: &Catalog, oid: Oid) -> Datum {
-    text(catalog.role_name(oid).unwrap_or("unknown"))
-}
-
-pub(super) fn tables(rows: &mut Rows, catalog: &Catalog) {
-    for relation in catalog.relations.values().filter(|r| kind(r) == b'r') {
-        rows.push(&[
-            ("schemaname", text(catalog.schema_name(relation.schema))),
-            ("tablename", text(&*relation.name)),
-            ("tableowner", owner(catalog, relation.owner)),
-            ("hasindexes", catalog.indexes_of(relation.oid).next().is_some().into()),
-            ("hasrules", false.into()),
-            (
-                "hastriggers",
-                (relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
-                    || catalog.referencing(relation.oid).next().is_some())
-                .into(),
-            ),
-            ("rowsecurity", false.into()),
-        ]);
-    }
-}
-
-pub(super) fn views(rows: &mut Rows, catalog: &Catalog) {
-    for relation in catalog.relations.values() {
-        let RelationKind::View { definition, .. } = &relation.kind else { continue };
-        rows.push(&[
-            ("schemaname", text(catalog.schema_name(relation.schema))),
-            ("viewname", text(&*relation.name)),
-            ("viewowner", owner(catalog, relation.owner)),
-            ("definition", text(format!("{definition};"))),
         ]);
     }
 }

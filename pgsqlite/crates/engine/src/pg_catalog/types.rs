@@ -121,11 +121,17 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
                 align = b'd';
                 let mut row = common(t.oid, &t.name, t.schema, t.owner, b'c', b'C');
                 functions(&mut row, io::RECORD);
-                row.extend([("typlen", int(-1i64)), ("typalign", text("d")), ("typstorage", text("x"))]);
+                row.extend([
+                    ("typlen", int(-1i64)),
+                    ("typalign", text("d")),
+                    ("typstorage", text("x")),
+                    ("typrelid", Datum::Int(super::relations::composite_class(t.oid))),
+                ]);
                 row
             }
         };
         row.push(("typarray", int(t.array_oid)));
+        row.push(("typacl", super::views::acl_array(catalog, &t.acl)));
         rows.push(&row);
         rows.push(&array_row(catalog, t.array_oid, t.oid, &t.name, t.schema, t.owner, align));
     }

@@ -14,6 +14,16 @@ pub enum Location {
     Memory,
 }
 
+/// The server's other databases, for CREATE DATABASE and pg_database.
+#[derive(Clone)]
+pub struct DatabasesHandle(pub Arc<dyn crate::ddl::DatabaseAdmin>);
+
+impl std::fmt::Debug for DatabasesHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("DatabasesHandle")
+    }
+}
+
 /// How to open a database.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
@@ -26,6 +36,8 @@ pub struct EngineConfig {
     pub pool_size: usize,
     /// How long a statement waits for a connection before 53300.
     pub pool_timeout: Duration,
+    /// None: the server serves this one file, databases cannot be made.
+    pub databases: Option<DatabasesHandle>,
 }
 
 /// What a client says of itself at connection start.

@@ -175,6 +175,9 @@ impl Session {
                 RelationKind::View { .. } | RelationKind::ForeignView => {
                     return Err(wrong("view").hint("Try the COPY (SELECT ...) TO variant."))
                 }
+                RelationKind::MaterializedView { .. } => {
+                    return Err(wrong("materialized view").hint("Try the COPY (SELECT ...) TO variant."))
+                }
                 RelationKind::Sequence(_) => return Err(wrong("sequence")),
                 RelationKind::Index(_) => {
                     return Err(PgError::new(
@@ -259,6 +262,7 @@ impl Session {
             RelationKind::View { .. } | RelationKind::ForeignView => {
                 return Err(wrong("view").hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."))
             }
+            RelationKind::MaterializedView { .. } => return Err(wrong("materialized view")),
             RelationKind::Sequence(_) => return Err(wrong("sequence")),
             RelationKind::Index(_) => return Err(wrong("index")),
             RelationKind::System => {

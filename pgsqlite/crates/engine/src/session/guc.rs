@@ -151,6 +151,14 @@ impl Gucs {
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         let key = name.to_ascii_lowercase();
         self.version = next_version();
+        // not among the settings that SHOW ALL lists; the session checks them
+        if matches!(key.as_str(), "role" | "session_authorization") {
+            match value {
+                Some(v) => self.values.insert(key, v.to_string()),
+                None => self.values.remove(&key),
+            };
+            return Ok(());
+        }
         let Some(definition) = definitions().get(&key) else {
             // placeholders of extensions: two-part names take anything
             if key.contains('.') {

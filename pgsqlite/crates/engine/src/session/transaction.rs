@@ -118,7 +118,13 @@ impl Session {
             let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
             self.engine.refresh(connection)?;
         }
-        self.sequences.own.lock().catalog = self.catalog();
+        {
+            let catalog = self.catalog();
+            let user = self.user_oid(&catalog);
+            let mut own = self.sequences.own.lock();
+            own.catalog = catalog;
+            own.user = user;
+        }
         self.variables.refresh(&self.gucs);
         let connection = self.connection()?;
         connection.cell.rows.clear();
@@ -130,6 +136,7 @@ impl Session {
     pub(super) fn tell_natives(&self, connection: &Connection) {
         let catalog = self.catalog();
         let path = self.search_path(&catalog);
+        let user_oid = self.user_oid(&catalog);
         connection.cell.update(|state| {
             state.settings = self.gucs.typed.clone();
             state.names = Arc::new(super::natives::OwnedNames { catalog: catalog.clone(), search_path: path.clone() });
@@ -140,8 +147,10 @@ impl Session {
             state.variables = Some(self.variables.clone());
             state.server = Some(self.server.clone());
             state.user = self.current_user();
+            state.user_oid = user_oid;
             state.session_user = self.session_user();
             state.database.clone_from(&self.engine.config.database);
+            state.databases.clone_from(&self.engine.config.databases);
             state.backend_pid = self.options.backend_pid;
             state.client_addr = self.options.client_addr;
             state.statement_timestamp = self.statement_timestamp;

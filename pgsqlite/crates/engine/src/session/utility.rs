@@ -150,7 +150,26 @@ impl Session {
 
     // --- DDL -----------------------------------------------------------------------------------------------------------------
 
+    /// What PostgreSQL refuses inside a transaction block, and how it names it.
+    fn check_outside_block(&self, node: &NodeEnum) -> Result<()> {
+        let what = match node {
+            NodeEnum::CreatedbStmt(_) => "CREATE DATABASE",
+            NodeEnum::DropdbStmt(_) => "DROP DATABASE",
+            NodeEnum::IndexStmt(s) if s.concurrent => "CREATE INDEX CONCURRENTLY",
+            NodeEnum::DropStmt(s) if s.concurrent => "DROP INDEX CONCURRENTLY",
+            _ => return Ok(()),
+        };
+        if self.transaction_status() != super::TransactionStatus::Idle || self.transaction.in_script {
+            return Err(PgError::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                format!("{what} cannot run inside a transaction block"),
+            ));
+        }
+        Ok(())
+    }
+
     async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
+        self.check_outside_block(&raw.node)?;
         self.begin_write("DDL").await?;
         let catalog = self.catalog();
         let path = self.search_path(&catalog);
@@ -165,7 +184,10 @@ impl Session {
                 user: self.user_oid(&catalog),
             };
             let connection = self.connection()?;
-            let session = ddl::DdlSession { new_role: self.user_without_role(&catalog), ..Default::default() };
+            let session = ddl::DdlSession {
+                databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
+                new_role: self.user_without_role(&catalog),
+            };
             tokio::task::block_in_place(|| {
                 ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &session)
             })

@@ -11,13 +11,13 @@ use pgsqlite_types::{Datum, Oid, Result};
 /// Runs with the analyzer's environment of the session.
 fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
     let state = session.state();
-    let user = state.catalog.role_named(&state.user).map_or(pgsqlite_sql::catalog::BOOTSTRAP_ROLE, |r| r.oid);
     run(&Environment {
         catalog: &state.catalog,
         search_path: &state.search_path,
         settings: &state.settings,
         names: &*state.names,
-        user,
+        // definitions were permitted when they were written
+        user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
     })
 }
 

@@ -1,233 +1,360 @@
-//! `has_…_privilege` and `pg_has_role`. Nothing is withheld from a role that may connect, so every role that there is has
-//! every privilege on every object that there is; what is checked is that the question makes sense.
+//! Access privilege inquiry functions (manual, "System Information Functions"): has_table_privilege and its kin, pg_has_role,
+//! acldefault, aclexplode. A role and an object may each be given by name or by OID; an OID that is nobody's gives NULL.
 
+use super::session_cell::SessionState;
 use super::shim::{Call, Scalar};
-use super::strings::invalid_parameter;
-use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::RelationKind;
+use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{oid, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
-/// What a privilege is asked of.
-#[derive(Clone, Copy, PartialEq)]
-enum Object {
-    Table,
-    Column,
-    Sequence,
-    Database,
-    Schema,
-    Function,
-    Language,
-    Type,
-    Tablespace,
-}
-
-impl Object {
-    fn privileges(self) -> &'static [&'static str] {
-        match self {
-            Object::Table => &["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"],
-            Object::Column => &["SELECT", "INSERT", "UPDATE", "REFERENCES"],
-            Object::Sequence => &["USAGE", "SELECT", "UPDATE"],
-            Object::Database => &["CREATE", "TEMPORARY", "TEMP", "CONNECT"],
-            Object::Schema => &["CREATE", "USAGE"],
-            Object::Function => &["EXECUTE"],
-            Object::Language | Object::Type => &["USAGE"],
-            Object::Tablespace => &["CREATE"],
-        }
+/// The arguments before the privilege, of which the last names the object: (role, object arguments).
+fn split(c: &Call, objects: usize) -> Result<(Option<Oid>, usize)> {
+    let with_role = c.len() == objects + 2;
+    if !with_role {
+        return Ok((Some(c.session.state().user_oid), 0));
     }
+    Ok((role(c, 0)?, 1))
 }
 
-/// Checks a comma-separated list of privileges; 22023 for one that the object does not have.
-fn check_privileges(list: &str, known: &[&str], options: &[&str]) -> Result<()> {
-    for privilege in list.split(',') {
-        let privilege = privilege.trim_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
-        let upper = privilege.to_ascii_uppercase();
-        let plain = options.iter().find_map(|o| upper.strip_suffix(o)).unwrap_or(&upper);
-        if !known.contains(&plain) {
-            return Err(invalid_parameter(format!("unrecognized privilege type: \"{privilege}\"")));
-        }
-    }
-    Ok(())
-}
-
-/// Whether there is the role; 42704 for a name that is none's.
-fn role(c: &Call, i: usize) -> Result<bool> {
+/// A role by name (42704 if unknown; `public` is everybody) or OID (None if unknown).
+fn role(c: &Call, i: usize) -> Result<Option<Oid>> {
     let state = c.session.state();
     match c.datum(i) {
-        DatumRef::Text("public") => Ok(true),
-        DatumRef::Text(name) if state.catalog.role_named(name).is_none() => {
-            Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
-        }
-        DatumRef::Text(_) => Ok(true),
-        _ => Ok(state.catalog.roles.contains_key(&(c.int(i)? as Oid))),
+        DatumRef::Text("public") => Ok(Some(PUBLIC_ROLE)),
+        DatumRef::Text(name) if name == state.user => Ok(Some(state.user_oid)),
+        DatumRef::Text(name) => state
+            .catalog
+            .role_named(name)
+            .map(|r| Some(r.oid))
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))),
+        DatumRef::Int(oid) => Ok(state.catalog.roles.contains_key(&(oid as Oid)).then_some(oid as Oid)),
+        _ => Err(PgError::internal("a role that is neither a name nor a number")),
     }
 }
 
-/// Whether there is the object, by OID or by name (an error if no object has the name). `column` is the index of the column argument.
-fn exists(c: &Call, object: Object, i: usize, column: Option<usize>) -> Result<bool> {
+/// An object by name, looked up as a constant of the reg type, or by OID.
+fn object(c: &Call, i: usize, reg_type: Oid) -> Result<Oid> {
+    match c.datum(i) {
+        DatumRef::Text(name) => {
+            let names = c.session.state().names.clone();
+            names.reg_oid(reg_type, name)
+        }
+        DatumRef::Int(oid) => Ok(oid as Oid),
+        _ => Err(PgError::internal("an object that is neither a name nor a number")),
+    }
+}
+
+/// The privileges asked for: (bits, with grant option), any of which will do. Errors: 22023.
+fn wanted(text: &str, object: AclObject) -> Result<Vec<(u32, bool)>> {
+    wanted_of(text, object.all())
+}
+
+fn wanted_of(text: &str, known: u32) -> Result<Vec<(u32, bool)>> {
+    let mut out = Vec::new();
+    for part in text.split(',') {
+        let part = part.trim();
+        let upper = part.to_ascii_uppercase();
+        let (word, option) = match upper.strip_suffix(" WITH GRANT OPTION") {
+            Some(word) => (word.trim_end(), true),
+            None => (upper.as_str(), false),
+        };
+        let word = if word == "TEMP" { "TEMPORARY" } else { word };
+        let bit = privilege::NAMES.iter().position(|n| n.1 == word).map(|b| 1u32 << b);
+        match bit.filter(|b| known & b != 0) {
+            Some(bit) => out.push((bit, option)),
+            None => {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("unrecognized privilege type: \"{part}\""),
+                ))
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Whether the role has one of the privileges by this list.
+fn has(
+    catalog: &Catalog,
+    role: Oid,
+    object: AclObject,
+    owner: Oid,
+    list: Option<&Vec<AclItem>>,
+    wanted: &[(u32, bool)],
+) -> bool {
+    let held = acl::privileges(catalog, role, object, owner, list);
+    let owns = acl::owns(catalog, role, owner);
+    let default = acl::default_acl(object, owner);
+    let roles = acl::inherited_roles(catalog, role);
+    let options = list
+        .unwrap_or(&default)
+        .iter()
+        .filter(|i| roles.contains(&i.grantee))
+        .fold(0, |all, i| all | i.grant_options);
+    wanted.iter().any(|&(bit, option)| {
+        if option {
+            owns || options & bit != 0
+        } else {
+            held & bit != 0
+        }
+    })
+}
+
+/// Tables, views, sequences; a column has what its table has.
+fn on_relation(c: &Call, arguments: usize, kind: AclObject, known: u32) -> Result<Datum> {
+    let (role, at) = split(c, arguments)?;
+    let relation = object(c, at, oid::REGCLASS)?;
+    let wanted = wanted_of(c.text(c.len() - 1)?, known)?;
     let state = c.session.state();
-    let by_name = match c.datum(i) {
-        DatumRef::Text(name) => Some(name),
-        _ => None,
-    };
-    let undefined = |code: SqlState, what: &str| {
-        Err(PgError::new(code, format!("{what} \"{}\" does not exist", by_name.unwrap_or_default())))
-    };
-    let named = |reg_type: Oid| match by_name {
-        Some(name) => state.names.reg_oid(reg_type, name),
-        None => Ok(c.int(i)? as Oid),
-    };
-    let system = |oid: Oid| builtin::system_relations().iter().any(|r| r.oid == oid);
-    Ok(match object {
-        Object::Table | Object::Column => {
-            let table = named(oid::REGCLASS)?;
-            let relation = state.catalog.relation(table);
-            let Some(column) = column else { return Ok(relation.is_some() || system(table)) };
-            let Some(relation) = relation else {
-                if system(table) {
-                    return Err(PgError::not_supported("privileges on columns of system catalogs"));
-                }
-                return Ok(false);
-            };
-            match c.datum(column) {
-                DatumRef::Text(name) if relation.column(name).is_none() => {
+    let (Some(role), Some(relation)) = (role, state.catalog.relation(relation)) else { return Ok(Datum::Null) };
+    if arguments == 2 {
+        let column = match c.datum(at + 1) {
+            DatumRef::Text(name) => match relation.column(name) {
+                Some(column) => Some(column),
+                None => {
                     return Err(PgError::new(
                         SqlState::UNDEFINED_COLUMN,
                         format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
                     ))
                 }
-                DatumRef::Text(_) => true,
-                _ => relation.column_by_attnum(c.int(column)? as i16).is_some(),
-            }
+            },
+            DatumRef::Int(attnum) => relation.live_columns().find(|c| i64::from(c.attnum) == attnum),
+            _ => None,
+        };
+        if column.is_none() {
+            return Ok(Datum::Null);
         }
-        Object::Sequence => {
-            let relation = named(oid::REGCLASS)?;
-            match state.catalog.relation(relation) {
-                Some(r) if matches!(r.kind, RelationKind::Sequence(_)) => true,
-                Some(r) => {
-                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a sequence", r.name)))
-                }
-                None => false,
-            }
-        }
-        Object::Database => match by_name {
-            Some(name) if name == state.database => true,
-            Some(_) => return undefined(SqlState::UNDEFINED_DATABASE, "database"),
-            None => c.int(i)? == super::sizes::DATABASE,
-        },
-        Object::Schema => match by_name {
-            Some("pg_catalog" | "information_schema") => true,
-            Some(name) if state.catalog.schema_oid(name).is_none() => {
-                return undefined(SqlState::UNDEFINED_SCHEMA, "schema")
-            }
-            Some(_) => true,
-            None => {
-                let schema = c.int(i)? as Oid;
-                schema == pgsqlite_sql::catalog::PG_CATALOG || state.catalog.schemas.contains_key(&schema)
-            }
-        },
-        Object::Function => builtin::proc_by_oid(named(oid::REGPROCEDURE)?).is_some(),
-        Object::Type => state.catalog.type_entry(named(oid::REGTYPE)?).is_some(),
-        Object::Language => match by_name {
-            Some("internal" | "c" | "sql" | "plpgsql") => true,
-            Some(_) => return undefined(SqlState::UNDEFINED_OBJECT, "language"),
-            None => return Err(PgError::not_supported("privileges on a language given by its OID")),
-        },
-        Object::Tablespace => match by_name {
-            Some("pg_default" | "pg_global") => true,
-            Some(_) => return undefined(SqlState::UNDEFINED_OBJECT, "tablespace"),
-            None => return Err(PgError::not_supported("privileges on a tablespace given by its OID")),
-        },
-    })
+    }
+    if kind == AclObject::Sequence && !matches!(relation.kind, pgsqlite_sql::catalog::RelationKind::Sequence(_)) {
+        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a sequence", relation.name)));
+    }
+    let held = acl::relation_privileges(&state.catalog, role, relation);
+    let by_list = has(&state.catalog, role, kind, relation.owner, relation.acl.as_ref(), &wanted);
+    Ok((by_list || wanted.iter().any(|&(bit, option)| !option && held & bit != 0)).into())
 }
 
-/// `has_…_privilege([role,] object [, column], privileges)`
-fn has(c: &Call, object: Object, with_column: bool) -> Result<Datum> {
-    let rest = if with_column { 3 } else { 2 };
-    let first = c.len() - rest;
-    let known_role = first == 0 || role(c, 0)?;
-    let there = exists(c, object, first, with_column.then_some(first + 1))?;
-    check_privileges(c.text(c.len() - 1)?, object.privileges(), &[" WITH GRANT OPTION"])?;
-    Ok(there.then_some(known_role).into())
+/// What can be granted on a column.
+const OF_COLUMNS: u32 = privilege::SELECT | privilege::INSERT | privilege::UPDATE | privilege::REFERENCES;
+
+fn any_column(c: &Call) -> Result<Datum> {
+    on_relation(c, 1, AclObject::Table, OF_COLUMNS)
 }
-fn has_any_column(c: &Call) -> Result<Datum> {
-    let first = c.len() - 2;
-    let known_role = first == 0 || role(c, 0)?;
-    let there = exists(c, Object::Table, first, None)?;
-    check_privileges(c.text(c.len() - 1)?, Object::Column.privileges(), &[" WITH GRANT OPTION"])?;
-    Ok(there.then_some(known_role).into())
+fn table(c: &Call) -> Result<Datum> {
+    on_relation(c, 1, AclObject::Table, AclObject::Table.all())
 }
-fn has_role(c: &Call) -> Result<Datum> {
-    let first = c.len() - 2;
-    let (member, of) = (first == 0 || role(c, 0)?, role(c, first)?);
-    check_privileges(c.text(c.len() - 1)?, &["USAGE", "MEMBER"], &[" WITH GRANT OPTION", " WITH ADMIN OPTION"])?;
+fn sequence(c: &Call) -> Result<Datum> {
+    on_relation(c, 1, AclObject::Sequence, AclObject::Sequence.all())
+}
+fn column(c: &Call) -> Result<Datum> {
+    on_relation(c, 2, AclObject::Table, OF_COLUMNS)
+}
+
+fn schema(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let schema = object(c, at, oid::REGNAMESPACE)?;
+    let wanted = wanted(c.text(c.len() - 1)?, AclObject::Schema)?;
     let state = c.session.state();
-    let id = |i: usize| match c.datum(i) {
-        DatumRef::Text(name) => Ok(state.catalog.role_named(name).map(|r| r.oid)),
-        _ => c.int(i).map(|n| Some(n as Oid)),
-    };
-    let own = if first == 0 { state.catalog.role_named(&state.user).map(|r| r.oid) } else { id(0)? };
-    let superuser = own.and_then(|o| state.catalog.roles.get(&o)).is_some_and(|r| r.superuser);
-    // There are no memberships: a role is a member of itself, a superuser of all.
-    Ok(Datum::from(member && of && (superuser || own == id(first)?)))
+    let (Some(role), Some(schema)) = (role, state.catalog.schemas.get(&schema)) else { return Ok(Datum::Null) };
+    Ok(has(&state.catalog, role, AclObject::Schema, schema.owner, schema.acl.as_ref(), &wanted).into())
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
-    (
-        "has_table_privilege_name_name has_table_privilege_name_id has_table_privilege_id_name \
-         has_table_privilege_id_id has_table_privilege_name has_table_privilege_id",
-        |c| has(c, Object::Table, false),
-    ),
-    (
-        "has_sequence_privilege_name_name has_sequence_privilege_name_id has_sequence_privilege_id_name \
-         has_sequence_privilege_id_id has_sequence_privilege_name has_sequence_privilege_id",
-        |c| has(c, Object::Sequence, false),
-    ),
-    (
-        "has_database_privilege_name_name has_database_privilege_name_id has_database_privilege_id_name \
-         has_database_privilege_id_id has_database_privilege_name has_database_privilege_id",
-        |c| has(c, Object::Database, false),
-    ),
-    (
-        "has_schema_privilege_name_name has_schema_privilege_name_id has_schema_privilege_id_name \
-         has_schema_privilege_id_id has_schema_privilege_name has_schema_privilege_id",
-        |c| has(c, Object::Schema, false),
-    ),
-    (
-        "has_function_privilege_name_name has_function_privilege_name_id has_function_privilege_id_name \
-         has_function_privilege_id_id has_function_privilege_name has_function_privilege_id",
-        |c| has(c, Object::Function, false),
-    ),
-    (
-        "has_language_privilege_name_name has_language_privilege_name_id has_language_privilege_id_name \
-         has_language_privilege_id_id has_language_privilege_name has_language_privilege_id",
-        |c| has(c, Object::Language, false),
-    ),
-    (
-        "has_type_privilege_name_name has_type_privilege_name_id has_type_privilege_id_name \
-         has_type_privilege_id_id has_type_privilege_name has_type_privilege_id",
-        |c| has(c, Object::Type, false),
-    ),
+fn database(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let state = c.session.state();
+    let this = match c.datum(at) {
+        DatumRef::Text(name) if name == state.catalog.database => true,
+        DatumRef::Text(name) => {
+            return Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")))
+        }
+        DatumRef::Int(oid) => oid == super::sizes::DATABASE,
+        _ => false,
+    };
+    let wanted = wanted(c.text(c.len() - 1)?, AclObject::Database)?;
+    let Some(role) = role.filter(|_| this) else { return Ok(Datum::Null) };
+    let properties = &state.catalog.properties;
+    Ok(has(&state.catalog, role, AclObject::Database, properties.owner, properties.acl.as_ref(), &wanted).into())
+}
+
+fn user_type(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let ty = object(c, at, oid::REGTYPE)?;
+    let wanted = wanted(c.text(c.len() - 1)?, AclObject::Type)?;
+    let state = c.session.state();
+    let Some(role) = role else { return Ok(Datum::Null) };
+    match state.catalog.types.get(&ty) {
+        Some(t) => Ok(has(&state.catalog, role, AclObject::Type, t.owner, t.acl.as_ref(), &wanted).into()),
+        // built-in types, arrays and row types have the default
+        None if state.catalog.type_entry(ty).is_some() => {
+            Ok(has(&state.catalog, role, AclObject::Type, pgsqlite_sql::catalog::BOOTSTRAP_ROLE, None, &wanted).into())
+        }
+        None => Ok(Datum::Null),
+    }
+}
+
+/// Functions are PostgreSQL's built-in ones, which everybody may call.
+fn function(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let reg_type = match c.datum(at) {
+        DatumRef::Text(name) if name.contains('(') => oid::REGPROCEDURE,
+        _ => oid::REGPROC,
+    };
+    let function = object(c, at, reg_type)?;
+    let text = c.text(c.len() - 1)?.trim().to_ascii_uppercase();
+    let option = match text.as_str() {
+        "EXECUTE" => false,
+        "EXECUTE WITH GRANT OPTION" => true,
+        _ => {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("unrecognized privilege type: \"{}\"", c.text(c.len() - 1)?),
+            ))
+        }
+    };
+    let state = c.session.state();
+    let exists = pgsqlite_sql::builtins::catalog::proc_by_oid(function).is_some();
+    let Some(role) = role.filter(|_| exists) else { return Ok(Datum::Null) };
+    Ok((!option || acl::is_superuser(&state.catalog, role)).into())
+}
+
+/// pg_has_role: MEMBER, USAGE (of the privileges), each WITH ADMIN OPTION.
+fn has_role(c: &Call) -> Result<Datum> {
+    let (user, at) = if c.len() == 3 { (role(c, 0)?, 1) } else { (Some(c.session.state().user_oid), 0) };
+    let target = role(c, at)?;
+    let text = c.text(c.len() - 1)?.trim().to_ascii_uppercase();
+    let state = c.session.state();
+    let (Some(user), Some(target)) = (user, target) else { return Ok(Datum::Null) };
+    let catalog = &state.catalog;
+    let admin = || {
+        acl::is_superuser(catalog, user)
+            || catalog.roles.get(&user).is_some_and(|r| r.memberships.iter().any(|m| m.role == target && m.admin))
+    };
+    let answer = match text.as_str() {
+        "MEMBER" => acl::is_superuser(catalog, user) || acl::member_of(catalog, user, target),
+        "USAGE" => acl::is_superuser(catalog, user) || acl::inherited_roles(catalog, user).contains(&target),
+        "MEMBER WITH ADMIN OPTION" | "MEMBER WITH GRANT OPTION" | "USAGE WITH ADMIN OPTION"
+        | "USAGE WITH GRANT OPTION" => admin(),
+        _ => {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("unrecognized privilege type: \"{}\"", c.text(c.len() - 1)?),
+            ))
+        }
+    };
+    Ok(answer.into())
+}
+
+fn array(catalog: &Catalog, items: &[AclItem]) -> Datum {
+    crate::pg_catalog::strings(items.iter().map(|i| acl::item_text(catalog, i)))
+}
+
+/// acldefault(kind, owner)
+fn default(c: &Call) -> Result<Datum> {
+    let owner = c.int(1)? as Oid;
+    let object = match c.text(0)? {
+        "r" => AclObject::Table,
+        "s" => AclObject::Sequence,
+        "n" => AclObject::Schema,
+        "T" => AclObject::Type,
+        "d" => AclObject::Database,
+        "c" => return Ok(array(&c.session.state().catalog, &[])),
+        "f" | "l" | "t" | "F" | "S" | "L" | "p" => {
+            return Err(PgError::not_supported(format!("acldefault of object type \"{}\"", c.text(0)?)))
+        }
+        other => {
+            return Err(PgError::new(
+                SqlState::INTERNAL_ERROR,
+                format!("unrecognized object type abbreviation: {other}"),
+            ))
+        }
+    };
+    Ok(array(&c.session.state().catalog, &acl::default_acl(object, owner)))
+}
+
+/// A role in an aclitem's text: a name, quoted where it must be, or a number.
+fn item_role(state: &SessionState, text: &str) -> Option<Oid> {
+    let name = match text.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => text.to_string(),
+    };
+    state.catalog.role_named(&name).map(|r| r.oid).or_else(|| name.parse().ok())
+}
+
+/// aclexplode(aclitem[]): (grantor, grantee, privilege, grantable) of each.
+fn explode(c: &Call) -> Result<Datum> {
+    let malformed = || PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "malformed aclitem");
+    let items: Vec<String> = serde_json::from_str(c.text(0)?).map_err(|_| malformed())?;
+    let state = c.session.state();
+    let mut rows: Vec<serde_json::Value> = Vec::new();
+    for item in &items {
+        let (grantee, rest) = item.rsplit_once('=').ok_or_else(malformed)?;
+        let (letters, grantor) = rest.split_once('/').ok_or_else(malformed)?;
+        let grantee = if grantee.is_empty() { Some(PUBLIC_ROLE) } else { item_role(&state, grantee) };
+        let (grantee, grantor) = (grantee.ok_or_else(malformed)?, item_role(&state, grantor).ok_or_else(malformed)?);
+        let mut letters = letters.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let name = privilege::NAMES.iter().find(|n| n.0 == letter).ok_or_else(malformed)?.1;
+            let grantable = letters.next_if_eq(&'*').is_some();
+            rows.push(serde_json::json!([grantor, grantee, name, i32::from(grantable)]));
+        }
+    }
+    Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
+}
+
+/// Languages and tablespaces are PostgreSQL's own: everybody may use the trusted languages, superusers the rest.
+fn language(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let found = crate::pg_catalog::language(c.datum(at))?;
+    let state = c.session.state();
+    let (Some(role), Some(trusted)) = (role, found) else { return Ok(Datum::Null) };
+    Ok((trusted || acl::is_superuser(&state.catalog, role)).into())
+}
+
+/// The two tablespaces every cluster has; only superusers may create in them.
+fn tablespace(c: &Call) -> Result<Datum> {
+    let (role, at) = split(c, 1)?;
+    let exists = match c.datum(at) {
+        DatumRef::Text("pg_default" | "pg_global") => true,
+        DatumRef::Text(name) => {
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("tablespace \"{name}\" does not exist")))
+        }
+        DatumRef::Int(oid) => matches!(oid, 1663 | 1664),
+        _ => false,
+    };
+    wanted_of(c.text(c.len() - 1)?, privilege::CREATE)?;
+    let state = c.session.state();
+    Ok(role.filter(|_| exists).map(|r| acl::is_superuser(&state.catalog, r)).into())
+}
+
+pub const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("has_table_privilege_name_name has_table_privilege_name_id has_table_privilege_id_name", table),
+    ("has_table_privilege_id_id has_table_privilege_name has_table_privilege_id", table),
+    ("has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name", any_column),
+    ("has_any_column_privilege_id_id has_any_column_privilege_name has_any_column_privilege_id", any_column),
+    ("has_column_privilege_name_name_name has_column_privilege_name_name_attnum", column),
+    ("has_column_privilege_name_id_name has_column_privilege_name_id_attnum", column),
+    ("has_column_privilege_id_name_name has_column_privilege_id_name_attnum", column),
+    ("has_column_privilege_id_id_name has_column_privilege_id_id_attnum", column),
+    ("has_column_privilege_name_name has_column_privilege_name_attnum", column),
+    ("has_column_privilege_id_name has_column_privilege_id_attnum", column),
+    ("has_sequence_privilege_name_name has_sequence_privilege_name_id has_sequence_privilege_id_name", sequence),
+    ("has_sequence_privilege_id_id has_sequence_privilege_name has_sequence_privilege_id", sequence),
+    ("has_schema_privilege_name_name has_schema_privilege_name_id has_schema_privilege_id_name", schema),
+    ("has_schema_privilege_id_id has_schema_privilege_name has_schema_privilege_id", schema),
+    ("has_database_privilege_name_name has_database_privilege_name_id has_database_privilege_id_name", database),
+    ("has_database_privilege_id_id has_database_privilege_name has_database_privilege_id", database),
+    ("has_type_privilege_name_name has_type_privilege_name_id has_type_privilege_id_name", user_type),
+    ("has_type_privilege_id_id has_type_privilege_name has_type_privilege_id", user_type),
+    ("has_function_privilege_name_name has_function_privilege_name_id has_function_privilege_id_name", function),
+    ("has_function_privilege_id_id has_function_privilege_name has_function_privilege_id", function),
+    ("has_language_privilege_name_name has_language_privilege_name_id has_language_privilege_id_name", language),
+    ("has_language_privilege_id_id has_language_privilege_name has_language_privilege_id", language),
     (
         "has_tablespace_privilege_name_name has_tablespace_privilege_name_id has_tablespace_privilege_id_name \
          has_tablespace_privilege_id_id has_tablespace_privilege_name has_tablespace_privilege_id",
-        |c| has(c, Object::Tablespace, false),
+        tablespace,
     ),
-    (
-        "has_column_privilege_name_name_name has_column_privilege_name_name_attnum \
-         has_column_privilege_name_id_name has_column_privilege_name_id_attnum has_column_privilege_id_name_name \
-         has_column_privilege_id_name_attnum has_column_privilege_id_id_name has_column_privilege_id_id_attnum \
-         has_column_privilege_name_name has_column_privilege_name_attnum has_column_privilege_id_name \
-         has_column_privilege_id_attnum",
-        |c| has(c, Object::Column, true),
-    ),
-    (
-        "has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name \
-         has_any_column_privilege_id_id has_any_column_privilege_name has_any_column_privilege_id",
-        has_any_column,
-    ),
-    (
-        "pg_has_role_name_name pg_has_role_name_id pg_has_role_id_name pg_has_role_id_id pg_has_role_name \
-         pg_has_role_id",
-        has_role,
-    ),
+    ("pg_has_role_name_name pg_has_role_name_id pg_has_role_id_name pg_has_role_id_id", has_role),
+    ("pg_has_role_name pg_has_role_id", has_role),
+    ("acldefault_sql", default),
+    ("aclexplode", explode),
 ];

@@ -16,6 +16,8 @@ pub trait SequenceSource {
     fn nextval(&self, sequence: Oid) -> Result<i64>;
     fn currval(&self, sequence: Oid) -> Result<i64>;
     fn lastval(&self) -> Result<i64>;
+    /// What nextval gave last in any session (`pg_sequence_last_value`); None: it was not called yet.
+    fn last_value(&self, sequence: Oid) -> Result<Option<i64>>;
     /// Sets the value; `called` false: the next `nextval` gives the value itself.
     fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
 }
@@ -106,7 +108,11 @@ pub struct SessionState {
     pub server: Option<Arc<dyn ServerFunctions>>,
     pub user: String,
     pub session_user: String,
+    /// the role of `user`
+    pub user_oid: Oid,
     pub database: String,
+    /// None: the server serves one file
+    pub databases: Option<crate::session::DatabasesHandle>,
     pub backend_pid: i32,
     /// None on a Unix socket.
     pub client_addr: Option<std::net::SocketAddr>,
@@ -129,7 +135,9 @@ impl Default for SessionState {
             server: None,
             user: String::new(),
             session_user: String::new(),
+            user_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
             database: String::new(),
+            databases: None,
             backend_pid: 0,
             client_addr: None,
             server_addr: None,

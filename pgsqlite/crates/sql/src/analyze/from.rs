@@ -106,7 +106,7 @@ impl Analyzer<'_> {
             let schema = catalog.schema_name(relation.schema);
             return Err(PgError::not_supported(format!("the relation {schema}.{}", relation.name)).at(r.location));
         }
-        self.check_privilege(&relation, crate::acl::privilege::SELECT)?;
+        self.check_privilege(&relation, crate::acl::privilege::SELECT).map_err(|e| super::modify::schema_position(e, r))?;
         if let RelationKind::MaterializedView { populated: false, .. } = &relation.kind {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,

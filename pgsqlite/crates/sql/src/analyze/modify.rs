@@ -12,6 +12,14 @@ use crate::typed::{
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
+/// A schema that may not be looked into is refused where it is written; a table at execution.
+pub(super) fn schema_position(error: PgError, r: &ast::RangeVar) -> PgError {
+    if error.message().starts_with("permission denied for schema") {
+        return error.at(r.location);
+    }
+    error
+}
+
 impl Analyzer<'_> {
     /// Runs `f` in a level of its own and hands the level back.
     fn modify_level<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<(R, Level)> {
@@ -31,7 +39,7 @@ impl Analyzer<'_> {
                     "UPDATE" => privilege::UPDATE,
                     _ => privilege::DELETE,
                 };
-                self.check_privilege(&relation, needed)?;
+                self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
                 return Ok(relation);
             }
             RelationKind::MaterializedView { .. } => "materialized view",
@@ -48,8 +56,7 @@ impl Analyzer<'_> {
                 .at(r.location));
             }
         };
-        Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot change {kind} \"{}\"", relation.name))
-            .at(r.location))
+        Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot change {kind} \"{}\"", relation.name)))
     }
 
     // --- INSERT ------------------------------------------------------------------------------------------------------

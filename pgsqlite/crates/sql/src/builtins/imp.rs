@@ -114,6 +114,7 @@ pub const TABLES: &[&[Row]] = &[
     super::system::ROWS,
     super::server::ROWS,
     super::objects::ROWS,
+    super::privileges::ROWS,
 ];
 
 #[cfg(test)]

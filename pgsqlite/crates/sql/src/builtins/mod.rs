@@ -9,6 +9,7 @@ mod documents;
 mod formatting;
 mod numbers;
 mod objects;
+mod privileges;
 mod server;
 mod strings;
 mod system;

@@ -181,7 +181,11 @@ pub fn index_definition(
 /// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.
 pub fn unexpanded(catalog: &Catalog) -> Catalog {
     let mut out = catalog.clone();
-    for view in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::View { .. })) {
+    for view in catalog
+        .relations
+        .values()
+        .filter(|r| matches!(r.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. }))
+    {
         out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
     }
     out
@@ -190,7 +194,10 @@ pub fn unexpanded(catalog: &Catalog) -> Catalog {
 /// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
 pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
     let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
-    let RelationKind::View { definition, .. } = &relation.kind else { return Ok(None) };
+    let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }) = &relation.kind
+    else {
+        return Ok(None);
+    };
     let catalog = unexpanded(environment.catalog);
     let statements = crate::parse::parse(definition)?;
     let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) else {
