@@ -60,17 +60,15 @@ impl SessionSequences {
             return Ok(());
         }
         if let RelationKind::Sequence(Sequence { identity: true, owned_by: Some((table, _)), .. }) = &relation.kind {
-            let inserts = own.catalog.relation(*table).is_some_and(|t| {
-                acl::relation_privileges(&own.catalog, own.user, t) & acl::privilege::INSERT != 0
-            });
+            let inserts = own
+                .catalog
+                .relation(*table)
+                .is_some_and(|t| acl::relation_privileges(&own.catalog, own.user, t) & acl::privilege::INSERT != 0);
             if inserts {
                 return Ok(());
             }
         }
-        Err(PgError::new(
-            SqlState::INSUFFICIENT_PRIVILEGE,
-            format!("permission denied for sequence {}", relation.name),
-        ))
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for sequence {}", relation.name)))
     }
 
     fn definition(&self, oid: Oid) -> Result<(String, Sequence)> {

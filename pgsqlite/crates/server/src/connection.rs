@@ -7,7 +7,7 @@ use crate::sink::{describe, WireSink};
 use crate::startup::{self, Started};
 use crate::stream::Stream;
 use bytes::Bytes;
-use pgsqlite_engine::session::{Execution, Format, Script, Session, TransactionStatus};
+use pgsqlite_engine::session::{Execution, Format, Script, Session, StatementSource, TransactionStatus};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::frontend::{self, Message, Target};
@@ -298,10 +298,11 @@ impl Conversation<'_> {
                 self.text = None;
                 let formats = to_formats(&formats).map_err(Ok)?;
                 let result_formats = to_formats(&result_formats).map_err(Ok)?;
-                self.session
-                    .bind(utf8(portal)?, utf8(statement)?, &formats, &values, &result_formats)
-                    .await
-                    .map_err(Ok)?;
+                let statement = utf8(statement)?;
+                let source = self.session.statement_source(statement);
+                let bound =
+                    self.session.bind(utf8(portal)?, statement, &formats, &values, &result_formats).await.map_err(Ok);
+                self.locate(bound, source)?;
                 self.client.out.bind_complete();
             }
             Message::Describe { target: Target::Statement, name } => {
@@ -318,7 +319,12 @@ impl Conversation<'_> {
                     None => self.client.out.no_data(),
                 }
             }
-            Message::Execute { portal, max_rows } => self.execute(utf8(portal)?, max_rows).await?,
+            Message::Execute { portal, max_rows } => {
+                let portal = utf8(portal)?;
+                let source = self.session.portal_source(portal);
+                let executed = self.execute(portal, max_rows).await;
+                self.locate(executed, source)?;
+            }
             Message::Close { target: Target::Statement, name } => {
                 self.session.close_statement(utf8(name)?).map_err(Ok)?;
                 self.client.out.close_complete();
@@ -330,6 +336,20 @@ impl Conversation<'_> {
             _ => return Err(Ok(PgError::internal("not a message of the extended protocol"))),
         }
         Ok(())
+    }
+
+    /// After an error that has a location: the text that it counts in is that of the statement behind the message.
+    fn locate(
+        &mut self,
+        result: Result<(), Result<PgError, End>>,
+        source: Option<StatementSource>,
+    ) -> Result<(), Result<PgError, End>> {
+        if let (Err(Ok(error)), Some(source)) = (&result, source) {
+            if error.fields().location.is_some() {
+                self.text = Some(source.text());
+            }
+        }
+        result
     }
 
     async fn execute(&mut self, portal: &str, max_rows: i32) -> Result<(), Result<PgError, End>> {

@@ -40,9 +40,9 @@ impl Folder {
 
     /// A file that is there. Errors: 3D000.
     fn existing(&self, name: &str) -> Result<PathBuf> {
-        file_of(&self.dir, name).filter(|p| p.is_file()).ok_or_else(|| {
-            PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))
-        })
+        file_of(&self.dir, name)
+            .filter(|p| p.is_file())
+            .ok_or_else(|| PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))
     }
 
     fn duplicate(name: &str) -> PgError {

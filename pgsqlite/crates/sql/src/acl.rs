@@ -99,12 +99,7 @@ pub struct AclItem {
 pub fn default_acl(object: AclObject, owner: Oid) -> Vec<AclItem> {
     let mut out = Vec::new();
     if object.of_public() != 0 {
-        out.push(AclItem {
-            grantee: PUBLIC_ROLE,
-            grantor: owner,
-            privileges: object.of_public(),
-            grant_options: 0,
-        });
+        out.push(AclItem { grantee: PUBLIC_ROLE, grantor: owner, privileges: object.of_public(), grant_options: 0 });
     }
     out.push(AclItem { grantee: owner, grantor: owner, privileges: object.all(), grant_options: 0 });
     out
@@ -209,9 +204,8 @@ pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) ->
         return if superuser || readable { privilege::SELECT } else { 0 };
     }
     let mut has = privileges(catalog, role, object, relation.owner, relation.acl.as_ref());
-    let predefined = |name: &str| {
-        inherited_roles(catalog, role).iter().any(|&r| r != role && catalog.role_name(r) == Some(name))
-    };
+    let predefined =
+        |name: &str| inherited_roles(catalog, role).iter().any(|&r| r != role && catalog.role_name(r) == Some(name));
     if predefined("pg_read_all_data") {
         has |= privilege::SELECT;
     }

@@ -67,7 +67,9 @@ impl Ddl<'_> {
         } else {
             self.analyze(|e| analyze::analyze_query(e, select))?
         };
-        let Some(mut relation) = self.new_table(&ast::RangeVar { location: -1, ..name.clone() }, if_not_exists)? else { return Ok(tag.into()) };
+        let Some(mut relation) = self.new_table(&ast::RangeVar { location: -1, ..name.clone() }, if_not_exists)? else {
+            return Ok(tag.into());
+        };
         relation.on_commit = action;
         let aliases = strings(&into.col_names);
         if aliases.len() > query.columns.len() {
@@ -116,8 +118,11 @@ impl Ddl<'_> {
             }
             super::create_table::check_column_name(&relation.columns, name, -1)?;
             self.check_column_type(name, column.ty, -1)?;
-            let collation =
-                if column.collation != 0 { column.collation } else { naming::default_collation(&self.catalog, column.ty) };
+            let collation = if column.collation != 0 {
+                column.collation
+            } else {
+                naming::default_collation(&self.catalog, column.ty)
+            };
             relation.columns.push(Column { collation, ..Column::new(attnum, name, column.ty, column.typmod) });
         }
         Ok(())
@@ -127,7 +132,12 @@ impl Ddl<'_> {
     fn insert_rows(&mut self, relation: &Relation, select: &ast::SelectStmt) -> Result<usize> {
         // For this one statement a materialized view is a table.
         let mut catalog = self.catalog.clone();
-        catalog.add_relation(Relation { kind: RelationKind::Table, acl: None, owner: self.environment.user, ..relation.clone() });
+        catalog.add_relation(Relation {
+            kind: RelationKind::Table,
+            acl: None,
+            owner: self.environment.user,
+            ..relation.clone()
+        });
         let insert = ast::InsertStmt {
             relation: Some(ast::RangeVar {
                 schemaname: if relation.temporary {

@@ -100,7 +100,8 @@ impl Ddl<'_> {
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         let temporary = name.relpersistence == "t";
         let on_commit = super::create_as::on_commit(statement.oncommit());
-        if !temporary && !matches!(statement.oncommit(), ast::OnCommitAction::OncommitNoop | ast::OnCommitAction::Undefined)
+        if !temporary
+            && !matches!(statement.oncommit(), ast::OnCommitAction::OncommitNoop | ast::OnCommitAction::Undefined)
         {
             return Err(PgError::new(
                 SqlState::INVALID_TABLE_DEFINITION,

@@ -283,9 +283,7 @@ impl Ddl<'_> {
                 let user_type = UserType { acl, ..(*self.catalog.types[&oid]).clone() };
                 self.put_type(user_type)
             }
-            Securable::Database => {
-                self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() })
-            }
+            Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
         }
     }
 
@@ -349,11 +347,8 @@ impl Ddl<'_> {
         let (granted_name, member_name) = (name(granted), name(member));
         let user = self.environment.user;
         let role = &self.catalog.roles[&granted];
-        let is_admin = self
-            .catalog
-            .roles
-            .get(&user)
-            .is_some_and(|r| r.memberships.iter().any(|m| m.role == granted && m.admin));
+        let is_admin =
+            self.catalog.roles.get(&user).is_some_and(|r| r.memberships.iter().any(|m| m.role == granted && m.admin));
         let may = self.is_superuser()
             || !role.superuser && (is_admin || self.catalog.roles.get(&user).is_some_and(|r| r.create_role));
         if !may {
@@ -389,8 +384,7 @@ impl Ddl<'_> {
             match at {
                 None => {
                     let message = format!("role \"{member_name}\" is not a member of role \"{granted_name}\"");
-                    self.notices
-                        .push(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
+                    self.notices.push(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
                     return Ok(());
                 }
                 Some(i) if admin => changed.memberships[i].admin = false,
@@ -563,9 +557,10 @@ fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
     for word in words {
         let upper = word.to_ascii_uppercase();
         let upper = if upper == "TEMP" { "TEMPORARY".to_string() } else { upper };
-        let bit = privilege::NAMES.iter().position(|n| n.1 == upper).ok_or_else(|| {
-            PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\""))
-        })?;
+        let bit = privilege::NAMES
+            .iter()
+            .position(|n| n.1 == upper)
+            .ok_or_else(|| PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))?;
         if kind.all() & (1 << bit) == 0 {
             let object = match kind {
                 AclObject::Table => "table",
@@ -597,14 +592,7 @@ fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, opt
 
 /// Takes `bits` (or, for those in `kept`, only the grant option) from the grantee, and what it granted on with them.
 /// Errors: 2BP01 if it granted on and CASCADE was not written.
-fn revoke(
-    items: &mut Vec<AclItem>,
-    grantee: Oid,
-    grantor: Oid,
-    bits: u32,
-    kept: u32,
-    cascade: bool,
-) -> Result<()> {
+fn revoke(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, kept: u32, cascade: bool) -> Result<()> {
     let Some(item) = items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) else { return Ok(()) };
     let lost = item.grant_options & bits;
     item.privileges &= !(bits & !kept);

@@ -368,8 +368,7 @@ impl Ddl<'_> {
 
     /// Runs `f` with the session's environment over another state of the catalog.
     fn analyze_over<R>(&self, catalog: &Catalog, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
-        let search_path =
-            if self.stored_path { deparse::names::STORED_PATH } else { self.environment.search_path };
+        let search_path = if self.stored_path { deparse::names::STORED_PATH } else { self.environment.search_path };
         let names = CatalogNames { catalog, search_path };
         f(&Environment { catalog, names: &names, search_path, ..self.environment })
     }

@@ -2,7 +2,9 @@
 //!
 //! Stored texts name objects, so after a rename every text is analyzed with the old catalog and printed with the new one.
 
-use super::schema::{CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, PLPGSQL, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE};
+use super::schema::{
+    CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE, PLPGSQL,
+};
 use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
@@ -210,11 +212,8 @@ impl Ddl<'_> {
                     return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "session user cannot be renamed"));
                 }
                 if new_name.starts_with("pg_") {
-                    return Err(PgError::new(
-                        SqlState::RESERVED_NAME,
-                        format!("role name \"{new_name}\" is reserved"),
-                    )
-                    .detail("Role names starting with \"pg_\" are reserved."));
+                    return Err(PgError::new(SqlState::RESERVED_NAME, format!("role name \"{new_name}\" is reserved"))
+                        .detail("Role names starting with \"pg_\" are reserved."));
                 }
                 if self.catalog.role_named(new_name).is_some() {
                     return Err(PgError::new(
@@ -445,7 +444,8 @@ impl Ddl<'_> {
     /// 42501 unless the session's role could become the new owner.
     fn check_becomes_owner(&self, owner: Oid) -> Result<()> {
         let user = self.environment.user;
-        if pgsqlite_sql::acl::is_superuser(&self.catalog, user) || pgsqlite_sql::acl::member_of(&self.catalog, user, owner)
+        if pgsqlite_sql::acl::is_superuser(&self.catalog, user)
+            || pgsqlite_sql::acl::member_of(&self.catalog, user, owner)
         {
             return Ok(());
         }

@@ -112,10 +112,8 @@ impl Ddl<'_> {
     /// VALID UNTIL in the storage form of timestamptz; `infinity` is as good as none.
     fn valid_until(&self, option: &ast::DefElem) -> Result<Option<String>> {
         let Some(text) = string(option) else { return Ok(None) };
-        let names = crate::store::names::CatalogNames {
-            catalog: &self.catalog,
-            search_path: self.environment.search_path,
-        };
+        let names =
+            crate::store::names::CatalogNames { catalog: &self.catalog, search_path: self.environment.search_path };
         let context = pgsqlite_types::codec::Context { settings: self.environment.settings, names: &names };
         match pgsqlite_types::codec::TypeCodec::TimestampTz.text_in(text, -1, &context)? {
             pgsqlite_types::Datum::Text(stored) => Ok(Some(stored)),
@@ -280,9 +278,7 @@ impl Ddl<'_> {
         if !user.is_some_and(|r| r.superuser || r.create_db) {
             return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to create database"));
         }
-        self.session
-            .databases
-            .ok_or_else(|| PgError::not_supported("CREATE DATABASE in a server that serves one file"))
+        self.session.databases.ok_or_else(|| PgError::not_supported("CREATE DATABASE in a server that serves one file"))
     }
 
     pub(super) fn create_database(&mut self, statement: &ast::CreatedbStmt) -> Result<String> {
@@ -314,10 +310,7 @@ impl Ddl<'_> {
             }
         }
         // The new file knows the roles of this one.
-        let founder = super::Founder {
-            roles: self.catalog.roles.values().map(|r| (**r).clone()).collect(),
-            owner,
-        };
+        let founder = super::Founder { roles: self.catalog.roles.values().map(|r| (**r).clone()).collect(), owner };
         databases.create(&statement.dbname, template.as_deref(), &founder)?;
         Ok("CREATE DATABASE".into())
     }
@@ -368,9 +361,7 @@ impl Ddl<'_> {
                 "connection_limit" if integer(option)? == -1 => {}
                 "allow_connections" if boolean(option)? => {}
                 "is_template" if !boolean(option)? => {}
-                other => {
-                    return Err(PgError::not_supported(format!("the database option {other}")).at(option.location))
-                }
+                other => return Err(PgError::not_supported(format!("the database option {other}")).at(option.location)),
             }
         }
         Ok("ALTER DATABASE".into())
@@ -398,10 +389,7 @@ impl Ddl<'_> {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "current database cannot be renamed"));
         }
         if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("must be owner of database {name}"),
-            ));
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of database {name}")));
         }
         databases.rename(name, new_name)
     }

@@ -11,7 +11,12 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// Analyzes a query so that the views in it stay references.
-    pub(super) fn analyze_view_query(&self, catalog: &Catalog, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<Query> {
+    pub(super) fn analyze_view_query(
+        &self,
+        catalog: &Catalog,
+        select: &ast::SelectStmt,
+        search_path: &[Oid],
+    ) -> Result<Query> {
         let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
         let environment = Environment { catalog: &catalog, search_path, names: &names, ..self.environment };
@@ -165,10 +170,8 @@ impl Ddl<'_> {
     pub(super) fn view_references(&self) -> Result<Vec<(Oid, Vec<Reference>)>> {
         let mut out = Vec::new();
         for view in self.catalog.relations.values() {
-            if let (
-                RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. },
-                true,
-            ) = (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
+            if let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }, true) =
+                (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
             {
                 out.push((view.oid, deparse::query_references(&self.stored_view(definition)?)));
             }

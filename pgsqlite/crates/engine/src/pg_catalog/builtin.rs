@@ -163,9 +163,11 @@ pub(super) fn tablespaces(rows: &mut Rows) {
 /// Whether a language (by name or OID) is trusted; None: an OID that is none's. Errors: 42704.
 pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
     match language {
-        DatumRef::Text(name) => LANGUAGES.iter().find(|l| l.1 == name).map(|l| Some(l.2)).ok_or_else(|| {
-            PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))
-        }),
+        DatumRef::Text(name) => LANGUAGES
+            .iter()
+            .find(|l| l.1 == name)
+            .map(|l| Some(l.2))
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))),
         DatumRef::Int(oid) => Ok(LANGUAGES.iter().find(|l| i64::from(l.0) == oid).map(|l| l.2)),
         _ => Err(PgError::internal("a language that is neither a name nor a number")),
     }

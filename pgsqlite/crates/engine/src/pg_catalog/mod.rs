@@ -275,8 +275,7 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
     let maker = maker(relation);
     let path = if matches!(maker, Some(Maker::Path(_))) { state.search_path.as_slice() } else { &[] };
     if let Some(made) = lock().get(&relation.oid) {
-        let of_this =
-            |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
+        let of_this = |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
         if made.from.as_ref().is_none_or(of_this) && made.path == path {
             return made.table.clone();
         }

@@ -110,7 +110,11 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ),
             (
                 "relreplident",
-                character(if matches!(kind, b'r' | b'm') && relation.kind != RelationKind::System { b'd' } else { b'n' }),
+                character(if matches!(kind, b'r' | b'm') && relation.kind != RelationKind::System {
+                    b'd'
+                } else {
+                    b'n'
+                }),
             ),
             ("reloptions", options),
             ("relacl", super::views::acl_array(catalog, &relation.acl)),

@@ -23,12 +23,6 @@ pub(super) fn with_environment<R>(state: &SessionState, run: impl FnOnce(&Enviro
     })
 }
 
-/// A stored expression as pg_get_expr prints it for the session; as it is stored where that fails.
-pub(super) fn expression(state: &SessionState, stored: &str, relation: Option<&Relation>) -> String {
-    with_environment(state, |e| definitions::stored_expression(e, stored, relation, Style::Full))
-        .unwrap_or_else(|_| stored.to_string())
-}
-
 /// The text of a view for the session, with the final `;`.
 pub(super) fn view_text(state: &SessionState, relation: &Relation) -> Datum {
     match with_environment(state, |e| definitions::view_definition(e, relation.oid, Style::Full)) {
@@ -143,7 +137,10 @@ fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
     let counters: Vec<&'static str> = rows
         .column_names()
         .filter(|c| {
-            c.starts_with("n_") || c.ends_with("_count") || matches!(*c, "seq_scan" | "seq_tup_read") || c.starts_with("heap_")
+            c.starts_with("n_")
+                || c.ends_with("_count")
+                || matches!(*c, "seq_scan" | "seq_tup_read")
+                || c.starts_with("heap_")
         })
         .collect();
     let index_counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
@@ -257,4 +254,3 @@ pub(super) fn acl_array(catalog: &Catalog, list: &Option<Vec<acl::AclItem>>) -> 
         None => Datum::Null,
     }
 }
-

@@ -40,6 +40,17 @@ pub struct EngineConfig {
     pub databases: Option<DatabasesHandle>,
 }
 
+/// A prepared statement's text, to be looked at after an error: positions in errors count in it.
+pub struct StatementSource(pub(crate) Arc<super::plans::Prepared>);
+
+impl StatementSource {
+    /// The text with blanks for what stood before the statement, so that locations fit.
+    pub fn text(&self) -> String {
+        let raw = &self.0.statement;
+        format!("{}{}", " ".repeat(raw.offset), raw.text)
+    }
+}
+
 /// What a client says of itself at connection start.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {

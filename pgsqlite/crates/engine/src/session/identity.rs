@@ -111,10 +111,7 @@ impl Session {
             Some(role) => role.oid,
             None if name == self.options.user && !self.is_role => return Ok(()),
             None => {
-                return Err(PgError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("role \"{name}\" does not exist"),
-                ))
+                return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("role \"{name}\" does not exist")))
             }
         };
         let denied = |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));

@@ -521,6 +521,16 @@ impl Session {
         result
     }
 
+    /// The text behind a portal; None: there is none.
+    pub fn portal_source(&self, portal: &str) -> Option<StatementSource> {
+        self.portals.get(portal)?.source()
+    }
+
+    /// The text behind a prepared statement; None: there is none.
+    pub fn statement_source(&self, statement: &str) -> Option<StatementSource> {
+        self.statements.get(statement)?.prepared.clone().map(StatementSource)
+    }
+
     pub fn close_statement(&mut self, name: &str) -> Result<()> {
         self.statements.remove(name);
         Ok(())

@@ -69,6 +69,10 @@ impl Portal {
         }
     }
 
+    pub fn source(&self) -> Option<super::StatementSource> {
+        self.prepared.clone().map(super::StatementSource)
+    }
+
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
         self.prepared.as_ref().and_then(|p| p.columns.clone())
     }

@@ -188,9 +188,7 @@ impl Session {
                 databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
                 new_role: self.user_without_role(&catalog),
             };
-            tokio::task::block_in_place(|| {
-                ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &session)
-            })
+            tokio::task::block_in_place(|| ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &session))
         };
         let outcome = match outcome {
             Ok(outcome) => outcome,

@@ -142,12 +142,8 @@ pub fn reconcile(
     for &table in &fresh {
         add_foreign_keys(conn, catalog, table, next_oid)?;
     }
-    let all: Vec<Oid> = catalog
-        .relations
-        .values()
-        .filter(|r| r.is_stored() && !fresh.contains(&r.oid))
-        .map(|r| r.oid)
-        .collect();
+    let all: Vec<Oid> =
+        catalog.relations.values().filter(|r| r.is_stored() && !fresh.contains(&r.oid)).map(|r| r.oid).collect();
     for table in all {
         add_indexes(conn, catalog, table, &mut known_indexes, false, next_oid)?;
     }

@@ -177,7 +177,10 @@ fn read_properties(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
         .map_err(sqlite_error)?;
     if let Some(stored) = stored {
         catalog.properties = serde_json::from_str(&stored).map_err(|e| {
-            PgError::new(SqlState::DATA_CORRUPTED, format!("the row \"database\" of __pgsqlite_meta cannot be read: {e}"))
+            PgError::new(
+                SqlState::DATA_CORRUPTED,
+                format!("the row \"database\" of __pgsqlite_meta cannot be read: {e}"),
+            )
         })?;
     }
     Ok(())

@@ -86,18 +86,9 @@ fn has(
     let owns = acl::owns(catalog, role, owner);
     let default = acl::default_acl(object, owner);
     let roles = acl::inherited_roles(catalog, role);
-    let options = list
-        .unwrap_or(&default)
-        .iter()
-        .filter(|i| roles.contains(&i.grantee))
-        .fold(0, |all, i| all | i.grant_options);
-    wanted.iter().any(|&(bit, option)| {
-        if option {
-            owns || options & bit != 0
-        } else {
-            held & bit != 0
-        }
-    })
+    let options =
+        list.unwrap_or(&default).iter().filter(|i| roles.contains(&i.grantee)).fold(0, |all, i| all | i.grant_options);
+    wanted.iter().any(|&(bit, option)| if option { owns || options & bit != 0 } else { held & bit != 0 })
 }
 
 /// Tables, views, sequences; a column has what its table has.
@@ -231,7 +222,9 @@ fn has_role(c: &Call) -> Result<Datum> {
     let answer = match text.as_str() {
         "MEMBER" => acl::is_superuser(catalog, user) || acl::member_of(catalog, user, target),
         "USAGE" => acl::is_superuser(catalog, user) || acl::inherited_roles(catalog, user).contains(&target),
-        "MEMBER WITH ADMIN OPTION" | "MEMBER WITH GRANT OPTION" | "USAGE WITH ADMIN OPTION"
+        "MEMBER WITH ADMIN OPTION"
+        | "MEMBER WITH GRANT OPTION"
+        | "USAGE WITH ADMIN OPTION"
         | "USAGE WITH GRANT OPTION" => admin(),
         _ => {
             return Err(PgError::new(
@@ -328,7 +321,10 @@ fn tablespace(c: &Call) -> Result<Datum> {
 pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("has_table_privilege_name_name has_table_privilege_name_id has_table_privilege_id_name", table),
     ("has_table_privilege_id_id has_table_privilege_name has_table_privilege_id", table),
-    ("has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name", any_column),
+    (
+        "has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name",
+        any_column,
+    ),
     ("has_any_column_privilege_id_id has_any_column_privilege_name has_any_column_privilege_id", any_column),
     ("has_column_privilege_name_name_name has_column_privilege_name_name_attnum", column),
     ("has_column_privilege_name_id_name has_column_privilege_name_id_attnum", column),

@@ -106,7 +106,8 @@ impl Analyzer<'_> {
             let schema = catalog.schema_name(relation.schema);
             return Err(PgError::not_supported(format!("the relation {schema}.{}", relation.name)).at(r.location));
         }
-        self.check_privilege(&relation, crate::acl::privilege::SELECT).map_err(|e| super::modify::schema_position(e, r))?;
+        self.check_privilege(&relation, crate::acl::privilege::SELECT)
+            .map_err(|e| super::modify::schema_position(e, r))?;
         if let RelationKind::MaterializedView { populated: false, .. } = &relation.kind {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -195,7 +196,8 @@ impl Analyzer<'_> {
         if crate::acl::is_superuser(catalog, role) || catalog.roles.is_empty() {
             return Ok(());
         }
-        let denied = |what: String| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}"));
+        let denied =
+            |what: String| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}"));
         if crate::acl::schema_privileges(catalog, role, relation.schema) & crate::acl::privilege::USAGE == 0 {
             return Err(denied(format!("schema {}", catalog.schema_name(relation.schema))));
         }

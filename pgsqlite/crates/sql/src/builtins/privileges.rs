@@ -2,5 +2,4 @@
 
 use super::imp::{row, Imp, Row};
 
-pub const ROWS: &[Row] =
-    &[row("acldefault_sql", Imp::Native), row("aclexplode", Imp::NativeSet { typed: false })];
+pub const ROWS: &[Row] = &[row("acldefault_sql", Imp::Native), row("aclexplode", Imp::NativeSet { typed: false })];
