@@ -100,7 +100,7 @@ impl Ddl<'_> {
             return Ok(tag.into());
         }
         let rows = self.insert_rows(&relation, select)?;
-        Ok(if materialized { format!("SELECT {rows}") } else { format!("SELECT {rows}") })
+        Ok(format!("SELECT {rows}"))
     }
 
     /// The columns of a table (or materialized view) that a query fills.

@@ -168,7 +168,7 @@ pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
             .find(|l| l.1 == name)
             .map(|l| Some(l.2))
             .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))),
-        DatumRef::Int(oid) => Ok(LANGUAGES.iter().find(|l| i64::from(l.0) == oid).map(|l| l.2)),
+        DatumRef::Int(oid) => Ok(LANGUAGES.iter().find(|l| l.0 == oid).map(|l| l.2)),
         _ => Err(PgError::internal("a language that is neither a name nor a number")),
     }
 }
