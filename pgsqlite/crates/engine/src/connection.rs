@@ -169,6 +169,14 @@ impl Connection {
         unsafe { ffi::sqlite3_changes64(self.handle()) as u64 }
     }
 
+    /// In a transaction that has read nothing yet: fixes what it sees to what is committed now.
+    pub fn take_snapshot(&self) -> Result<()> {
+        self.conn
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_schema LIMIT 1)")
+            .and_then(|mut s| s.query_row([], |_| Ok(())))
+            .map_err(|_| self.error())
+    }
+
     /// Runs SQL of our own without parameters (BEGIN, SAVEPOINT …).
     pub fn exec(&self, sql: &str) -> Result<()> {
         self.conn.execute_batch(sql).map_err(|_| self.error())

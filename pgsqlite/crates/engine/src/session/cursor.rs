@@ -181,7 +181,7 @@ impl Session {
             scroll,
             hold,
             held: false,
-            statement: raw.text.clone(),
+            statement: self.source.to_string(),
             created: super::transaction::clock(),
         });
         portal.depth = self.transaction.savepoints.len();
@@ -233,21 +233,18 @@ impl Session {
         let Some(columns) = portal.columns() else {
             return Err(PgError::internal("a cursor over a statement without rows"));
         };
-        let mut fetching = match self.fetching.take() {
-            Some(fetching) => fetching,
-            None => {
-                let fetching = self.go(portal, direction(f)?, f.ismove)?;
-                if !f.ismove {
-                    sink.columns(&columns)?;
-                }
-                fetching
-            }
+        let (mut fetching, resumed) = match self.fetching.take() {
+            Some(fetching) => (fetching, true),
+            None => (self.go(portal, direction(f)?, f.ismove)?, false),
         };
+        let mut rows =
+            Fetched { sink, columns: (!f.ismove && !resumed).then_some(columns), rows: 0, discard: f.ismove };
         let outcome = if fetching.backward {
-            self.give_backward(portal, &mut fetching, f.ismove, sink)?
+            self.give_backward(portal, &mut fetching, f.ismove, &mut rows)?
         } else {
-            self.give_forward(portal, &mut fetching, f.ismove, sink)?
+            self.give_forward(portal, &mut fetching, &mut rows)?
         };
+        rows.tell_columns()?;
         if outcome == Flow::Pause {
             self.fetching = Some(fetching);
             return Ok(Execution::Paused);
@@ -343,18 +340,15 @@ impl Session {
         &mut self,
         portal: &mut Portal,
         fetching: &mut Fetching,
-        is_move: bool,
-        sink: &mut dyn RowSink,
+        rows: &mut Fetched,
     ) -> Result<Flow> {
         let limit = match fetching.left {
             Some(0) => return Ok(Flow::Continue),
             Some(n) => n,
             None => 0,
         };
-        let mut counter = Counting { sink, rows: 0, discard: is_move };
-        let execution = self.give_rows(portal, Tag::Select, limit, &mut counter)?;
-        let rows = counter.rows;
-        fetching.given += rows;
+        let execution = self.give_rows(portal, Tag::Select, limit, rows)?;
+        fetching.given += rows.rows;
         // a paused portal remembers how many of its limit it has given
         Ok(if matches!(execution, Execution::Paused) { Flow::Pause } else { Flow::Continue })
     }
@@ -403,32 +397,44 @@ fn check_backward(portal: &Portal) -> Result<()> {
     }
 }
 
-/// A sink that counts the rows it passes on (or drops, for MOVE).
-struct Counting<'a> {
+/// Counts the rows of a FETCH and passes them on (or drops them, for MOVE). The columns are told with the first row, so that an
+/// error before it comes alone.
+struct Fetched<'a> {
     sink: &'a mut dyn RowSink,
+    /// still to be told
+    columns: Option<Arc<[OutputColumn]>>,
     rows: u64,
     discard: bool,
 }
 
-impl RowSink for Counting<'_> {
+impl Fetched<'_> {
+    fn tell_columns(&mut self) -> Result<()> {
+        match self.columns.take() {
+            Some(columns) => self.sink.columns(&columns),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RowSink for Fetched<'_> {
     fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
-        // FETCH has told the columns itself
         Ok(())
     }
     fn row(&mut self, row: &dyn super::Row, context: &Context) -> Result<Flow> {
+        self.tell_columns()?;
         self.rows += 1;
         if self.discard {
             return Ok(Flow::Continue);
         }
         self.sink.row(row, context)
     }
-    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
-        self.sink.copy_out(formats)
+    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
+        Err(PgError::internal("COPY from a cursor"))
     }
-    fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        self.sink.copy_data(data)
+    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
+        Err(PgError::internal("COPY from a cursor"))
     }
     fn copy_done(&mut self) -> Result<()> {
-        self.sink.copy_done()
+        Err(PgError::internal("COPY from a cursor"))
     }
 }

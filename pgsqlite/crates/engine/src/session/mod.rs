@@ -50,8 +50,8 @@ use transaction::Transaction;
 
 /// A prepared statement of the session.
 struct Statement {
-    /// as the client wrote it
-    text: String,
+    /// the whole text that the client sent
+    text: Arc<str>,
     /// by PREPARE, not by a Parse message
     from_sql: bool,
     /// microseconds since 2000-01-01 UTC
@@ -100,6 +100,8 @@ pub struct Session {
     timer: Option<tokio::task::JoinHandle<()>>,
     /// when the present statement began, microseconds since 2000-01-01 UTC
     statement_timestamp: i64,
+    /// the whole text that the running statement came in
+    source: Arc<str>,
 }
 
 /// The statements of a simple-protocol query string, in turn.
@@ -161,6 +163,7 @@ impl Session {
             fetching: None,
             timer: None,
             statement_timestamp: 0,
+            source: "".into(),
             notices: Vec::new(),
             reported: HashMap::new(),
             cancel,
@@ -338,7 +341,7 @@ impl Session {
             ));
         }
         let mut statement = Statement {
-            text: if name.is_empty() { String::new() } else { text.to_string() },
+            text: text.into(),
             from_sql: false,
             created: if name.is_empty() { 0 } else { transaction::clock() },
             executions: 0,
@@ -449,8 +452,9 @@ impl Session {
             [one] => vec![*one; columns],
             many => many.to_vec(),
         };
-        if let Some(statement) = self.statements.get_mut(statement).filter(|_| !statement.is_empty()) {
+        if let Some(statement) = self.statements.get_mut(statement) {
             statement.executions += 1;
+            self.source = statement.text.clone();
         }
         let mut bound = Portal::new(prepared, parameters, formats);
         bound.depth = self.transaction.savepoints.len();
@@ -572,6 +576,7 @@ impl Session {
     /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
     pub fn script(&mut self, text: &str) -> Result<Script> {
         self.drop_portal("");
+        self.source = text.into();
         Ok(Script { statements: pgsqlite_sql::parse::parse(text)?, next: 0, running: false })
     }
 

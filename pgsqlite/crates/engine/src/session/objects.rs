@@ -22,7 +22,7 @@ impl Session {
             .filter(|(name, _)| !name.is_empty())
             .map(|(name, s)| PreparedRow {
                 name: name.clone(),
-                statement: s.text.clone(),
+                statement: s.text.to_string(),
                 prepared: s.created,
                 parameters: s.prepared.as_ref().map_or(vec![], |p| p.parameters.clone()),
                 from_sql: s.from_sql,

@@ -298,11 +298,7 @@ impl Session {
         let Some(connection) = self.engine.connection_to_spare()? else { return Ok(None) };
         self.tell_natives(&connection);
         connection.exec("BEGIN")?;
-        // the snapshot is taken by the first read
-        connection
-            .rusqlite()
-            .query_row("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_schema LIMIT 1)", [], |_| Ok(()))
-            .map_err(|_| connection.error())?;
+        connection.take_snapshot()?;
         Ok(Some(connection))
     }
 

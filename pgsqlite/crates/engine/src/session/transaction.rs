@@ -164,7 +164,9 @@ impl Session {
             self.settle_portals();
         }
         if self.transaction.block == Block::Open && self.transaction.repeatable && !self.transaction.sqlite {
-            self.connection()?.exec("BEGIN")?;
+            let connection = self.connection()?;
+            connection.exec("BEGIN")?;
+            connection.take_snapshot()?;
             self.transaction.sqlite = true;
             self.reopen_savepoints()?;
         }

@@ -428,7 +428,7 @@ impl Session {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
         }
         let statement = Statement {
-            text: raw.text.clone(),
+            text: self.source.clone(),
             from_sql: true,
             created: super::transaction::clock(),
             executions: 0,
