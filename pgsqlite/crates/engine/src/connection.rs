@@ -6,6 +6,7 @@ use libsqlite3_sys as ffi;
 use lru::LruCache;
 use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -41,6 +42,12 @@ impl RawStatement {
     pub fn parameter_count(&self) -> usize {
         // SAFETY: a live statement.
         unsafe { ffi::sqlite3_bind_parameter_count(self.stmt) as usize }
+    }
+
+    /// Whether SQLite has prepared the statement anew by itself since the last call: the schema has changed.
+    pub fn was_prepared_anew(&self) -> bool {
+        // SAFETY: a live statement.
+        unsafe { ffi::sqlite3_stmt_status(self.stmt, ffi::SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
     }
 
     pub fn column_count(&self) -> usize {
@@ -110,6 +117,8 @@ pub struct Connection {
     cache: LruCache<String, RawStatement>,
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
+    /// it may have temporary objects
+    temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
@@ -140,6 +149,7 @@ impl Connection {
             cache: LruCache::new(NonZeroUsize::new(STATEMENT_CACHE).expect("not zero")),
             conn,
             cell,
+            temporary: Cell::new(false),
             interrupt,
             lease: None,
         })
@@ -163,6 +173,24 @@ impl Connection {
         unsafe { self.conn.handle() }
     }
 
+    /// To be called before temporary objects may be made.
+    pub fn expect_temporary(&self) {
+        self.temporary.set(true);
+    }
+
+    /// Whether the connection has temporary tables: then it belongs to its session.
+    pub fn has_temporary(&self) -> bool {
+        if self.temporary.get() {
+            let found = self
+                .conn
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
+                .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
+                .unwrap_or(true);
+            self.temporary.set(found);
+        }
+        self.temporary.get()
+    }
+
     /// Rows changed by the last statement.
     pub fn changes(&self) -> u64 {
         // SAFETY: a live connection.
@@ -184,8 +212,13 @@ impl Connection {
 
     /// The statement for this text: from the cache (taken out of it) or prepared anew.
     pub fn prepare(&mut self, sql: &str) -> Result<RawStatement> {
+        self.prepare_or_find(sql).map(|(statement, _)| statement)
+    }
+
+    /// As [`Connection::prepare`]; true: it was prepared now, from the schema as it is now.
+    pub fn prepare_or_find(&mut self, sql: &str) -> Result<(RawStatement, bool)> {
         if let Some(statement) = self.cache.pop(sql) {
-            return Ok(statement);
+            return Ok((statement, false));
         }
         let mut stmt = std::ptr::null_mut();
         // SAFETY: the text is passed with its length; SQLite copies it.
@@ -204,7 +237,7 @@ impl Connection {
             tracing::debug!(sql, %error, "prepare");
             return Err(error);
         }
-        Ok(RawStatement { stmt })
+        Ok((RawStatement { stmt }, true))
     }
 
     /// Gives a statement back: reset, unbound, kept for the next use.

@@ -3,6 +3,7 @@
 use pg_query::protobuf;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::ffi::{c_char, c_int, CStr, CString};
+use std::sync::Arc;
 
 pub use pg_query::protobuf as ast;
 pub use pg_query::NodeEnum;
@@ -42,7 +43,7 @@ mod c {
 pub struct RawStatement {
     pub node: NodeEnum,
     /// The statement's own text, without `;`.
-    pub text: String,
+    pub text: Arc<str>,
     /// Byte offset of `text` in the whole string. Locations in `node` count from the whole string's start.
     pub offset: usize,
 }
@@ -89,11 +90,7 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
         let Some(node) = raw.stmt.and_then(|n| n.node) else { continue };
         let slice = text.get(start..end).ok_or_else(|| PgError::internal("statement bounds are not on characters"))?;
         let trimmed = slice.trim_start();
-        out.push(RawStatement {
-            node,
-            offset: start + (slice.len() - trimmed.len()),
-            text: trimmed.trim_end().to_string(),
-        });
+        out.push(RawStatement { node, offset: start + (slice.len() - trimmed.len()), text: trimmed.trim_end().into() });
     }
     Ok(out)
 }

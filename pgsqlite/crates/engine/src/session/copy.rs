@@ -11,7 +11,6 @@ use super::plans::{Body, Prepared};
 use super::portal::{run_to_end, Portal};
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
-use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -97,6 +96,7 @@ impl Session {
     ) -> Result<Execution> {
         if !matches!(self.copying, Some(Copying::Out(_))) {
             self.begin_statement().await?;
+            self.refresh_catalog()?;
             if !c.filename.is_empty() || c.is_program {
                 let what = if c.is_program { "a program" } else { "a file of the server" };
                 let direction = if c.is_from { "from" } else { "to" };
@@ -154,9 +154,9 @@ impl Session {
             )
             .at(r.location));
         }
-        let path = self.search_path(&catalog);
+        let view = self.view();
         let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
-        self.with_environment(&catalog, &path, |e| find_relation(e, schema, &r.relname)).ok_or_else(|| {
+        self.with_environment(&view, |e| find_relation(e, schema, &r.relname)).ok_or_else(|| {
             let name = schema.map_or(r.relname.clone(), |s| format!("{s}.{}", r.relname));
             PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
         })
@@ -199,8 +199,9 @@ impl Session {
             (node, CopyOptions::read(&c.options, false)?)
         };
         // the text keys the plan cache: the whole COPY, which no query of its own can be
-        let inner = RawStatement { node, text: format!("{} /* copied */", raw.text), offset: raw.offset };
-        let (prepared, _, _) = self.plan(&inner, &[])?;
+        let text = format!("{} /* copied */", raw.text).into();
+        let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
+        let (prepared, _) = self.plan(&inner, &[])?;
         if !prepared.parameters.is_empty() {
             return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
@@ -278,8 +279,8 @@ impl Session {
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
             ));
         }
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
+        let view = self.view();
+        let catalog = &view.catalog;
         let mut targets = Vec::with_capacity(columns.len());
         let mut types: Vec<Oid> = Vec::new();
         for column in &columns {
@@ -302,8 +303,8 @@ impl Session {
         let condition = c.where_clause.as_deref();
         let (node, others) = insert_statement(r, &relation, &columns, condition)?;
         types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
-        let insert = RawStatement { node, text: raw.text.clone(), offset: raw.offset };
-        let insert = Arc::new(self.analyze_now(&insert, &types, &catalog, &path).map_err(|e| match e.code() {
+        let insert = Arc::new(RawStatement { node, text: raw.text.clone(), offset: raw.offset });
+        let insert = Arc::new(self.analyze_now(&insert, &types, &view).map_err(|e| match e.code() {
             SqlState::UNDEFINED_COLUMN if relation.live_columns().any(|c| e.message().contains(&c.name)) => {
                 PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
             }
@@ -461,10 +462,8 @@ impl Session {
     }
 
     fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let cancel = self.cancel.clone();
         let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
@@ -526,10 +525,8 @@ impl Session {
     }
 
     fn copy_tuples(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };

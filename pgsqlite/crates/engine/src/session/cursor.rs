@@ -7,7 +7,6 @@ use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::spool::{Keep, Spool, Spooled};
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session};
-use crate::store::names::CatalogNames;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
@@ -125,10 +124,11 @@ fn check_options(options: i32, query: &NodeEnum) -> Result<()> {
 }
 
 /// The query of a DECLARE.
-pub(super) fn cursor_query(d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<RawStatement> {
+pub(super) fn cursor_query(d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<Arc<RawStatement>> {
     let node = d.query.as_ref().and_then(|q| q.node.clone());
     let node = node.ok_or_else(|| PgError::internal("DECLARE without a query"))?;
-    Ok(RawStatement { node, text: format!("{} /* cursor */", raw.text), offset: raw.offset })
+    let text = format!("{} /* cursor */", raw.text).into();
+    Ok(Arc::new(RawStatement { node, text, offset: raw.offset }))
 }
 
 impl Session {
@@ -151,7 +151,7 @@ impl Session {
         if d.portalname.is_empty() {
             return Err(PgError::new(SqlState::INVALID_CURSOR_NAME, "invalid cursor name: must not be empty"));
         }
-        let (query, _, _) = self.plan(&inner, &prepared.parameters)?;
+        let (query, _) = self.plan(&inner, &prepared.parameters)?;
         let Body::Plan(plan) = &query.body else { return Err(PgError::internal("a cursor over no plan")) };
         if !plan.query.modifies.is_empty() {
             return Err(PgError::new(
@@ -336,12 +336,7 @@ impl Session {
         Ok(())
     }
 
-    fn give_forward(
-        &mut self,
-        portal: &mut Portal,
-        fetching: &mut Fetching,
-        rows: &mut Fetched,
-    ) -> Result<Flow> {
+    fn give_forward(&mut self, portal: &mut Portal, fetching: &mut Fetching, rows: &mut Fetched) -> Result<Flow> {
         let limit = match fetching.left {
             Some(0) => return Ok(Flow::Continue),
             Some(n) => n,
@@ -360,10 +355,8 @@ impl Session {
         is_move: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Flow> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
         while fetching.left != Some(0) {
             if portal.position <= 1 {
                 // from the first row to before it; rows that were let go cannot come again

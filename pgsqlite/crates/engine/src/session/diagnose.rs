@@ -63,10 +63,8 @@ impl Session {
     }
 
     fn find_deferred(&mut self) -> Result<Option<PgError>> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = crate::store::names::CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let check = "SELECT c.\"table\", c.rowid, group_concat(l.\"from\", char(0)) FROM \
                      (SELECT * FROM pragma_foreign_key_check LIMIT 1) AS c \
@@ -98,7 +96,7 @@ impl Session {
         let mut shown = Vec::new();
         for (attnum, value) in constraint.columns.iter().zip(key) {
             let ty = child.column_by_attnum(*attnum).map_or(0, |c| c.type_oid);
-            shown.push(text(&catalog, &context, ty, value)?);
+            shown.push(text(catalog, &context, ty, value)?);
         }
         let parent = catalog.relation(parent).map_or(String::new(), |p| p.name.clone());
         let columns: Vec<String> = constraint.columns.iter().map(|a| quote_identifier(named(a)).to_string()).collect();
@@ -111,9 +109,8 @@ impl Session {
     }
 
     fn find_violation(&mut self, prepared: &Prepared, parameters: &[Datum], code: SqlState) -> Result<Option<PgError>> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let proposed = self.with_environment(&catalog, &path, |environment| {
+        let view = self.view();
+        let proposed = self.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             match &statement {
                 Statement::Modify(modify) => proposed_rows(environment, modify),
@@ -121,12 +118,11 @@ impl Session {
             }
         })?;
         let Some(proposed) = proposed else { return Ok(None) };
-        let names = crate::store::names::CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let Some(rows) = read(connection, &proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
         let schema = catalog.schema_name(proposed.relation.schema).to_string();
-        let mut search = Search { proposed: &proposed, schema, context, catalog: &catalog, connection };
+        let mut search = Search { proposed: &proposed, schema, context, catalog, connection };
         if code == SqlState::FOREIGN_KEY_VIOLATION {
             search.foreign_keys(&rows)
         } else {

@@ -3,6 +3,7 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+//! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`diagnose`]: the row that a constraint refused
 //! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
@@ -25,18 +26,17 @@ mod server_functions;
 mod spool;
 pub(crate) mod transaction;
 mod utility;
+mod view;
 
 pub use crate::engine::Engine;
 pub use api::*;
 pub use cancel::CancelHandle;
 
 use crate::connection::Connection;
-use crate::store::names::CatalogNames;
 use guc::Gucs;
 use parking_lot::Mutex;
-use pgsqlite_sql::acl;
-use pgsqlite_sql::analyze::{analyze, Environment};
-use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_sql::analyze::analyze;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_sql::plan::PlanColumn;
 use pgsqlite_types::codec::Context;
@@ -47,6 +47,7 @@ use portal::Portal;
 use std::collections::HashMap;
 use std::sync::Arc;
 use transaction::Transaction;
+use view::View;
 
 /// A prepared statement of the session.
 struct Statement {
@@ -59,11 +60,12 @@ struct Statement {
     executions: i64,
     /// the types the client gave
     given: Vec<Oid>,
-    raw: Option<RawStatement>,
+    /// None: the empty statement
+    raw: Option<Arc<RawStatement>>,
+    /// None: the empty statement
     prepared: Option<Arc<Prepared>>,
-    /// the catalog and search path `prepared` was made for
-    epoch: u64,
-    path: Vec<Oid>,
+    /// what `prepared` was made for
+    view: Arc<View>,
 }
 
 /// A session. Dropping it rolls back and frees everything it holds.
@@ -86,6 +88,7 @@ pub struct Session {
     temporary: Vec<Arc<pgsqlite_sql::catalog::Relation>>,
     /// the shared catalog (by epoch) with the temporary relations added
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
+    last_view: Mutex<Option<Arc<View>>>,
     transaction: Transaction,
     statements: HashMap<String, Statement>,
     portals: HashMap<String, Portal>,
@@ -95,6 +98,8 @@ pub struct Session {
     fetching: Option<cursor::Fetching>,
     notices: Vec<PgError>,
     reported: HashMap<&'static str, String>,
+    /// of the settings when the client was last told
+    reported_version: u64,
     cancel: CancelHandle,
     /// statement_timeout of the running statement
     timer: Option<tokio::task::JoinHandle<()>>,
@@ -106,7 +111,7 @@ pub struct Session {
 
 /// The statements of a simple-protocol query string, in turn.
 pub struct Script {
-    statements: Vec<RawStatement>,
+    statements: Arc<[Arc<RawStatement>]>,
     next: usize,
     /// the one that is running is in the unnamed script portal
     running: bool,
@@ -156,6 +161,7 @@ impl Session {
             connection: None,
             temporary: Vec::new(),
             merged: Mutex::default(),
+            last_view: Mutex::default(),
             transaction: Transaction::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
@@ -166,6 +172,7 @@ impl Session {
             source: "".into(),
             notices: Vec::new(),
             reported: HashMap::new(),
+            reported_version: 0,
             cancel,
         };
         session.gucs.keep_as_defaults();
@@ -214,47 +221,29 @@ impl Session {
         Arc::new(shared)
     }
 
-    /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
-    fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
-        let text = self.gucs.get("search_path").unwrap_or_default();
-        let user = self.current_user();
-        let role = self.user_oid(catalog);
-        let superuser = self.is_superuser(catalog);
-        if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
-            return vec![PUBLIC];
-        }
-        text.split(',')
-            .map(|s| s.trim().trim_matches('"'))
-            .filter_map(|name| match name {
-                "$user" => catalog.schema_oid(&user),
-                "pg_catalog" => Some(PG_CATALOG),
-                other => catalog.schema_oid(other),
-            })
-            // schemas one may not look into are passed over
-            .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
-            .collect()
-    }
-
-    fn with_environment<R>(&self, catalog: &Catalog, path: &[Oid], f: impl FnOnce(&Environment) -> R) -> R {
-        let names = CatalogNames { catalog, search_path: path };
-        let user = self.user_oid(catalog);
-        f(&Environment { catalog, search_path: path, settings: &self.gucs.typed, names: &names, user })
-    }
-
     // --- parse -----------------------------------------------------------------------------------------------------------
 
+    /// The statements of a query string: from the cache of parsed strings, or parsed now.
+    fn parse_text(&self, text: &str) -> Result<Arc<[Arc<RawStatement>]>> {
+        if let Some(found) = self.engine.plans.parsed(text) {
+            return Ok(found);
+        }
+        let statements: Arc<[_]> = pgsqlite_sql::parse::parse(text)?.into_iter().map(Arc::new).collect();
+        self.engine.plans.put_parsed(text, &statements);
+        Ok(statements)
+    }
+
     /// The plan of a statement: from the cache, or analyzed and lowered now.
-    fn plan(&mut self, raw: &RawStatement, given: &[Oid]) -> Result<(Arc<Prepared>, u64, Vec<Oid>)> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
+    fn plan(&mut self, raw: &Arc<RawStatement>, given: &[Oid]) -> Result<(Arc<Prepared>, Arc<View>)> {
+        let view = self.view();
         let key = Key {
             text: raw.text.clone(),
             parameter_types: given.to_vec(),
-            search_path: path.clone(),
-            epoch: catalog.epoch,
-            settings: self.gucs.plan_key(),
+            search_path: view.path.clone(),
+            epoch: view.catalog.epoch,
+            settings: view.plan_key.clone(),
             // a plan was permitted to the role that it was made for
-            role: self.plan_role(&catalog),
+            role: view.role,
         };
         // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
         // depend on the session's statements and cursors, which the text does not tell
@@ -262,23 +251,26 @@ impl Session {
         let shared = self.transaction.catalog.is_none() && self.temporary.is_empty() && !of_session;
         if shared {
             if let Some(found) = self.engine.plans.get(&key) {
-                return Ok((found, catalog.epoch, path));
+                return Ok((found, view));
             }
         }
-        let prepared = Arc::new(self.analyze_now(raw, given, &catalog, &path)?);
+        if self.connection.is_some() {
+            self.refresh_catalog()?;
+            let now = self.view();
+            if now.catalog.epoch != view.catalog.epoch {
+                // another program has changed the schema
+                self.tell_natives(self.connection()?);
+                return self.plan(raw, given);
+            }
+        }
+        let prepared = Arc::new(self.analyze_now(raw, given, &view)?);
         if shared {
             self.engine.plans.put(key, prepared.clone());
         }
-        Ok((prepared, catalog.epoch, path))
+        Ok((prepared, view))
     }
 
-    fn analyze_now(
-        &mut self,
-        raw: &RawStatement,
-        given: &[Oid],
-        catalog: &Arc<Catalog>,
-        path: &[Oid],
-    ) -> Result<Prepared> {
+    fn analyze_now(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View) -> Result<Prepared> {
         let is_query = match &raw.node {
             NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
             NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
@@ -286,13 +278,14 @@ impl Session {
             }
             _ => false,
         };
+        let epoch = view.catalog.epoch;
         if !is_query {
             let columns = self.utility_columns(&raw.node)?;
             // the query of a cursor may have parameters
             let parameters = match &raw.node {
                 NodeEnum::DeclareCursorStmt(d) => {
                     let inner = cursor::cursor_query(d, raw)?;
-                    self.analyze_now(&inner, given, catalog, path)?.parameters
+                    self.analyze_now(&inner, given, view)?.parameters
                 }
                 _ => vec![],
             };
@@ -301,17 +294,17 @@ impl Session {
                 body: Body::Utility,
                 parameters,
                 columns,
-                epoch: catalog.epoch,
+                epoch,
                 shows_session: false,
-                role: self.plan_role(catalog),
+                role: view.role,
             });
         }
-        let plan = self.with_environment(catalog, path, |environment| {
+        let plan = self.with_environment(view, |environment| {
             let (statement, parameters) = analyze(environment, &raw.node, given)?;
             pgsqlite_sql::lower::lower(environment, &statement, parameters)
         })?;
         let columns = match &plan.columns {
-            Some(columns) => Some(output_columns(catalog, columns)?),
+            Some(columns) => Some(output_columns(&view.catalog, columns)?),
             None => None,
         };
         Ok(Prepared {
@@ -320,8 +313,8 @@ impl Session {
             shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
             columns,
-            epoch: catalog.epoch,
-            role: self.plan_role(catalog),
+            epoch,
+            role: view.role,
         })
     }
 
@@ -333,30 +326,33 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        let mut raw = pgsqlite_sql::parse::parse(text)?;
-        if raw.len() > 1 {
+        let statements = self.parse_text(text)?;
+        if statements.len() > 1 {
             return Err(PgError::new(
                 SqlState::SYNTAX_ERROR,
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
-        let mut statement = Statement {
+        let raw = statements.first().cloned();
+        let (prepared, view) = match &raw {
+            Some(raw) => {
+                self.check_not_failed(&raw.node)?;
+                self.begin_statement().await?;
+                let (prepared, view) = self.plan(raw, parameter_types)?;
+                (Some(prepared), view)
+            }
+            None => (None, self.view()),
+        };
+        let statement = Statement {
             text: text.into(),
             from_sql: false,
             created: if name.is_empty() { 0 } else { transaction::clock() },
             executions: 0,
             given: parameter_types.to_vec(),
-            raw: raw.pop(),
-            prepared: None,
-            epoch: 0,
-            path: vec![],
+            raw,
+            prepared,
+            view,
         };
-        if let Some(raw) = statement.raw.clone() {
-            self.check_not_failed(&raw.node)?;
-            self.begin_statement().await?;
-            let (prepared, epoch, path) = self.plan(&raw, parameter_types)?;
-            (statement.prepared, statement.epoch, statement.path) = (Some(prepared), epoch, path);
-        }
         self.statements.insert(name.to_string(), statement);
         Ok(())
     }
@@ -374,24 +370,20 @@ impl Session {
             )
         };
         let statement = self.statements.get(name).ok_or_else(missing)?;
-        let Some(raw) = statement.raw.clone() else { return Ok(None) };
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let role = self.plan_role(&catalog);
-        let same_role = statement.prepared.as_ref().is_none_or(|p| p.role == role);
-        if statement.epoch == catalog.epoch && statement.path == path && same_role {
+        if self.view().plans_as(&statement.view) {
             return Ok(statement.prepared.clone());
         }
+        let Some(raw) = statement.raw.clone() else { return Ok(None) };
         let given = statement.given.clone();
         let old = statement.prepared.clone();
-        let (new, epoch, path) = self.plan(&raw, &given)?;
+        let (new, view) = self.plan(&raw, &given)?;
         if let Some(old) = old {
             if old.columns != new.columns {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
             }
         }
         if let Some(statement) = self.statements.get_mut(name) {
-            (statement.prepared, statement.epoch, statement.path) = (Some(new.clone()), epoch, path);
+            (statement.prepared, statement.view) = (Some(new.clone()), view);
         }
         Ok(Some(new))
     }
@@ -471,10 +463,8 @@ impl Session {
         formats: &[Format],
         values: &[Option<&[u8]>],
     ) -> Result<Vec<Datum>> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
         let mut parameters = Vec::with_capacity(values.len());
         for (i, value) in values.iter().enumerate() {
             let ty = prepared.map_or(0, |p| p.parameters[i]);
@@ -482,7 +472,8 @@ impl Session {
                 parameters.push(Datum::Null);
                 continue;
             };
-            let codec = catalog.codec(ty).ok_or_else(|| PgError::not_supported(format!("a parameter of type {ty}")))?;
+            let codec =
+                view.catalog.codec(ty).ok_or_else(|| PgError::not_supported(format!("a parameter of type {ty}")))?;
             let format = match formats {
                 [] => Format::Text,
                 [one] => *one,
@@ -577,7 +568,7 @@ impl Session {
     pub fn script(&mut self, text: &str) -> Result<Script> {
         self.drop_portal("");
         self.source = text.into();
-        Ok(Script { statements: pgsqlite_sql::parse::parse(text)?, next: 0, running: false })
+        Ok(Script { statements: self.parse_text(text)?, next: 0, running: false })
     }
 
     /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
@@ -592,7 +583,7 @@ impl Session {
             self.check_not_failed(&raw.node)?;
             self.transaction.in_script = script.statements.len() > 1;
             self.begin_statement().await?;
-            let (prepared, _, _) = self.plan(&raw, &[])?;
+            let (prepared, _) = self.plan(&raw, &[])?;
             if !prepared.parameters.is_empty() {
                 return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
@@ -626,6 +617,10 @@ impl Session {
     /// Reported settings (GUC_REPORT) whose value changed since the last call; on a new session: all of them.
     pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
         let mut changes = Vec::new();
+        if self.reported_version == self.gucs.version() {
+            return changes;
+        }
+        self.reported_version = self.gucs.version();
         for name in guc::REPORTED {
             let value = self.gucs.get(name).unwrap_or_default();
             if self.reported.get(name) != Some(&value) {
@@ -695,10 +690,8 @@ impl Session {
 
     /// A context for encoding rows outside a running statement.
     fn with_context<R>(&self, f: impl FnOnce(&Context) -> R) -> R {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        f(&Context { settings: &self.gucs.typed, names: &names })
+        let view = self.view();
+        f(&Context { settings: &self.gucs.typed, names: &*view })
     }
 }
 
@@ -714,7 +707,7 @@ impl Drop for Session {
         if let Some(connection) = self.connection.take() {
             // an open transaction is rolled back; a connection that cannot be cleaned is closed
             let clean = connection.is_autocommit() || connection.exec("ROLLBACK").is_ok();
-            if clean && self.engine.config.pooling && !transaction::has_temporary_objects(&connection) {
+            if clean && self.engine.config.pooling && !connection.has_temporary() {
                 self.engine.idle.put(connection);
             }
         }

@@ -1,37 +1,9 @@
-//! What native functions get from a session: names, settings.
+//! What native functions get from a session: its settings.
 
 use super::guc::Gucs;
-use crate::store::names::CatalogNames;
 use crate::udf::session_cell::Variables;
 use parking_lot::Mutex;
-use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::codec::{RegNames, TypeCodec};
-use pgsqlite_types::{Oid, Result};
-use std::sync::Arc;
-
-/// [`CatalogNames`] that own what they look into.
-pub struct OwnedNames {
-    pub catalog: Arc<Catalog>,
-    pub search_path: Vec<Oid>,
-}
-
-impl OwnedNames {
-    fn names(&self) -> CatalogNames<'_> {
-        CatalogNames { catalog: &self.catalog, search_path: &self.search_path }
-    }
-}
-
-impl RegNames for OwnedNames {
-    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
-        self.names().reg_name(reg_type, oid)
-    }
-    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
-        self.names().reg_oid(reg_type, name)
-    }
-    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
-        self.catalog.codec(type_oid)
-    }
-}
+use pgsqlite_types::Result;
 
 /// A change that set_config() asks for: (name, value, local).
 type Change = (String, Option<String>, bool);

@@ -53,7 +53,7 @@ impl Session {
                         }
                         CursorRow {
                             name: name.clone(),
-                            statement: statement.text.clone(),
+                            statement: statement.text.to_string(),
                             holdable: false,
                             scrollable: false,
                             created: self.statement_timestamp,

@@ -13,7 +13,7 @@ use super::OutputColumn;
 /// What decides a plan besides the catalog's content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    pub text: String,
+    pub text: Arc<str>,
     pub parameter_types: Vec<Oid>,
     pub search_path: Vec<Oid>,
     /// the catalog's epoch
@@ -26,7 +26,7 @@ pub struct Key {
 
 /// A statement that is ready to run.
 pub struct Prepared {
-    pub statement: RawStatement,
+    pub statement: Arc<RawStatement>,
     pub body: Body,
     pub parameters: Vec<Oid>,
     /// of the catalog it was made for
@@ -45,22 +45,41 @@ pub enum Body {
     Utility,
 }
 
-/// Least recently used plans, by key.
-pub struct PlanCache(Mutex<LruCache<Key, Arc<Prepared>>>);
+/// Least recently used plans by key, and parsed query strings by text.
+pub struct PlanCache {
+    plans: Mutex<LruCache<Key, Arc<Prepared>>>,
+    parsed: Mutex<LruCache<String, Arc<[Arc<RawStatement>]>>>,
+}
 
 const CAPACITY: usize = 2048;
+/// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
+const PARSED: usize = 512;
+const LONGEST: usize = 4096;
 
 impl Default for PlanCache {
     fn default() -> Self {
-        PlanCache(Mutex::new(LruCache::new(NonZeroUsize::new(CAPACITY).expect("not zero"))))
+        let size = |n| NonZeroUsize::new(n).expect("not zero");
+        PlanCache { plans: Mutex::new(LruCache::new(size(CAPACITY))), parsed: Mutex::new(LruCache::new(size(PARSED))) }
     }
 }
 
 impl PlanCache {
     pub fn get(&self, key: &Key) -> Option<Arc<Prepared>> {
-        self.0.lock().get(key).cloned()
+        self.plans.lock().get(key).cloned()
+    }
+    /// The statements of a query string that was parsed before.
+    pub fn parsed(&self, text: &str) -> Option<Arc<[Arc<RawStatement>]>> {
+        if text.len() > LONGEST {
+            return None;
+        }
+        self.parsed.lock().get(text).cloned()
+    }
+    pub fn put_parsed(&self, text: &str, statements: &Arc<[Arc<RawStatement>]>) {
+        if text.len() <= LONGEST {
+            self.parsed.lock().put(text.to_string(), statements.clone());
+        }
     }
     pub fn put(&self, key: Key, plan: Arc<Prepared>) {
-        self.0.lock().put(key, plan);
+        self.plans.lock().put(key, plan);
     }
 }

@@ -9,7 +9,6 @@ use super::spool::{Keep, Spool, Spooled};
 use super::transaction::Block;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
-use crate::store::names::CatalogNames;
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
@@ -50,6 +49,8 @@ enum State {
     /// reading ahead failed: told when the rows before are given
     Broken(PgError),
     Done(String),
+    /// the schema changed after the plan was made; nothing has been done yet
+    Stale,
 }
 
 impl Portal {
@@ -151,9 +152,8 @@ impl Session {
         }
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             self.begin_plan(portal, &mut prepared, max_rows > 0).await?;
-            // those of a data modification are told when it has not failed
-            let modifies = matches!(&prepared.body, Body::Plan(plan) if !plan.query.modifies.is_empty());
-            if let Some(columns) = prepared.columns.as_ref().filter(|_| !modifies) {
+            // a query over constants has taken its first step
+            if let (State::Running { .. }, Some(columns)) = (&portal.state, &prepared.columns) {
                 sink.columns(columns)?;
             }
         }
@@ -168,8 +168,12 @@ impl Session {
             Body::Plan(plan) => {
                 let query = &plan.query;
                 let result = self.on_sqlite(portal, query.bounded, |session, portal| {
-                    session.run_plan(portal, query, max_rows, sink)
+                    session.run_plan(portal, query, prepared.epoch, max_rows, sink)
                 });
+                if matches!(portal.state, State::Stale) {
+                    portal.state = State::New;
+                    return Box::pin(self.run_portal(portal, max_rows, sink)).await;
+                }
                 let result = result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e));
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
@@ -250,9 +254,9 @@ impl Session {
         } else {
             self.begin_read()?;
         }
-        let catalog = self.catalog();
-        if prepared.epoch != catalog.epoch || prepared.role != self.plan_role(&catalog) {
-            let (new, _, _) = self.plan(&prepared.statement, &prepared.parameters)?;
+        let view = self.view();
+        if prepared.epoch != view.catalog.epoch || prepared.role != view.role {
+            let (new, _) = self.plan(&prepared.statement, &prepared.parameters)?;
             if new.columns != prepared.columns || new.parameters != prepared.parameters {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
             }
@@ -347,7 +351,14 @@ impl Session {
             if several {
                 self.connection()?.exec("SAVEPOINT pg_statement")?;
             }
-            let result = self.start(portal, &plan.query, &mut Unwanted).map(|_| ());
+            let result = self.start(portal, &plan.query, prepared.epoch, &mut Unwanted).map(|_| ());
+            if matches!(portal.state, State::Stale) {
+                // the client may declare it again
+                return Err(PgError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "the schema has changed meanwhile",
+                ));
+            }
             if several {
                 if result.is_ok() {
                     self.read_ahead(portal);
@@ -378,6 +389,7 @@ impl Session {
         &mut self,
         portal: &mut Portal,
         plan: &QueryPlan,
+        epoch: u64,
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
@@ -385,7 +397,7 @@ impl Session {
             self.connection()?.exec("SAVEPOINT pg_statement")?;
             portal.savepoint = true;
         }
-        let result = self.run_steps(portal, plan, max_rows, sink);
+        let result = self.run_steps(portal, plan, epoch, max_rows, sink);
         if portal.savepoint {
             match &result {
                 Ok(Execution::Paused) => {}
@@ -410,11 +422,12 @@ impl Session {
         &mut self,
         portal: &mut Portal,
         plan: &QueryPlan,
+        epoch: u64,
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         if matches!(portal.state, State::New) {
-            if let Some(done) = self.start(portal, plan, sink)? {
+            if let Some(done) = self.start(portal, plan, epoch, sink)? {
                 return Ok(done);
             }
         }
@@ -422,35 +435,42 @@ impl Session {
     }
 
     /// Runs the steps before the one that gives rows, and prepares that. Some: there are no rows to give.
-    fn start(&mut self, portal: &mut Portal, plan: &QueryPlan, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
+    fn start(
+        &mut self,
+        portal: &mut Portal,
+        plan: &QueryPlan,
+        epoch: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<Execution>> {
         let mut affected = 0;
         let last = plan.steps.len() - 1;
         for (i, step) in plan.steps.iter().enumerate() {
             let connection =
                 portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
-            let mut statement = connection.prepare(&step.sql)?;
+            let (mut statement, fresh) = connection.prepare_or_find(&step.sql)?;
             // SAFETY: the portal owns the values in a box and outlives the statement's execution.
             unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
             if i == last && step.output == StepOutput::Rows {
-                let mut row_waiting = false;
-                if !plan.modifies.is_empty() {
-                    // SQLite makes all changes in the first step
-                    match connection.step(&mut statement) {
-                        Ok(first) => row_waiting = first == Step::Row,
-                        Err(e) => {
-                            connection.release(&step.sql, statement);
-                            return Err(e);
-                        }
-                    }
+                // of a data modification SQLite makes all changes in the first step
+                let first = connection.step(&mut statement);
+                let suspect = fresh || first.is_err() || statement.was_prepared_anew();
+                if plan.modifies.is_empty() && suspect && self.is_stale(epoch)? {
+                    portal.state = State::Stale;
+                    return Ok(Some(Execution::Empty));
+                }
+                // the columns of a data modification are told when it has not failed
+                if first.is_ok() || plan.modifies.is_empty() {
                     if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {
                         sink.columns(columns)?;
                     }
-                    if !row_waiting {
-                        connection.release(&step.sql, statement);
-                        return Ok(Some(Execution::Complete(tag(plan.tag, 0))));
-                    }
                 }
+                let row_waiting = first.as_ref().is_ok_and(|s| *s == Step::Row);
                 portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting };
+                if !row_waiting {
+                    self.stop_reading(portal, State::Exhausted);
+                    first?;
+                    return Ok(Some(Execution::Complete(tag(plan.tag, 0))));
+                }
                 return Ok(None);
             }
             let result = run_to_end(connection, &mut statement, &step.output);
@@ -464,6 +484,12 @@ impl Session {
         Ok(Some(Execution::Complete(tag(plan.tag, affected))))
     }
 
+    /// Whether the schema is no longer the one that a plan was made for.
+    fn is_stale(&self, epoch: u64) -> Result<bool> {
+        self.refresh_catalog()?;
+        Ok(self.catalog().epoch != epoch)
+    }
+
     /// Gives up to `max_rows` rows (0: all) from where the portal stands. The tag counts those of this call (and of the calls
     /// that were paused before it).
     pub(super) fn give_rows(
@@ -473,10 +499,8 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let names = CatalogNames { catalog: &catalog, search_path: &path };
-        let context = Context { settings: &self.gucs.typed, names: &names };
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
         let mut given = std::mem::take(&mut portal.paused);
         let outcome = loop {
             if max_rows > 0 && given == max_rows {
@@ -561,6 +585,7 @@ pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, 
         StepOutput::Materialize { table, columns } => {
             let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();
             let table = table.replace('"', "\"\"");
+            connection.expect_temporary();
             let mut rows: Vec<Vec<Datum>> = Vec::new();
             while connection.step(statement)? == Step::Row {
                 rows.push((0..*columns).map(|i| statement.column(i).to_owned()).collect());

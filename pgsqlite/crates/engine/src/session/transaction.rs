@@ -53,15 +53,6 @@ pub(super) struct Transaction {
     pub error: bool,
 }
 
-/// Whether the connection has temporary tables: then it belongs to its session.
-pub(super) fn has_temporary_objects(connection: &Connection) -> bool {
-    connection
-        .rusqlite()
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
-        .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
-        .unwrap_or(true)
-}
-
 /// Now, in microseconds since 2000-01-01 00:00 UTC.
 pub(crate) fn clock() -> i64 {
     let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
@@ -113,17 +104,11 @@ impl Session {
         self.statement_timestamp = clock();
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
-        if !self.transaction.sqlite {
-            // another program may have changed the schema
-            let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
-            self.engine.refresh(connection)?;
-        }
         {
-            let catalog = self.catalog();
-            let user = self.user_oid(&catalog);
+            let view = self.view();
             let mut own = self.sequences.own.lock();
-            own.catalog = catalog;
-            own.user = user;
+            own.catalog = view.catalog.clone();
+            own.user = view.user;
         }
         self.variables.refresh(&self.gucs);
         let connection = self.connection()?;
@@ -134,27 +119,38 @@ impl Session {
 
     /// Tells a connection's natives of this session as it is now.
     pub(super) fn tell_natives(&self, connection: &Connection) {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let user_oid = self.user_oid(&catalog);
+        let view = self.view();
         connection.cell.update(|state| {
+            state.settings.transaction_timestamp = self.gucs.typed.transaction_timestamp;
+            state.statement_timestamp = self.statement_timestamp;
+            if state.stamp == view.stamp {
+                return;
+            }
+            state.stamp = view.stamp;
             state.settings = self.gucs.typed.clone();
-            state.names = Arc::new(super::natives::OwnedNames { catalog: catalog.clone(), search_path: path.clone() });
-            state.catalog = catalog;
-            state.explicit_path.clone_from(&path);
-            state.search_path = path;
+            state.catalog = view.catalog.clone();
+            state.explicit_path.clone_from(&view.path);
+            state.search_path.clone_from(&view.path);
             state.sequences = Some(self.sequences.clone());
             state.variables = Some(self.variables.clone());
             state.server = Some(self.server.clone());
             state.user = self.current_user();
-            state.user_oid = user_oid;
+            state.user_oid = view.user;
             state.session_user = self.session_user();
             state.database.clone_from(&self.engine.config.database);
             state.databases.clone_from(&self.engine.config.databases);
             state.backend_pid = self.options.backend_pid;
             state.client_addr = self.options.client_addr;
-            state.statement_timestamp = self.statement_timestamp;
+            state.names = view;
         });
+    }
+
+    /// Outside a transaction: reads the catalog anew if another program has changed the schema.
+    pub(super) fn refresh_catalog(&self) -> Result<()> {
+        if self.transaction.sqlite {
+            return Ok(());
+        }
+        self.engine.refresh(self.connection()?)
     }
 
     /// Before a read: a transaction that keeps its snapshot takes it now.
@@ -412,9 +408,9 @@ impl Session {
     /// ON COMMIT DROP and ON COMMIT DELETE ROWS of the session's temporary tables.
     fn on_commit(&mut self) -> Result<()> {
         let catalog = self.catalog();
-        let path = self.search_path(&catalog);
+        let view = self.view();
         let connection = self.connection()?.rusqlite();
-        let outcome = self.with_environment(&catalog, &path, |e| crate::ddl::on_commit(connection, &catalog, e))?;
+        let outcome = self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e))?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
             Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
             self.transaction.catalog = Some(new);
@@ -480,7 +476,7 @@ impl Session {
         self.transaction = Transaction::default();
         self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
-        if self.engine.config.pooling && !self.connection.as_ref().is_some_and(has_temporary_objects) {
+        if self.engine.config.pooling && !self.connection.as_ref().is_some_and(Connection::has_temporary) {
             if let Some(connection) = self.connection.take() {
                 self.engine.idle.put(connection);
             }

@@ -4,9 +4,7 @@ use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
-use crate::store::names::CatalogNames;
 use crate::udf::session_cell::ServerFunctions;
-use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -171,25 +169,17 @@ impl Session {
     async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
         self.check_outside_block(&raw.node)?;
         self.begin_write("DDL").await?;
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
+        let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
-        let outcome = {
-            let names = CatalogNames { catalog: &catalog, search_path: &path };
-            let environment = Environment {
-                catalog: &catalog,
-                search_path: &path,
-                settings: &self.gucs.typed,
-                names: &names,
-                user: self.user_oid(&catalog),
-            };
-            let connection = self.connection()?;
-            let session = ddl::DdlSession {
-                databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
-                new_role: self.user_without_role(&catalog),
-            };
-            tokio::task::block_in_place(|| ddl::execute(connection.rusqlite(), &catalog, &environment, raw, &session))
+        self.connection()?.expect_temporary();
+        let connection = self.connection()?.rusqlite();
+        let session = ddl::DdlSession {
+            databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
+            new_role: self.user_without_role(&view.catalog),
         };
+        let outcome = self.with_environment(&view, |environment| {
+            tokio::task::block_in_place(|| ddl::execute(connection, &view.catalog, environment, raw, &session))
+        });
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(e) => {
@@ -408,22 +398,19 @@ impl Session {
             .as_ref()
             .and_then(|q| q.node.clone())
             .ok_or_else(|| PgError::internal("PREPARE without a query"))?;
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
+        let view = self.view();
         let mut types: Vec<Oid> = Vec::new();
         for node in &p.argtypes {
             let Some(NodeEnum::TypeName(name)) = &node.node else {
                 return Err(PgError::internal("type name expected"));
             };
-            let (ty, _) =
-                self.with_environment(&catalog, &path, |e| pgsqlite_sql::analyze::resolve_type_name(e, name))?;
+            let (ty, _) = self.with_environment(&view, |e| pgsqlite_sql::analyze::resolve_type_name(e, name))?;
             types.push(ty);
         }
         // the text keys the plan cache: the whole PREPARE, which no statement of its own can be
-        let inner = RawStatement { node: query, text: raw.text.clone(), offset: raw.offset };
-        let inner_text = format!("{} /* prepared */", raw.text);
-        let inner = RawStatement { text: inner_text, ..inner };
-        let (prepared, epoch, path) = self.plan(&inner, &types)?;
+        let text = format!("{} /* prepared */", raw.text).into();
+        let inner = Arc::new(RawStatement { node: query, text, offset: raw.offset });
+        let (prepared, view) = self.plan(&inner, &types)?;
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
         }
@@ -435,8 +422,7 @@ impl Session {
             given: types,
             raw: Some(inner),
             prepared: Some(prepared),
-            epoch,
-            path,
+            view,
         };
         self.statements.insert(p.name.clone(), statement);
         Ok("PREPARE".into())
@@ -489,9 +475,8 @@ impl Session {
 
     /// A constant expression's value, as an assignment to `ty`.
     fn evaluate(&mut self, node: &ast::Node, ty: Oid) -> Result<Datum> {
-        let catalog = self.catalog();
-        let path = self.search_path(&catalog);
-        let sql = self.with_environment(&catalog, &path, |environment| {
+        let view = self.view();
+        let sql = self.with_environment(&view, |environment| {
             let expr = pgsqlite_sql::analyze::analyze_expression_node(environment, node, None, Some((ty, -1)))?;
             pgsqlite_sql::lower::lower_expression(environment, &expr, None)
         })?;
@@ -524,8 +509,9 @@ impl Session {
             .as_ref()
             .and_then(|q| q.node.clone())
             .ok_or_else(|| PgError::internal("EXPLAIN without a query"))?;
-        let inner = RawStatement { node: query, text: format!("{} /* explained */", raw.text), offset: raw.offset };
-        let (plan, _, _) = self.plan(&inner, &[])?;
+        let text = format!("{} /* explained */", raw.text).into();
+        let inner = Arc::new(RawStatement { node: query, text, offset: raw.offset });
+        let (plan, _) = self.plan(&inner, &[])?;
         let Body::Plan(plan) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let mut lines = Vec::new();
         {

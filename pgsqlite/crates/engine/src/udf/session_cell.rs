@@ -119,6 +119,8 @@ pub struct SessionState {
     pub server_addr: Option<std::net::SocketAddr>,
     /// Microseconds since 2000-01-01 UTC.
     pub statement_timestamp: i64,
+    /// Tells which session and which of its views filled the state; 0: none.
+    pub stamp: u64,
     pub objects: SessionObjects,
 }
 
@@ -142,6 +144,7 @@ impl Default for SessionState {
             client_addr: None,
             server_addr: None,
             statement_timestamp: 0,
+            stamp: 0,
             objects: SessionObjects::default(),
         }
     }

@@ -1,0 +1,110 @@
+//! What a statement sees around it: a snapshot of the catalog and the search path, with the names they give.
+//!
+//! It changes when the schema or a setting does, seldom from statement to statement, so it is made once and shared.
+
+use super::Session;
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::acl;
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::{Oid, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+pub(super) struct View {
+    pub catalog: Arc<Catalog>,
+    /// the schemas of `search_path` that exist
+    pub path: Vec<Oid>,
+    /// the settings that decide how literals are read
+    pub plan_key: String,
+    /// the role whose privileges count
+    pub user: Oid,
+    /// what plans are told apart by: the role, 0 for all superusers
+    pub role: Oid,
+    /// of the settings it was made for
+    gucs: u64,
+    /// no other view of this process has it
+    pub stamp: u64,
+}
+
+impl View {
+    pub fn names(&self) -> CatalogNames<'_> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.path }
+    }
+
+    /// Whether plans made for the other view hold in this one.
+    pub fn plans_as(&self, other: &View) -> bool {
+        self.stamp == other.stamp
+            || self.catalog.epoch == other.catalog.epoch && self.path == other.path && self.role == other.role
+    }
+}
+
+impl RegNames for View {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        self.names().reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names().reg_oid(reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+impl Session {
+    /// The view of the next statement.
+    pub(super) fn view(&self) -> Arc<View> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let catalog = self.catalog();
+        let mut last = self.last_view.lock();
+        if let Some(view) = &*last {
+            if Arc::ptr_eq(&view.catalog, &catalog) && view.gucs == self.gucs.version() {
+                return view.clone();
+            }
+        }
+        let view = Arc::new(View {
+            path: self.search_path(&catalog),
+            plan_key: self.gucs.plan_key(),
+            user: self.user_oid(&catalog),
+            role: self.plan_role(&catalog),
+            gucs: self.gucs.version(),
+            stamp: NEXT.fetch_add(1, Ordering::Relaxed),
+            catalog,
+        });
+        *last = Some(view.clone());
+        view
+    }
+
+    /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
+    fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
+        let text = self.gucs.get("search_path").unwrap_or_default();
+        let user = self.current_user();
+        let role = self.user_oid(catalog);
+        let superuser = self.is_superuser(catalog);
+        if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
+            return vec![PUBLIC];
+        }
+        text.split(',')
+            .map(|s| s.trim().trim_matches('"'))
+            .filter_map(|name| match name {
+                "$user" => catalog.schema_oid(&user),
+                "pg_catalog" => Some(PG_CATALOG),
+                other => catalog.schema_oid(other),
+            })
+            // schemas one may not look into are passed over
+            .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
+            .collect()
+    }
+
+    pub(super) fn with_environment<R>(&self, view: &View, f: impl FnOnce(&Environment) -> R) -> R {
+        let names = view.names();
+        f(&Environment {
+            catalog: &view.catalog,
+            search_path: &view.path,
+            settings: &self.gucs.typed,
+            names: &names,
+            user: view.user,
+        })
+    }
+}
