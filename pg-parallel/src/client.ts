@@ -1,0 +1,348 @@
+/** {@link PgParallel}: the one class that applications use. It puts the parts together and has no logic of its own. */
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { QueryArrayConfig, QueryArrayResult, QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import { Core, type CallStats } from './core'
+import { ErrorUtils, PgParallelError } from './errors'
+import type { PgParallelEvents } from './observe/events'
+import { resolveSettings, type CallOptions, type PgParallelOptions } from './options'
+import type { BreakerStats } from './policy/breaker'
+import type { PoolStats } from './pool/pool'
+import { QueryCall } from './query'
+import { stream, type StreamOptions } from './stream'
+import { runTransaction, type Transaction, type TransactionOptions } from './transaction'
+import type { WorkerClient } from './workers/database'
+import { inlineSource } from './workers/inline'
+import type { WorkerPool, WorkerStats } from './workers/pool'
+
+/** A query and how to call it: what `pg` takes, and what every call takes here. */
+export interface QueryCallConfig extends QueryConfig<unknown[]>, CallOptions {}
+
+/** The same, for rows as arrays. */
+export interface QueryArrayCallConfig extends QueryArrayConfig<unknown[]>, CallOptions {}
+
+/** Options of `task` and `worker`. */
+export type TaskOptions = Pick<CallOptions, 'signal' | 'timeoutMs'>
+
+/** A function in a module: the thread loads the module, so nothing has to be said about its variables. */
+export interface FileTask<A extends readonly unknown[] = readonly unknown[]> extends TaskOptions {
+  /** Path or `file:` URL of a `.js`, `.mjs`, `.cjs` module, or `.ts` where Node can load it. */
+  taskPath: string
+  /** The export. Default: `default`. */
+  taskName?: string | undefined
+  /** Arguments; they are copied as by `structuredClone`. */
+  args?: A | undefined
+}
+
+/** What `warmup` brought up. */
+export interface WarmupReport {
+  /** Open connections. */
+  connections: number
+  /** Running threads. */
+  threads: number
+  /** What could not be brought up; it will be tried again when it is needed. */
+  errors: PgParallelError[]
+}
+
+/** The state of everything. */
+export interface PgParallelStats {
+  calls: CallStats
+  pool: PoolStats
+  workers: WorkerStats
+  /** Undefined where the breaker is switched off. */
+  breaker: BreakerStats | undefined
+}
+
+const NO_WORKERS = (max: number): WorkerStats => ({
+  max,
+  threads: 0,
+  connected: 0,
+  running: 0,
+  waiting: 0,
+  completed: 0,
+  crashed: 0,
+})
+
+/** See the package's README. */
+export class PgParallel {
+  readonly #options: PgParallelOptions
+  readonly #core: Core
+  #workers: WorkerPool | undefined
+  #shutdown: Promise<void> | undefined
+
+  constructor(options: PgParallelOptions = {}) {
+    this.#options = options
+    this.#core = new Core(resolveSettings(options), {
+      starved: () => {
+        this.#workers?.reclaim()
+      },
+    })
+  }
+
+  /**
+   * Runs a statement on a pooled connection.
+   *
+   * @param text - SQL text, or `pg`'s query object, which may carry the options too
+   * @param values - for `$1`, `$2`, …
+   * @returns `pg`'s result
+   * @throws PgParallelError
+   */
+  query<R extends QueryResultRow = Record<string, unknown>>(
+    text: string | QueryCallConfig,
+    values?: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<QueryResult<R>>
+  query<R extends unknown[] = unknown[]>(
+    config: QueryArrayCallConfig,
+    values?: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<QueryArrayResult<R>>
+  query(
+    text: string | QueryCallConfig | QueryArrayCallConfig,
+    values?: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<QueryResult<QueryResultRow> | QueryArrayResult> {
+    return new Promise((resolve, reject) => {
+      if (typeof text === 'string') {
+        new QueryCall(this.#core, { text }, values, options, resolve, reject)
+      } else {
+        new QueryCall(this.#core, text, values ?? text.values, options ?? text, resolve, reject)
+      }
+    })
+  }
+
+  /**
+   * Runs `fn` between BEGIN and COMMIT; what it throws rolls back. After a lost connection `fn` is run again, because
+   * nothing of its first run was kept.
+   */
+  async transaction<T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    return runTransaction(this.#core, fn, options)
+  }
+
+  /** Rows of a query, fetched in batches. Leaving the loop ends the query. */
+  stream<R extends QueryResultRow = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    options?: StreamOptions,
+  ): AsyncGenerator<R, void, undefined> {
+    return stream<R>(this.#core, text, values, options)
+  }
+
+  /**
+   * Runs a function on a worker thread.
+   *
+   * @param work - a function that uses nothing from outside, or where to find one in a module
+   * @param args - its arguments, copied as by `structuredClone`
+   */
+  task<A extends readonly unknown[], T>(
+    work: ((...args: A) => T | Promise<T>) | FileTask<A>,
+    args?: A,
+    options?: TaskOptions,
+  ): Promise<Awaited<T>> {
+    return this.#run('task', work, args, options, callerFolder(PgParallel.prototype.task)) as Promise<Awaited<T>>
+  }
+
+  /**
+   * Runs a function on a worker thread with a connection of the thread's own.
+   *
+   * @param work - a function that uses nothing from outside, called with a client and then `args`; or where to find one
+   */
+  worker<A extends readonly unknown[], T>(
+    work: ((client: WorkerClient, ...args: A) => T | Promise<T>) | FileTask<A>,
+    args?: A,
+    options?: TaskOptions,
+  ): Promise<Awaited<T>> {
+    return this.#run('worker', work, args, options, callerFolder(PgParallel.prototype.worker)) as Promise<Awaited<T>>
+  }
+
+  async #run(
+    kind: 'task' | 'worker',
+    work: InlineOrFile,
+    args: readonly unknown[] | undefined,
+    options: TaskOptions | undefined,
+    base: string,
+  ): Promise<unknown> {
+    const core = this.#core
+    const file = typeof work === 'function' ? undefined : work
+    core.begin()
+    const name =
+      typeof work === 'function' ? work.name || '(anonymous)' : `${work.taskPath}#${work.taskName ?? 'default'}`
+    const followed = core.observer.begin(kind, name)
+    const deadline = kindDeadline(core, options ?? file)
+    try {
+      if (core.settings.maxWorkers === 0) {
+        throw new PgParallelError(`${kind}() needs worker threads, and maxWorkers is 0`, { category: 'configuration' })
+      }
+      if (args !== undefined && !Array.isArray(args)) {
+        throw new PgParallelError('args must be an array', { category: 'configuration' })
+      }
+      const { WorkerPool: Workers, threadOptions, moduleUrl } = await import('./workers/pool.js')
+      const workers = (this.#workers ??= new Workers(core))
+      const connect =
+        kind === 'worker' ? { options: { ...threadOptions(this.#options), ...(await password(this.#options)) } } : {}
+      const result = await workers.run(
+        typeof work === 'function'
+          ? { kind, source: inlineSource(work), base, args: args ?? [], ...connect }
+          : {
+              kind,
+              module: moduleUrl(work.taskPath),
+              name: work.taskName ?? 'default',
+              args: args ?? work.args ?? [],
+              ...connect,
+            },
+        deadline,
+      )
+      core.finish(true)
+      followed?.end(1)
+      return result
+    } catch (error) {
+      core.finish(false)
+      followed?.fail(error, 1)
+      throw error
+    } finally {
+      deadline?.dispose()
+    }
+  }
+
+  /**
+   * Opens connections and starts threads, at most ten at a time. What fails is reported, and tried again when needed.
+   *
+   * @param wanted - default: `max` connections and `maxWorkers` threads
+   */
+  async warmup(wanted: { connections?: number; threads?: number } = {}): Promise<WarmupReport> {
+    const core = this.#core
+    const { max, maxWorkers, logger } = core.settings
+    core.begin()
+    try {
+      const threads = wanted.threads ?? maxWorkers
+      const open = core.pool.warmup(wanted.connections ?? max)
+      let start: Promise<PgParallelError[]> = Promise.resolve([])
+      if (threads > 0 && maxWorkers > 0) {
+        const { WorkerPool: Workers } = await import('./workers/pool.js')
+        this.#workers ??= new Workers(core)
+        start = this.#workers.warmup(threads)
+      }
+      const errors = (await Promise.all([open, start])).flat()
+      for (const error of errors) logger.warn(`warm-up: ${error.message}`)
+      return { connections: core.pool.stats.total, threads: this.#workers?.stats.threads ?? 0, errors }
+    } finally {
+      core.finish(true)
+    }
+  }
+
+  /**
+   * Lets no new call in, waits for those that run, and closes everything. After `timeoutMs` (default 30 s) what still
+   * runs is cancelled on the server and rejected. Calling it again returns the same promise.
+   */
+  shutdown(options: { timeoutMs?: number } = {}): Promise<void> {
+    const timeoutMs = options.timeoutMs ?? 30_000
+    this.#shutdown ??= this.#close(timeoutMs)
+    return this.#shutdown
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    const core = this.#core
+    core.events.emit('shutdown', { timeoutMs })
+    const reason = new PgParallelError('the instance is shut down', { category: 'closed' })
+    core.closed = reason
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => {
+        resolve('late')
+      }, timeoutMs)
+    })
+    const drained = await Promise.race([core.idle(), late])
+    clearTimeout(timer)
+    if (drained === 'late') {
+      core.settings.logger.warn(`shutdown: calls still ran after ${timeoutMs} ms and are stopped`)
+    }
+    const closed = core.pool.close(reason)
+    if (drained === 'late') {
+      core.pool.abort(reason)
+      core.stop()
+    }
+    await this.#workers?.destroy(reason)
+    await closed
+    core.events.emit('closed')
+  }
+
+  /** Figures of this moment. */
+  get stats(): PgParallelStats {
+    const { calls, pool, breaker, settings } = this.#core
+    return {
+      calls: { ...calls },
+      pool: pool.stats,
+      workers: this.#workers?.stats ?? NO_WORKERS(settings.maxWorkers),
+      breaker: breaker?.stats,
+    }
+  }
+
+  /** As `pg.Pool`: open connections of this thread. */
+  get totalCount(): number {
+    return this.#core.pool.stats.total
+  }
+
+  /** As `pg.Pool`: connections nobody uses. */
+  get idleCount(): number {
+    return this.#core.pool.stats.idle
+  }
+
+  /** As `pg.Pool`: calls in the queue. */
+  get waitingCount(): number {
+    return this.#core.pool.stats.waiting
+  }
+
+  /** Listens to an event. What a listener throws is logged and goes no further. */
+  on<K extends keyof PgParallelEvents>(name: K, listener: (...args: PgParallelEvents[K]) => void): this {
+    this.#core.events.on(name, listener)
+    return this
+  }
+
+  /** Listens to the next event of a kind. */
+  once<K extends keyof PgParallelEvents>(name: K, listener: (...args: PgParallelEvents[K]) => void): this {
+    this.#core.events.once(name, listener)
+    return this
+  }
+
+  /** Stops listening. */
+  off<K extends keyof PgParallelEvents>(name: K, listener: (...args: PgParallelEvents[K]) => void): this {
+    this.#core.events.off(name, listener)
+    return this
+  }
+}
+
+type InlineOrFile = ((...args: never[]) => unknown) | FileTask
+
+/** A task's time limit is its own; the default for calls applies too. */
+function kindDeadline(core: Core, options: TaskOptions | undefined): ReturnType<Core['deadlineOf']> {
+  try {
+    return core.deadlineOf(options)
+  } catch (error) {
+    core.finish(false)
+    throw error
+  }
+}
+
+/** A password that is asked for each time is asked for here: a function cannot be sent to a thread. */
+async function password(options: PgParallelOptions): Promise<{ password?: string }> {
+  const { password: given } = options
+  if (given === undefined) return {}
+  if (typeof given !== 'function') return { password: given }
+  try {
+    return { password: await given() }
+  } catch (error) {
+    throw ErrorUtils.wrap(error, { category: 'authentication' })
+  }
+}
+
+/** The folder of the file that called `method`: where `import()` and `require` of an inline function start from. */
+function callerFolder(method: (...args: never[]) => unknown): string {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 1
+  const holder: { stack?: string } = {}
+  Error.captureStackTrace(holder, method)
+  Error.stackTraceLimit = stackTraceLimit
+  const place = /(?:\(|at (?:async )?)((?:file:\/\/)?\/.*?):\d+:\d+\)?$/m.exec(holder.stack ?? '')?.[1]
+  if (place === undefined) return process.cwd()
+  return dirname(place.startsWith('file:') ? fileURLToPath(place) : place)
+}

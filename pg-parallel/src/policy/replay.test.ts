@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { natureOf } from './replay'
+
+const READS = [
+  'SELECT 1',
+  'select * from t where id = $1',
+  'select count(*), max(x) from "Weird ""Table" where name like \'%;%\' order by 1 limit 5',
+  'WITH a AS (SELECT 1) SELECT * FROM a',
+  'VALUES (1), (2)',
+  'TABLE t',
+  'SHOW server_version',
+  'select a::numeric(10,2) from t where b in (1, 2) -- comment; delete\n',
+  'select pg_catalog.lower(x) from t;',
+  "select 'insert into t' as text",
+  '',
+]
+const WRITES = [
+  'INSERT INTO t VALUES (1)',
+  'select book_seat(7)',
+  'select "count"(7)',
+  'select mine.lower(x) from t',
+  'select * from t for update',
+  'select * into u from t',
+  "select nextval('s')",
+  "select set_config('a', 'b', false)",
+  'WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone',
+  'select 1; select 2',
+  'select 1; delete from t',
+  "select E'\\'; delete from t",
+  'select $$a$$',
+  'select $tag$; delete from t $tag$',
+  'select /* ; */ 1',
+  "select 'a\\'",
+  'EXPLAIN ANALYZE DELETE FROM t',
+  'BEGIN',
+  'CALL p()',
+]
+
+for (const text of READS) {
+  test(`may be sent twice: ${text}`, () => {
+    assert.equal(natureOf(text).readOnly, true)
+  })
+}
+for (const text of WRITES) {
+  test(`must not be sent twice: ${text}`, () => {
+    assert.equal(natureOf(text).readOnly, false)
+  })
+}
+
+test('a single data statement leaves no trace when the server reports an error', () => {
+  for (const text of [
+    'INSERT INTO t VALUES (1)',
+    'update t set a = 1',
+    'create table t (a int)',
+    "insert into t values (E'\\n')",
+  ]) {
+    assert.equal(natureOf(text).atomic, true, text)
+  }
+})
+
+test('what may commit on its way is not atomic', () => {
+  for (const text of [
+    'CALL p()',
+    'DO $$ begin commit; end $$',
+    'VACUUM t',
+    'create index concurrently i on t (a)',
+    'insert into t values (1); commit',
+    'create database d',
+  ]) {
+    assert.equal(natureOf(text).atomic, false, text)
+  }
+})

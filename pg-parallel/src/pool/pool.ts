@@ -1,0 +1,547 @@
+/**
+ * The pool: at most `max` connections, shared fairly among everybody who asks.
+ *
+ * A waiter comes in by `acquire`, is served in its turn, and hands the connection back by `release`. The pool itself
+ * opens connections, as many at once as there are waiters and never more than {@link MAX_OPENING}; when that fails it
+ * pauses and tries again, so that a server restart looks to the waiters like a slow answer. A server without room
+ * (53300) lowers the pool's ceiling for a while: what does not fit waits for a connection to come free.
+ *
+ * Worker threads open their own connections, but only after they took a slot of this pool, through the same queue.
+ */
+import type { ClientBase, PoolConfig } from 'pg'
+import { ErrorUtils, PgParallelError } from '../errors'
+import type { Settings } from '../options'
+import { RetryUtils } from '../policy/retry'
+import { Connection } from './connection'
+import { accepts } from './hosts'
+import { WaiterQueue, type Waiter } from './queue'
+
+/** Connections being opened at the same time. */
+export const MAX_OPENING = 10
+/** A pipelining pool spreads single statements over this many connections before it fills their pipelines. */
+const MAX_LANES = 8
+/** How long a full server (53300) is not asked for another connection. */
+const CEILING_MS = 500
+
+/** Whom the pool tells what happens. */
+export interface PoolHooks {
+  /** Before connecting: a thread asks the main thread for a slot here. */
+  reserve?(): Promise<void>
+  /** The slot is free again. */
+  unreserve?(): void
+  connected(connection: Connection): void
+  disconnected(connection: Connection, error: Error | undefined): void
+  connectFailed(error: PgParallelError, attempt: number, delayMs: number | undefined): void
+  /** Somebody waits, and slots are lent out: perhaps one of them is idle. */
+  starved(): void
+}
+
+/** The pool's figures. */
+export interface PoolStats {
+  /** Most connections, threads included. */
+  max: number
+  /** Open connections of this thread. */
+  total: number
+  idle: number
+  busy: number
+  /** Being opened. */
+  connecting: number
+  /** Lent to worker threads. */
+  lent: number
+  /** Callers in the queue. */
+  waiting: number
+  /** What the server was last seen to allow; undefined while it did not refuse. */
+  ceiling: number | undefined
+}
+
+/** See the top of the file. */
+export class Pool {
+  readonly #settings: Settings
+  readonly #hooks: PoolHooks
+  readonly #queue = new WaiterQueue()
+  readonly #all = new Set<Connection>()
+  /** The last one used is on top, so that the others may grow old. */
+  readonly #idle: Connection[] = []
+  /** Pipelining: connections with single statements under way. */
+  readonly #lanes: Connection[] = []
+  #opening = 0
+  readonly #connecting = new Set<Connection>()
+  #lent = 0
+  #ceiling = Infinity
+  #ceilingTimer: NodeJS.Timeout | undefined
+  /** Failed rounds of connecting since the last success. */
+  #failures = 0
+  #round = 0
+  #backoff: { next(): number }
+  #backoffTimer: NodeJS.Timeout | undefined
+  #sweeper: NodeJS.Timeout | undefined
+  #closed: PgParallelError | undefined
+  #onQuiet: (() => void) | undefined
+
+  constructor(settings: Settings, hooks: PoolHooks) {
+    this.#settings = settings
+    this.#hooks = hooks
+    this.#backoff = RetryUtils.backoff(settings.retry)
+  }
+
+  get stats(): PoolStats {
+    return {
+      max: this.#settings.max,
+      total: this.#all.size,
+      idle: this.#idle.length,
+      busy: this.#all.size - this.#idle.length,
+      connecting: this.#opening,
+      lent: this.#lent,
+      waiting: this.#queue.size,
+      ceiling: this.#ceiling === Infinity ? undefined : this.#ceiling,
+    }
+  }
+
+  /** Connections open or about to be, threads included. */
+  get #used(): number {
+    return this.#all.size + this.#opening + this.#lent
+  }
+
+  /** Asks for a connection or a slot: `serve` or `refuse` is called once, perhaps before this returns. */
+  acquire(waiter: Waiter): void {
+    if (this.#closed) {
+      waiter.refuse(this.#closed)
+      return
+    }
+    if (this.#queue.size === 0 && waiter.kind !== 'slot') {
+      const connection = this.#take(waiter.kind === 'exclusive')
+      if (connection) {
+        waiter.serve(connection)
+        return
+      }
+    }
+    // Those for whom there is room to open a connection do not count as waiting.
+    const room = Math.max(0, this.#settings.max - this.#used) + this.#opening
+    if (this.#queue.size >= this.#settings.maxQueue + room) {
+      waiter.refuse(
+        new PgParallelError(`${this.#queue.size} calls are waiting for a connection already (maxQueue)`, {
+          category: 'overload',
+          transient: true,
+          infrastructure: false,
+        }),
+      )
+      return
+    }
+    this.#queue.push(waiter)
+    this.#pump()
+  }
+
+  /** A waiter that gives up. False when it was served or refused before. */
+  withdraw(waiter: Waiter): boolean {
+    return this.#queue.remove(waiter)
+  }
+
+  /** Takes a connection back after a statement or a lease. */
+  release(connection: Connection): void {
+    connection.inFlight--
+    if (connection.inFlight > 0) {
+      if (this.#queue.size > 0) this.#pump()
+      return
+    }
+    if (connection.quiet || !connection.usable) {
+      this.#settle(connection)
+      return
+    }
+    // An answer or a cancel request is still on its way: nothing may be sent until it has arrived.
+    void connection.quiesce(this.#settings.cancelTimeoutMs).then(() => {
+      this.#settle(connection)
+    })
+  }
+
+  /** The connection is not to be used again. */
+  discard(connection: Connection, error: Error): void {
+    connection.fail(error)
+    this.release(connection)
+  }
+
+  #settle(connection: Connection): void {
+    connection.exclusive = false
+    this.#leaveLanes(connection)
+    if (!connection.usable) {
+      connection.destroy()
+      this.#quiet()
+      return
+    }
+    const status = connection.transactionStatus
+    if (status !== 'I' && status !== null) {
+      // A transaction that failed, or BEGIN sent as a plain query: the next user must not find itself in it.
+      this.#restore(connection, () => connection.query('ROLLBACK'))
+      return
+    }
+    if (connection.stale) {
+      this.#restore(connection, () => connection.forgetStatements())
+      return
+    }
+    const now = performance.now()
+    if (
+      this.#closed ||
+      connection.uses >= this.#settings.maxUses ||
+      now - connection.openedAt > this.#settings.maxLifetimeMs
+    ) {
+      this.#retire(connection)
+      return
+    }
+    connection.lastUsedAt = now
+    const head = this.#queue.head
+    if (head && head.kind !== 'slot' && this.#settings.pipelineDepth === 1) {
+      this.#queue.remove(head)
+      this.#hand(connection, head)
+      return
+    }
+    this.#idle.push(connection)
+    if (this.#settings.allowExitOnIdle) connection.unref()
+    this.#quiet()
+    if (head) this.#pump()
+  }
+
+  /** Sends what makes the connection fit for the next user, and comes back to {@link Pool.#settle}. */
+  #restore(connection: Connection, how: () => Promise<unknown>): void {
+    connection.inFlight++
+    const done = how()
+    void connection.quiesce(this.#settings.cancelTimeoutMs)
+    done.then(
+      () => {
+        this.release(connection)
+      },
+      (error: unknown) => {
+        this.discard(connection, error as Error)
+      },
+    )
+  }
+
+  #hand(connection: Connection, waiter: Waiter): void {
+    connection.inFlight++
+    connection.exclusive = waiter.kind === 'exclusive'
+    waiter.serve(connection)
+  }
+
+  #leaveLanes(connection: Connection): void {
+    const lane = this.#lanes.indexOf(connection)
+    if (lane >= 0) this.#lanes.splice(lane, 1)
+  }
+
+  /** A connection for the next waiter, if one is free. */
+  #take(exclusive: boolean): Connection | undefined {
+    if (!exclusive && this.#settings.pipelineDepth > 1) return this.#takeLane()
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
+      if (!connection.usable) continue
+      if (this.#settings.allowExitOnIdle) connection.ref()
+      connection.exclusive = exclusive
+      connection.client.pipeline = false
+      connection.inFlight++
+      return connection
+    }
+    return undefined
+  }
+
+  #takeLane(): Connection | undefined {
+    let best: Connection | undefined
+    for (const lane of this.#lanes) {
+      if (lane.usable && !lane.cancelled && (!best || lane.inFlight < best.inFlight)) best = lane
+    }
+    if (this.#lanes.length < MAX_LANES) {
+      const fresh = this.#take(true)
+      if (fresh) {
+        fresh.exclusive = false
+        fresh.client.pipeline = true
+        this.#lanes.push(fresh)
+        return fresh
+      }
+    }
+    if (!best || best.inFlight >= this.#settings.pipelineDepth) return undefined
+    best.inFlight++
+    return best
+  }
+
+  /** Serves who can be served, and opens connections for the others. */
+  #pump(): void {
+    for (let head = this.#queue.head; head; head = this.#queue.head) {
+      if (head.kind === 'slot') {
+        if (!this.#lend(head)) break
+        continue
+      }
+      const connection = this.#take(head.kind === 'exclusive')
+      if (!connection) break
+      this.#queue.remove(head)
+      head.serve(connection)
+    }
+    this.#grow()
+  }
+
+  #lend(waiter: Waiter): boolean {
+    if (this.#used < this.#settings.max) {
+      this.#queue.remove(waiter)
+      this.#lent++
+      waiter.serve(undefined)
+      return true
+    }
+    // An idle connection makes room: its slot is free once the server has closed it, and then the queue is pumped again.
+    const oldest = this.#idle.shift()
+    if (oldest) this.#retire(oldest)
+    return false
+  }
+
+  /** A slot comes back from a thread. */
+  returnSlot(): void {
+    this.#lent--
+    this.#pump()
+    this.#quiet()
+  }
+
+  #grow(): void {
+    const { max } = this.#settings
+    if (this.#closed || this.#queue.size === 0) return
+    if (this.#used >= max && this.#lent > 0) this.#hooks.starved()
+    if (this.#backoffTimer) return
+    // After a failure one attempt probes the server; all come back when it succeeded.
+    const most = this.#failures > 0 ? 1 : MAX_OPENING
+    let wanted = this.#queue.size - this.#opening
+    if (this.#settings.pipelineDepth > 1) wanted = Math.min(wanted, MAX_LANES)
+    while (wanted-- > 0 && this.#opening < most && this.#used < Math.min(max, this.#ceiling)) this.#open()
+  }
+
+  #open(): void {
+    this.#opening++
+    const round = this.#round
+    this.#connect().then(
+      (connection) => {
+        this.#opening--
+        this.#failures = 0
+        this.#backoff = RetryUtils.backoff(this.#settings.retry)
+        this.#add(connection)
+        this.#settle(connection)
+        // Others may have waited for this one to show that the server is back.
+        if (this.#queue.size > 0) this.#pump()
+      },
+      (error: unknown) => {
+        this.#opening--
+        this.#openFailed(ErrorUtils.wrap(error), round)
+      },
+    )
+  }
+
+  #add(connection: Connection): void {
+    this.#all.add(connection)
+    connection.onDead = (): void => {
+      const place = this.#idle.indexOf(connection)
+      if (place >= 0) {
+        this.#idle.splice(place, 1)
+        connection.destroy()
+      }
+    }
+    connection.onGone = (): void => {
+      this.#all.delete(connection)
+      this.#hooks.unreserve?.()
+      this.#hooks.disconnected(connection, connection.failure)
+      this.#quiet()
+      this.#pump()
+    }
+    this.#hooks.connected(connection)
+    this.#sweep()
+  }
+
+  /** Connects to the first server that answers and is of the kind wanted. */
+  async #connect(): Promise<Connection> {
+    await this.#hooks.reserve?.()
+    try {
+      return await this.#connectAny()
+    } catch (error) {
+      this.#hooks.unreserve?.()
+      throw error
+    }
+  }
+
+  async #connectAny(): Promise<Connection> {
+    const { client: config, hosts, connectTimeoutMs } = this.#settings
+    const { addresses, target } = hosts
+    if (this.#closed) throw this.#closed
+    let failure: PgParallelError | undefined
+    for (const secondRound of target === 'prefer-standby' ? [false, true] : [false]) {
+      for (const address of addresses) {
+        try {
+          const connection = await Connection.open(
+            { ...config, connectionTimeoutMillis: connectTimeoutMs, pipeline: false },
+            address,
+            this.#connecting,
+          )
+          try {
+            if (target === 'any' || accepts(target, await connection.role(), secondRound)) {
+              await prepare(connection, config)
+              return connection
+            }
+          } catch (error) {
+            connection.destroy()
+            throw error
+          }
+          await connection.close(connectTimeoutMs)
+          throw new PgParallelError(`no server with target_session_attrs "${target}" was found`, {
+            category: 'read-only',
+            transient: true,
+            infrastructure: true,
+          })
+        } catch (error) {
+          // A full server says more than one that is not there.
+          const wrapped = ErrorUtils.wrap(error)
+          if (!failure || failure.category === 'connection') failure = wrapped
+        }
+      }
+    }
+    throw failure ?? new PgParallelError('no hosts to connect to', { category: 'configuration' })
+  }
+
+  #openFailed(error: PgParallelError, round: number): void {
+    const alive = this.#all.size + this.#lent
+    if (error.sqlState === '53300' && alive > 0) {
+      // The server is there, and full: make do with what there is, and ask again in a while.
+      this.#ceiling = Math.max(1, this.#all.size + this.#opening + this.#lent)
+      this.#hooks.connectFailed(error, 1, CEILING_MS)
+      clearTimeout(this.#ceilingTimer)
+      this.#ceilingTimer = setTimeout(() => {
+        this.#ceiling = Infinity
+        this.#pump()
+      }, CEILING_MS).unref()
+      this.#quiet()
+      return
+    }
+    // Attempts that were under way together fail together: that is one failure.
+    if (round !== this.#round) {
+      this.#grow()
+      this.#quiet()
+      return
+    }
+    this.#round++
+    this.#failures++
+    if (!error.class.transient) {
+      if (alive === 0) this.#refuseAll(() => true, error)
+    } else if (alive === 0) {
+      for (const waiter of this.#queue) waiter.patience--
+      this.#refuseAll((waiter) => waiter.patience <= 0, error)
+    }
+    if (this.#queue.size === 0) {
+      // Nobody waits: the next one who comes tries at once.
+      this.#failures = 0
+      this.#backoff = RetryUtils.backoff(this.#settings.retry)
+      this.#hooks.connectFailed(error, 1, undefined)
+      this.#quiet()
+      return
+    }
+    const delay = this.#backoff.next()
+    this.#hooks.connectFailed(error, this.#failures, delay)
+    clearTimeout(this.#backoffTimer)
+    this.#backoffTimer = setTimeout(() => {
+      this.#backoffTimer = undefined
+      this.#pump()
+    }, delay)
+  }
+
+  #refuseAll(which: (waiter: Waiter) => boolean, error: PgParallelError): void {
+    for (const waiter of [...this.#queue]) {
+      if (which(waiter) && this.#queue.remove(waiter)) waiter.refuse(error)
+    }
+  }
+
+  /** Opens up to `count` connections, at most {@link MAX_OPENING} at a time; returns what went wrong. */
+  async warmup(count: number): Promise<PgParallelError[]> {
+    const errors: PgParallelError[] = []
+    const one = async (): Promise<void> => {
+      while (!this.#closed && errors.length < MAX_OPENING && this.#used < Math.min(count, this.#settings.max)) {
+        this.#opening++
+        try {
+          const connection = await this.#connect()
+          this.#opening--
+          this.#add(connection)
+          this.#settle(connection)
+        } catch (error) {
+          this.#opening--
+          errors.push(ErrorUtils.wrap(error))
+          this.#hooks.connectFailed(ErrorUtils.wrap(error), 1, undefined)
+          return // the others go on with what is left
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: MAX_OPENING }, one))
+    this.#pump()
+    return errors
+  }
+
+  /** Gives an idle connection's slot back where it is wanted more. Returns whether there was one. */
+  giveUpIdle(): boolean {
+    const oldest = this.#idle.shift()
+    if (oldest) this.#retire(oldest)
+    return oldest !== undefined
+  }
+
+  /** Closes connections that were idle or lived for too long. One timer for all, so that a query starts none. */
+  #sweep(): void {
+    const { idleTimeoutMs, maxLifetimeMs, min } = this.#settings
+    const limit = Math.min(idleTimeoutMs, maxLifetimeMs)
+    if (this.#sweeper || limit === Infinity) return
+    this.#sweeper = setInterval(
+      () => {
+        const now = performance.now()
+        for (const connection of [...this.#idle]) {
+          const old = now - connection.openedAt > maxLifetimeMs
+          const unused = now - connection.lastUsedAt > idleTimeoutMs && this.#all.size > min
+          if (!old && !unused) continue
+          this.#idle.splice(this.#idle.indexOf(connection), 1)
+          this.#retire(connection)
+        }
+        if (this.#all.size === 0) {
+          clearInterval(this.#sweeper)
+          this.#sweeper = undefined
+        }
+      },
+      Math.max(10, Math.min(limit / 2, 1_000)),
+    )
+    this.#sweeper.unref()
+  }
+
+  #retire(connection: Connection): void {
+    void connection.close(this.#settings.connectTimeoutMs)
+  }
+
+  #quiet(): void {
+    if (this.#onQuiet && this.#queue.size === 0 && this.#all.size === 0 && this.#opening === 0) this.#onQuiet()
+  }
+
+  /** Lets nobody in any more; those inside may finish. Resolves when every connection is closed. */
+  close(reason: PgParallelError): Promise<void> {
+    this.#closed = reason
+    clearInterval(this.#sweeper)
+    clearTimeout(this.#ceilingTimer)
+    clearTimeout(this.#backoffTimer)
+    for (const connection of this.#idle.splice(0)) this.#retire(connection)
+    return new Promise((resolve) => {
+      this.#onQuiet = resolve
+      this.#quiet()
+    })
+  }
+
+  /** Ends what still runs: refuses the waiters, cancels statements on the server, closes every socket. */
+  abort(reason: PgParallelError): void {
+    this.#refuseAll(() => true, reason)
+    for (const connection of this.#connecting) connection.destroy()
+    for (const connection of this.#all) {
+      if (connection.inFlight > 0) {
+        connection.cancel(this.#settings.cancelTimeoutMs)
+        void (connection.cancelled ?? Promise.resolve()).then(() => {
+          connection.fail(reason)
+          connection.destroy()
+        })
+      } else {
+        connection.destroy()
+      }
+    }
+  }
+}
+
+/** What `pg.Pool` does with a new client before anybody gets it. */
+async function prepare(connection: Connection, config: PoolConfig): Promise<void> {
+  const client: ClientBase = connection.client
+  await (config.onConnect?.(client) as void | Promise<void>)
+}

@@ -1,0 +1,391 @@
+/**
+ * The main thread's side of the worker threads, which piscina starts, feeds and replaces.
+ *
+ * A job waits here until a thread is free (piscina gets no more than it has threads, so that a thread that dies takes
+ * nobody else's job with it). A job that is aborted or out of time cannot be stopped in any other way than by ending
+ * its thread; what it was doing on the server is cancelled first. Threads ask for a slot of the connection pool before
+ * they connect, and are asked to give it back when others wait.
+ */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { Core } from '../core'
+import { ErrorUtils, PgParallelError } from '../errors'
+import type { PgParallelOptions } from '../options'
+import type { Deadline } from '../policy/deadline'
+import { sendCancel, type CancelKey } from '../pool/connection'
+import type { Waiter } from '../pool/queue'
+import {
+  taskError,
+  toPlain,
+  type Hello,
+  type Job,
+  type JobResult,
+  type MainMessage,
+  type ThreadMessage,
+} from './protocol'
+import { deserialize } from 'node:v8'
+
+/** The worker threads' figures. */
+export interface WorkerStats {
+  /** Most threads. */
+  max: number
+  threads: number
+  /** Threads with a connection open. */
+  connected: number
+  running: number
+  waiting: number
+  completed: number
+  /** Jobs whose thread ended under them. */
+  crashed: number
+}
+
+/** A job on its way. */
+interface Entry {
+  readonly job: Job
+  readonly deadline: Deadline | undefined
+  readonly stop: AbortController
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: PgParallelError) => void
+  started: boolean
+  over: boolean
+}
+
+/** What is known about a thread. */
+interface Thread {
+  readonly id: number
+  readonly port: MessagePort
+  /** Slots of the connection pool that it holds: 0 or 1. */
+  slots: number
+  /** Its request for a slot that is still in the queue. */
+  waiter: Waiter | undefined
+  key: CancelKey | undefined
+  job: number | undefined
+  reclaiming: boolean
+}
+
+/** piscina's view of a thread, as its load balancer gets it. */
+interface BalancedWorker {
+  readonly id: number
+  readonly currentUsage: number
+}
+
+/** See the top of the file. */
+export class WorkerPool {
+  readonly #core: Core
+  readonly #piscina: Piscina
+  readonly #threads = new Map<number, Thread>()
+  readonly #waiting = new Set<Entry>()
+  readonly #running = new Map<number, Entry>()
+  #onThread: (() => void) | undefined
+  #nextId = 1
+  #completed = 0
+  #crashed = 0
+
+  constructor(core: Core) {
+    this.#core = core
+    const { maxWorkers, idleWorkerTimeoutMs } = core.settings
+    this.#piscina = new Piscina({
+      filename: join(__dirname, 'thread.js'),
+      minThreads: 0,
+      maxThreads: maxWorkers,
+      idleTimeout: idleWorkerTimeoutMs,
+      // piscina's own way of waiting freezes the thread's event loop between jobs, and with it the thread's sockets.
+      atomics: 'disabled',
+      recordTiming: false,
+      maxQueue: maxWorkers,
+      loadBalancer: (task, workers) => this.#choose(task.name, workers) as never,
+    })
+    this.#piscina.on('message', (message: Partial<Hello>) => {
+      if (message.pgParallelThread !== undefined && message.port) this.#hello(message.pgParallelThread, message.port)
+    })
+    this.#piscina.on('error', (error: unknown) => {
+      core.settings.logger.error('a worker thread failed', error)
+    })
+  }
+
+  get stats(): WorkerStats {
+    let connected = 0
+    for (const thread of this.#threads.values()) connected += thread.slots
+    return {
+      max: this.#core.settings.maxWorkers,
+      threads: this.#threads.size,
+      connected,
+      running: this.#running.size,
+      waiting: this.#waiting.size,
+      completed: this.#completed,
+      crashed: this.#crashed,
+    }
+  }
+
+  /** Runs a job; rejects with what its function threw, or with what happened to its thread. */
+  run(work: Omit<Job, 'id'>, deadline: Deadline | undefined): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (deadline?.reason) {
+        reject(deadline.reason)
+        return
+      }
+      const { maxQueue } = this.#core.settings
+      if (this.#waiting.size >= maxQueue && this.#full) {
+        reject(
+          new PgParallelError(`${this.#waiting.size} tasks are waiting for a thread already (maxQueue)`, {
+            category: 'overload',
+            transient: true,
+            infrastructure: false,
+          }),
+        )
+        return
+      }
+      const entry: Entry = {
+        job: { id: this.#nextId++, ...work },
+        deadline,
+        stop: new AbortController(),
+        resolve,
+        reject,
+        started: false,
+        over: false,
+      }
+      deadline?.onEnd((reason) => {
+        this.#expire(entry, reason)
+      })
+      this.#waiting.add(entry)
+      this.#pump()
+    })
+  }
+
+  get #full(): boolean {
+    return this.#running.size >= this.#core.settings.maxWorkers
+  }
+
+  #pump(): void {
+    for (const entry of this.#waiting) {
+      if (this.#full) return
+      this.#waiting.delete(entry)
+      this.#start(entry)
+    }
+  }
+
+  #start(entry: Entry): void {
+    const { job, stop } = entry
+    this.#running.set(job.id, entry)
+    void (this.#piscina.run(job, { name: job.kind, signal: stop.signal }) as Promise<JobResult>)
+      .then(
+        (result) => {
+          this.#completed++
+          if (entry.over) return
+          entry.over = true
+          if (!result.ok) entry.reject(taskError(result.error))
+          else entry.resolve('data' in result ? deserialize(result.data) : result.value)
+        },
+        (error: unknown) => {
+          if (entry.over) return
+          entry.over = true
+          const { name } = error as Error
+          if (!entry.started && name === 'DataCloneError') {
+            entry.reject(
+              new PgParallelError(`arguments cannot be sent to a thread: ${(error as Error).message}`, {
+                category: 'task',
+                cause: error,
+              }),
+            )
+            return
+          }
+          this.#crashed++
+          this.#core.settings.logger.error('a worker thread ended under its task', error)
+          entry.reject(
+            new PgParallelError(`the worker thread ended before its task: ${(error as Error).message}`, {
+              category: 'worker',
+              cause: error,
+              mayHaveExecuted: entry.started,
+              transient: true,
+              infrastructure: false,
+            }),
+          )
+        },
+      )
+      .finally(() => {
+        this.#running.delete(job.id)
+        for (const thread of this.#threads.values()) if (thread.job === job.id) thread.job = undefined
+        this.#pump()
+      })
+  }
+
+  #expire(entry: Entry, reason: PgParallelError): void {
+    if (entry.over) return
+    entry.over = true
+    const mayHaveExecuted = entry.started
+    entry.reject(ErrorUtils.wrap(reason, { mayHaveExecuted, retryable: false, infrastructure: false }))
+    if (this.#waiting.delete(entry)) return
+    const { client, cancelTimeoutMs } = this.#core.settings
+    let key: CancelKey | undefined
+    for (const thread of this.#threads.values()) if (thread.job === entry.job.id) key = thread.key
+    const end = (): void => {
+      entry.stop.abort(reason)
+    }
+    if (!key || entry.job.kind !== 'worker') {
+      end()
+      return
+    }
+    // The server does not notice that a client is gone before it has an answer for it.
+    sendCancel(key, client, cancelTimeoutMs).then(end, (error: unknown) => {
+      this.#core.settings.logger.warn('a statement of a worker could not be cancelled', error)
+      end()
+    })
+  }
+
+  /** A free thread: one with a connection for work that needs one, one without for work that does not. */
+  #choose(kind: string, workers: readonly BalancedWorker[]): BalancedWorker | null {
+    let other: BalancedWorker | null = null
+    for (const worker of workers) {
+      if (worker.currentUsage !== 0) continue
+      const connected = (this.#threads.get(worker.id)?.slots ?? 0) > 0
+      if (connected === (kind === 'worker')) return worker
+      other = worker
+    }
+    return other
+  }
+
+  #hello(id: number, port: MessagePort): void {
+    const thread: Thread = {
+      id,
+      port,
+      slots: 0,
+      waiter: undefined,
+      key: undefined,
+      job: undefined,
+      reclaiming: false,
+    }
+    this.#threads.set(id, thread)
+    port.on('message', (message: ThreadMessage) => {
+      this.#hear(thread, message)
+    })
+    port.on('close', () => {
+      this.#gone(thread)
+    })
+    port.unref()
+    this.#core.events.emit('workerStarted', { threadId: id })
+    this.#onThread?.()
+  }
+
+  #hear(thread: Thread, message: ThreadMessage): void {
+    const { pool, settings } = this.#core
+    switch (message.type) {
+      case 'started': {
+        const entry = this.#running.get(message.job)
+        if (entry) entry.started = true
+        thread.job = message.job
+        return
+      }
+      case 'need': {
+        const waiter: Waiter = {
+          kind: 'slot',
+          patience: settings.retry.maxAttempts,
+          serve: () => {
+            thread.waiter = undefined
+            thread.slots++
+            thread.reclaiming = false
+            this.#tell(thread, { type: 'granted' })
+          },
+          refuse: (error) => {
+            thread.waiter = undefined
+            this.#tell(thread, { type: 'denied', error: toPlain(error) })
+          },
+        }
+        thread.waiter = waiter
+        pool.acquire(waiter)
+        return
+      }
+      case 'opened':
+        thread.key = message.key
+        return
+      case 'closed':
+        this.#returnSlots(thread)
+        return
+      case 'log':
+        settings.logger[message.level](`worker ${thread.id}: ${message.message}`)
+    }
+  }
+
+  #tell(thread: Thread, message: MainMessage): void {
+    thread.port.postMessage(message)
+  }
+
+  #returnSlots(thread: Thread): void {
+    thread.key = undefined
+    thread.reclaiming = false
+    for (; thread.slots > 0; thread.slots--) this.#core.pool.returnSlot()
+  }
+
+  /** The thread has ended: its socket is closed with it. */
+  #gone(thread: Thread): void {
+    this.#threads.delete(thread.id)
+    if (thread.waiter) this.#core.pool.withdraw(thread.waiter)
+    this.#returnSlots(thread)
+    this.#core.events.emit('workerEnded', { threadId: thread.id })
+  }
+
+  /** Somebody waits for a connection: a thread whose connection is idle is asked for it. */
+  reclaim(): void {
+    for (const thread of this.#threads.values()) {
+      if (thread.slots === 0 || thread.reclaiming) continue
+      const running = thread.job === undefined ? undefined : this.#running.get(thread.job)
+      if (running?.job.kind === 'worker') continue
+      thread.reclaiming = true
+      this.#tell(thread, { type: 'reclaim' })
+      return
+    }
+  }
+
+  /** Starts `count` threads and waits for them; returns what went wrong. */
+  async warmup(count: number): Promise<PgParallelError[]> {
+    const wanted = Math.min(count, this.#core.settings.maxWorkers)
+    if (wanted === 0) return []
+    const all = new Promise<void>((resolve) => {
+      this.#onThread = (): void => {
+        if (this.#threads.size >= wanted) resolve()
+      }
+      this.#onThread()
+    })
+    const results = await Promise.allSettled(
+      Array.from({ length: wanted - this.#threads.size }, () => this.run({ kind: 'warm', args: [] }, undefined)),
+    )
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [ErrorUtils.wrap(result.reason)] : []))
+    if (errors.length === 0) await all
+    this.#onThread = undefined
+    return errors
+  }
+
+  /** Rejects what waits and ends every thread. */
+  async destroy(reason: PgParallelError): Promise<void> {
+    for (const entry of [...this.#waiting, ...this.#running.values()]) this.#expire(entry, reason)
+    await this.#piscina.destroy()
+    for (const thread of [...this.#threads.values()]) {
+      thread.port.close()
+      this.#gone(thread)
+    }
+  }
+}
+
+/** What a thread is told to connect with: everything that can be cloned. */
+export function threadOptions(options: PgParallelOptions): PgParallelOptions {
+  const { log: _log, logger: _logger, Promise: _promise, password: _password, ...rest } = options
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(rest)) {
+    if (value === undefined) continue
+    try {
+      kept[key] = structuredClone(value)
+    } catch (cause) {
+      throw new PgParallelError(`worker() cannot be used with option ${key}: it cannot be sent to a thread`, {
+        category: 'configuration',
+        cause,
+      })
+    }
+  }
+  return kept
+}
+
+/** The URL of a task's module; a relative path starts from the working directory. */
+export function moduleUrl(path: string): string {
+  return path.startsWith('file:') ? path : pathToFileURL(path).href
+}

@@ -1,0 +1,283 @@
+/** `query`: results as pg's, errors, deadlines, the queue and its bounds, prepared statements. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { ErrorUtils } from '../src/index'
+import { direct, eventually, failure, freshTable, onServer, open, server } from './support/run'
+import { startServer } from './support/servers'
+
+const SAMPLES: [string, unknown[]?][] = [
+  ['SELECT 1 AS one, $1::text AS two', ['x']],
+  ['SELECT 1 AS a; SELECT 2 AS b'],
+  [''],
+  ["SELECT NULL AS n, true AS t, 1.5::float8 AS f, '2024-01-02'::date AS d, 12::int8 AS big, '1.10'::numeric AS num"],
+  ["SELECT '{1,2}'::int[] AS list, '{\"a\": 1}'::jsonb AS doc"],
+  ['VALUES (1), (2)'],
+  ["SET application_name = 'x'"],
+]
+
+test('a result is what pg.Pool gives', async () => {
+  const db = await onServer()
+  const pool = new pg.Pool({ connectionString: (await server()).url })
+  try {
+    for (const [text, values] of SAMPLES) {
+      const plain = JSON.stringify(await pool.query(text, values ?? []))
+      const ours = JSON.stringify(await (values ? db.query(text, values) : db.query(text, [])))
+      assert.equal(ours, plain, text)
+    }
+    const config = { text: 'SELECT 1 AS a, 2 AS b', rowMode: 'array' as const }
+    assert.deepEqual((await db.query(config)).rows, (await pool.query(config)).rows)
+    const named = { name: 'twice', text: 'SELECT $1::int AS n' }
+    for (const n of [1, 2]) assert.deepEqual((await db.query({ ...named, values: [n] })).rows, [{ n }])
+  } finally {
+    await pool.end()
+  }
+})
+
+test('an error carries what the server said, and what follows from it', async () => {
+  const db = await onServer()
+  const table = await freshTable('id int PRIMARY KEY')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  const error = await failure(db.query(`INSERT INTO ${table} VALUES ($1)`, [1]))
+  assert.equal(error.sqlState, '23505')
+  assert.equal(error.code, '23505')
+  assert.equal(error.category, 'constraint')
+  assert.equal(error.table, table)
+  assert.equal(error.retryable, false)
+  assert.equal(error.mayHaveExecuted, false)
+  assert.equal(ErrorUtils.sqlState(error.cause), '23505')
+  const syntax = await failure(db.query('SELEC 1'))
+  assert.equal(syntax.sqlState, '42601')
+  assert.equal(syntax.position, '1')
+  assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+})
+
+test('what pg itself refuses was not sent', async () => {
+  const db = await onServer()
+  const error = await failure(db.query({ text: 'INSERT INTO nowhere VALUES ($1)', values: 'no array' as never }))
+  assert.equal(error.mayHaveExecuted, false)
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const unreadable = await failure(db.query('SELECT $1::json', [circle]))
+  assert.match(unreadable.message, /circular/)
+  assert.equal(unreadable.mayHaveExecuted, false)
+  assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+})
+
+test('an answer that cannot be read here is not asked for again', async () => {
+  let asked = 0
+  const types = {
+    getTypeParser: () => () => {
+      asked++
+      throw new Error('cannot read this')
+    },
+  }
+  const db = await onServer()
+  const table = await freshTable('id int')
+  const error = await failure(db.query({ text: `INSERT INTO ${table} VALUES (1) RETURNING id`, types: types }))
+  assert.equal(asked, 1)
+  assert.equal(error.mayHaveExecuted, true)
+  assert.equal((await direct(`SELECT * FROM ${table}`)).length, 1)
+})
+
+test('a time limit ends the statement on the server and frees the connection', async () => {
+  const db = await onServer({ max: 1 })
+  const pid = (await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+  const error = await failure(db.query('SELECT pg_sleep(600)', [], { timeoutMs: 50 }))
+  assert.equal(error.category, 'timeout')
+  assert.equal(error.mayHaveExecuted, false) // it only reads
+  // There is one connection: only if the server has stopped the statement is it free, and it is the same one.
+  assert.equal((await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid, pid)
+})
+
+test('an aborted signal ends the statement on the server, also in the queue', async () => {
+  const db = await onServer({ max: 1 })
+  const running = new AbortController()
+  const queued = new AbortController()
+  const slow = failure(db.query('SELECT pg_sleep(600)', [], { signal: running.signal }))
+  await eventually('the connection is busy', () => db.stats.pool.busy === 1)
+  const waiting = failure(db.query({ text: 'INSERT INTO nowhere VALUES (1)', signal: queued.signal }))
+  assert.equal(db.waitingCount, 1)
+  const reason = new Error('changed my mind')
+  queued.abort(reason)
+  const first = await waiting
+  assert.equal(first.category, 'aborted')
+  assert.equal(first.cause, reason)
+  assert.equal(first.mayHaveExecuted, false)
+  assert.equal(db.waitingCount, 0)
+  running.abort()
+  assert.equal((await slow).category, 'aborted')
+  assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+  const before = new AbortController()
+  before.abort()
+  assert.equal((await failure(db.query('SELECT 1', [], { signal: before.signal }))).category, 'aborted')
+})
+
+test('a cancel request never hits the next statement', async () => {
+  const db = await onServer({ max: 1 })
+  for (let round = 0; round < 40; round++) {
+    const stop = new AbortController()
+    const call = db.query('SELECT 1', [], { signal: stop.signal }).catch(() => {})
+    // Some are aborted in the queue, some on the server, some when they are over.
+    for (let turns = round % 4; turns > 0; turns--) await new Promise(setImmediate)
+    stop.abort()
+    assert.equal((await db.query('SELECT 2 AS two')).rows[0]?.['two'], 2)
+    await call
+  }
+})
+
+test('calls are served in the order they came, and no more connections are opened than allowed', async () => {
+  for (const max of [1, 3]) {
+    const db = await onServer({ max })
+    const order: number[] = []
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        await db.query('SELECT 1')
+        order.push(index)
+        assert(db.totalCount <= max)
+      }),
+    )
+    // On several connections the answers may overtake each other.
+    if (max === 1) assert.deepEqual(order, [...order.keys()])
+    assert.equal(db.waitingCount, 0)
+  }
+})
+
+test('a full queue refuses at once', async () => {
+  const db = await onServer({ max: 1, maxQueue: 2 })
+  const stop = new AbortController()
+  const calls = [0, 1, 2].map(() =>
+    db.query('SELECT pg_sleep(600)', [], { signal: stop.signal }).catch(() => 'stopped'),
+  )
+  const error = await failure(db.query('SELECT 1'))
+  assert.equal(error.category, 'overload')
+  assert.equal(error.mayHaveExecuted, false)
+  stop.abort()
+  await Promise.all(calls)
+})
+
+test('demand above the server’s max_connections waits', async () => {
+  const small = await startServer({ maxConnections: 5 })
+  const db = open({ connectionString: small.url, max: 40 })
+  const results = await Promise.all(
+    Array.from({ length: 400 }, (_, n) => db.query<{ n: number }>('SELECT $1::int AS n', [n])),
+  )
+  assert.deepEqual(
+    results.map((result) => result.rows[0]?.n),
+    Array.from({ length: 400 }, (_, n) => n),
+  )
+  assert(db.totalCount <= 5)
+})
+
+test('a server that others have filled is waited for', async () => {
+  const small = await startServer({ maxConnections: 2 })
+  const others = [new pg.Client(small.url), new pg.Client(small.url)]
+  for (const other of others) {
+    other.on('error', () => {})
+    await other.connect()
+  }
+  const db = open({ connectionString: small.url, retry: { maxAttempts: 100, maxDelayMs: 100 } })
+  const refused = new Promise<string | undefined>((done) => {
+    db.once('connectFailed', ({ error }) => {
+      done(error.sqlState)
+    })
+  })
+  const call = db.query('SELECT 1 AS ok')
+  assert.equal(await refused, '53300')
+  await others[0]?.end()
+  assert.equal((await call).rows[0]?.['ok'], 1)
+  await others[1]?.end()
+})
+
+test('a prepared statement survives a change of its table', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  const all = { name: 'all', text: `SELECT * FROM ${table}` }
+  assert.deepEqual((await db.query(all)).rows, [{ a: 1 }])
+  await db.query(`ALTER TABLE ${table} ADD COLUMN b int`)
+  assert.deepEqual((await db.query(all)).rows, [{ a: 1, b: null }])
+  // Twice: once for each change.
+  await db.query(`ALTER TABLE ${table} DROP COLUMN b`)
+  assert.deepEqual((await db.query(all)).rows, [{ a: 1 }])
+  assert.equal(db.stats.calls.retried, 0)
+})
+
+test('a prepared statement survives losing its server side', async () => {
+  const db = await onServer({ max: 1 })
+  const one = { name: 'one', text: 'SELECT 1 AS one' }
+  await db.query(one)
+  await db.query('DEALLOCATE ALL')
+  assert.deepEqual((await db.query(one)).rows, [{ one: 1 }])
+  const table = await freshTable('a int')
+  const insert = { name: 'insert', text: `INSERT INTO ${table} VALUES ($1)`, values: [1] }
+  await db.query(insert)
+  await db.query('DEALLOCATE ALL')
+  await db.query(insert)
+  assert.equal((await direct(`SELECT * FROM ${table}`)).length, 2)
+})
+
+test('a transaction left open by BEGIN does not reach the next caller', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int')
+  await db.query('BEGIN')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  assert.equal((await direct(`SELECT * FROM ${table}`)).length, 1)
+})
+
+test('pg.Pool’s options work: onConnect, maxUses, idleTimeoutMillis, maxLifetimeSeconds', async () => {
+  let hooked = 0
+  const db = await onServer({
+    max: 1,
+    maxUses: 2,
+    onConnect: () => {
+      hooked++
+    },
+  })
+  const pids = new Set<number>()
+  for (let n = 0; n < 4; n++)
+    pids.add((await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0)
+  assert.equal(pids.size, 2)
+  assert.equal(hooked, 2)
+  const brief = await onServer({ idleTimeoutMillis: 20 })
+  await brief.query('SELECT 1')
+  await eventually('the idle connection is closed', () => brief.totalCount === 0)
+})
+
+test('several statements may be under way on a connection (pipelining)', async () => {
+  const db = await onServer({ max: 1, pipeline: true })
+  const table = await freshTable('a int PRIMARY KEY')
+  const results = await Promise.allSettled(
+    Array.from({ length: 300 }, (_, n) =>
+      db.query<{ a: number }>(`INSERT INTO ${table} VALUES ($1) RETURNING a`, [n % 200]),
+    ),
+  )
+  for (const [n, result] of results.entries()) {
+    if (n < 200) assert(result.status === 'fulfilled' && result.value.rows[0]?.a === n)
+    else assert(result.status === 'rejected' && ErrorUtils.sqlState(result.reason) === '23505')
+  }
+  // What needs the connection for itself gets it for itself.
+  const mixed = await Promise.all([
+    db.query('SELECT 1 AS n'),
+    db.transaction(async (tx) => tx.query('SELECT 2 AS n')),
+    db.query('SELECT 3 AS n'),
+    db.query('SELECT 4 AS n', [], { timeoutMs: 60_000 }),
+  ])
+  assert.deepEqual(
+    mixed.map((result) => result.rows[0]?.['n']),
+    [1, 2, 3, 4],
+  )
+  assert.equal(db.totalCount, 1)
+})
+
+test('options that make no sense are refused', async () => {
+  assert.throws(() => open({ max: -1 }), /max must be/)
+  assert.throws(() => open({ retry: { maxAttempts: 0 } }), /retry.maxAttempts/)
+  assert.throws(() => open({ circuitBreaker: { failureThreshold: 0 } }), /failureThreshold/)
+  assert.throws(
+    () => open({ connectionString: 'postgres://a,b/x?target_session_attrs=strong' }),
+    /target_session_attrs/,
+  )
+  const db = await onServer()
+  assert.equal((await failure(db.query('SELECT 1', [], { timeoutMs: -1 }))).category, 'configuration')
+})

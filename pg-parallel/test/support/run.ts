@@ -1,0 +1,74 @@
+/** What integration tests have in common. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import pg from 'pg'
+import { PgParallel, PgParallelError, type PgParallelOptions } from '../../src/index'
+import { startServer, stopServers, type TestServer } from './servers'
+
+const instances: PgParallel[] = []
+
+after(async () => {
+  await Promise.all(instances.map((db) => db.shutdown({ timeoutMs: 0 })))
+  await stopServers()
+})
+
+let shared: Promise<TestServer> | undefined
+
+/** The file's own server. */
+export function server(): Promise<TestServer> {
+  return (shared ??= startServer())
+}
+
+/** An instance that is shut down with the file. */
+export function open(options: PgParallelOptions): PgParallel {
+  const db = new PgParallel(options)
+  instances.push(db)
+  return db
+}
+
+/** An instance on the file's server. */
+export async function onServer(options: PgParallelOptions = {}): Promise<PgParallel> {
+  return open({ connectionString: (await server()).url, ...options })
+}
+
+/** One query on a plain connection that shares nothing with what is tested. */
+export async function direct(text: string, values: unknown[] = [], url?: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url ?? (await server()).url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** The error that a call rejects with. */
+export async function failure(promise: Promise<unknown>): Promise<PgParallelError> {
+  try {
+    await promise
+  } catch (error) {
+    assert(error instanceof PgParallelError, `not a PgParallelError: ${String(error)}`)
+    return error
+  }
+  assert.fail('it should have failed')
+}
+
+/** Waits for something that another process does; its own time, not a guessed one. */
+export async function eventually(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (await check()) return
+    await new Promise((done) => setTimeout(done, 20))
+  }
+  assert.fail(`never happened: ${what}`)
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
+
+let tables = 0
+/** A table nobody else uses. */
+export async function freshTable(columns: string): Promise<string> {
+  const name = `t_${process.pid}_${++tables}`
+  await direct(`CREATE TABLE ${name} (${columns})`)
+  return name
+}
