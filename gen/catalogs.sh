@@ -23,7 +23,7 @@ dump "$types/pg_type.tsv" "
 dump "$sql/pg_proc.tsv" "
   SELECT oid, proname, pronargs, proargtypes::text, prorettype, prokind, proretset, proisstrict, provolatile, provariadic,
          pronargdefaults, proallargtypes::text, proargmodes::text, proargnames::text, pg_get_expr(proargdefaults, 0) AS proargdefaults, CASE WHEN prolang = 12 THEN prosrc END AS prosrc, prolang, proparallel
-  FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND oid < 16384 ORDER BY oid"
+  FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) AND oid < 16384 ORDER BY oid"
 dump "$sql/pg_operator.tsv" "
   SELECT oid, oprname, oprkind, oprleft, oprright, oprresult, oprcode::oid, oprcom, oprnegate, oprcanmerge, oprcanhash
   FROM pg_operator WHERE oid < 16384 ORDER BY oid"

@@ -2,7 +2,7 @@
 
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, PG_CATALOG};
+use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 
 pub(super) fn procs(rows: &mut Rows) {
@@ -11,7 +11,7 @@ pub(super) fn procs(rows: &mut Rows) {
         rows.push(&[
             ("oid", int(p.oid)),
             ("proname", text(p.name)),
-            ("pronamespace", int(PG_CATALOG)),
+            ("pronamespace", int(if p.schema() == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA })),
             ("proowner", int(BOOTSTRAP_ROLE)),
             ("prolang", int(12)),
             ("procost", Datum::Real(1.0)),

@@ -215,6 +215,19 @@ fn overlap(c: &Call) -> Result<Datum> {
 fn unnest(c: &Call) -> Result<Datum> {
     Ok(Array::from_elements(untyped(c.text(0)?)?.elements).to_datum())
 }
+/// The elements with their numbers from 1, as rows of two columns.
+fn expand(c: &Call) -> Result<Datum> {
+    let mut out = String::from("[");
+    for (i, element) in untyped(c.text(0)?)?.elements.into_iter().enumerate() {
+        let Datum::Text(row) = Array::from_elements(vec![element, Datum::Int(i as i64 + 1)]).to_datum() else {
+            return Err(PgError::internal("a row that is no text"));
+        };
+        out.push_str(if i > 0 { "," } else { "" });
+        out.push_str(&row);
+    }
+    out.push(']');
+    Ok(Datum::Text(out))
+}
 fn subscripts(c: &Call) -> Result<Datum> {
     let n = untyped(c.text(0)?)?.dimensions.get(usize::try_from(c.int(1)? - 1).unwrap_or(usize::MAX)).copied();
     let mut all: Vec<Datum> = (1..=n.unwrap_or(0) as i64).map(Datum::Int).collect();
@@ -257,6 +270,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("arraycontained", contained),
     ("arrayoverlap", overlap),
     ("array_unnest", unnest),
+    ("_pg_expandarray(anyarray)", expand),
     ("generate_subscripts generate_subscripts_nodir", subscripts),
     ("enum_first", enum_first),
     ("enum_last", enum_last),

@@ -768,8 +768,8 @@ impl Analyzer<'_> {
                     .collect(),
             ),
             ExprKind::SubLink { kind: SubLinkKind::Scalar, query } => self.query_column_fields(query, 0),
-            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => {
-                let outs = super::out_columns(*proc);
+            ExprKind::Func { proc, args, .. } | ExprKind::SetFunc { proc, args, .. } => {
+                let outs = super::out_columns(self.env.catalog, *proc, args);
                 (!outs.is_empty()).then(|| outs.into_iter().map(|(n, ty)| (n, ty, -1)).collect())
             }
             ExprKind::Coalesce(list) => self.value_fields(list.first()?),

@@ -2,7 +2,6 @@
 
 use super::typename::name_parts;
 use super::{entry, relation_columns, var, Analyzer, Clause};
-use crate::builtins::catalog as builtin;
 use crate::catalog::{Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, RteColumn, RteKind, TableFunction};
@@ -488,11 +487,12 @@ impl Analyzer<'_> {
         definitions: &[ast::Node],
     ) -> Result<(TableFunction, Vec<RteColumn>)> {
         let location = call.location;
-        let proc = match &call.kind {
-            ExprKind::SetFunc { proc, .. } | ExprKind::Func { proc, .. } => builtin::proc_by_oid(*proc),
-            _ => None,
+        let outs = match &call.kind {
+            ExprKind::SetFunc { proc, args, .. } | ExprKind::Func { proc, args, .. } => {
+                super::out_columns(self.env.catalog, *proc, args)
+            }
+            _ => vec![],
         };
-        let outs = proc.map_or(vec![], |p| super::out_columns(p.oid));
         let anonymous = call.ty == oid::RECORD && outs.is_empty();
         if !definitions.is_empty() {
             if !anonymous {

@@ -4,6 +4,7 @@ use super::{Analyzer, Clause};
 use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
+use crate::catalog::INFORMATION_SCHEMA;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
@@ -100,10 +101,14 @@ impl Analyzer<'_> {
                 return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location));
             }
         };
-        if schema.is_some_and(|s| s != "pg_catalog") {
+        let proc = resolved.proc;
+        let visible = match schema {
+            Some(schema) => schema == proc.schema(),
+            None => proc.schema() == "pg_catalog" || self.env.search_path.contains(&INFORMATION_SCHEMA),
+        };
+        if !visible {
             return Err(self.no_function(&parts.join("."), &types, false, call.location));
         }
-        let proc = resolved.proc;
         if proc.kind == b'p' {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,

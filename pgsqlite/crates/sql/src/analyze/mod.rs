@@ -432,15 +432,22 @@ pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<
     RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None }
 }
 
-/// The OUT columns of a built-in function (name, type), none if it has no OUT parameters.
-pub(crate) fn out_columns(proc: Oid) -> Vec<(String, Oid)> {
+/// The OUT columns of a call of a built-in function (name, type), none if it has no OUT parameters. A polymorphic one has the
+/// type that the arguments give it.
+pub(crate) fn out_columns(catalog: &Catalog, proc: Oid, args: &[Expr]) -> Vec<(String, Oid)> {
     let Some(proc) = builtin::proc_by_oid(proc) else { return vec![] };
     let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) else { return vec![] };
+    let element = || {
+        let array = proc.args.iter().zip(args).find(|(declared, _)| **declared == oid::ANYARRAY);
+        let single = proc.args.iter().zip(args).find(|(declared, _)| **declared == oid::ANYELEMENT);
+        array.and_then(|(_, a)| catalog.element_type(catalog.base_type(a.ty))).or(single.map(|(_, a)| a.ty))
+    };
     (0..all.len())
         .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
         .map(|i| {
             let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
-            (if name.is_empty() { "column" } else { name }.to_string(), all[i])
+            let ty = if all[i] == oid::ANYELEMENT { element().unwrap_or(all[i]) } else { all[i] };
+            (if name.is_empty() { "column" } else { name }.to_string(), ty)
         })
         .collect()
 }

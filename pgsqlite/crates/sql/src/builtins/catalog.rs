@@ -159,6 +159,17 @@ fn split_defaults(text: &'static str) -> Vec<&'static str> {
     out
 }
 
+impl Proc {
+    /// The schema it is in: those of information_schema share a prefix that no other function has.
+    pub fn schema(&self) -> &'static str {
+        if self.name.starts_with("_pg_") {
+            "information_schema"
+        } else {
+            "pg_catalog"
+        }
+    }
+}
+
 /// Every built-in function, in the order of OIDs.
 pub fn all_procs() -> &'static [Proc] {
     &procs().rows

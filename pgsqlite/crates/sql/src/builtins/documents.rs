@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
     row("json_to_record json_to_recordset jsonb_to_record jsonb_to_recordset", Special),
     row("json_populate_record jsonb_populate_record", NativeTyped),
     row("json_populate_recordset jsonb_populate_recordset", NativeSet { typed: true }),
-    row("array_unnest", NativeSet { typed: false }),
+    row("array_unnest _pg_expandarray(anyarray)", NativeSet { typed: false }),
     row("generate_subscripts_nodir generate_subscripts", NativeSet { typed: false }),
     row(
         "json_object_field json_object_field_text json_array_element json_array_element_text json_extract_path \

@@ -166,10 +166,10 @@ impl Lowerer<'_> {
             let mut types: Vec<Oid> = Vec::new();
             let mut out_columns: Vec<Vec<(String, Oid)>> = Vec::new();
             for call in &calls {
-                let ExprKind::SetFunc { proc, .. } = &call.kind else {
+                let ExprKind::SetFunc { proc, args, .. } = &call.kind else {
                     return Err(PgError::internal("set function expected"));
                 };
-                let outs = crate::analyze::out_columns(*proc);
+                let outs = crate::analyze::out_columns(self.env.catalog, *proc, args);
                 // (a set of composite values is one of records, which are values here)
                 if outs.len() > 1 {
                     types.extend(outs.iter().map(|(_, ty)| *ty));
