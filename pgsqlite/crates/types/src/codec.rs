@@ -4,7 +4,7 @@ use crate::datetime::io as datetime;
 use crate::int::Width;
 use crate::json::io as json;
 use crate::oid::{self, Oid};
-use crate::{array, bool, bytea, catalog, enums, float, int, numeric, record, reg, text, uuid};
+use crate::{array, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, uuid};
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
 
@@ -74,6 +74,7 @@ pub enum TypeCodec {
     Uuid,
     Json,
     Jsonb,
+    JsonPath,
     Void,
     Enum(Arc<EnumType>),
     /// element's codec, element's type, delimiter. Storage: TEXT, JSON array (nested for more dimensions), elements in
@@ -131,6 +132,7 @@ impl TypeCodec {
             oid::TIMESTAMPTZ => TypeCodec::TimestampTz,
             oid::INTERVAL => TypeCodec::Interval,
             oid::UUID => TypeCodec::Uuid,
+            oid::JSONPATH => TypeCodec::JsonPath,
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
             oid::VOID => TypeCodec::Void,
@@ -179,6 +181,7 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_in(text, typmod, true, settings),
             TypeCodec::Interval => datetime::interval_in(text, typmod, settings),
             TypeCodec::Uuid => uuid::text_in(text),
+            TypeCodec::JsonPath => jsonpath::text_in(text),
             TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
             TypeCodec::Json => json::json_in(text),
             TypeCodec::Jsonb => json::jsonb_in(text),
@@ -213,6 +216,7 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_out(value, true, context.settings, out),
             TypeCodec::Interval => datetime::interval_out(value, context.settings, out),
             TypeCodec::Uuid => uuid::text_out(value, out),
+            TypeCodec::JsonPath => text::text_out(value, out),
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
@@ -243,6 +247,7 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_in(bytes, typmod),
             TypeCodec::Interval => datetime::interval_binary_in(bytes, typmod),
             TypeCodec::Uuid => uuid::binary_in(bytes),
+            TypeCodec::JsonPath => jsonpath::binary_in(bytes),
             TypeCodec::Reg(_) => int::oid_binary_in(bytes),
             TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
             TypeCodec::Jsonb => json::jsonb_binary_in(bytes),
@@ -279,6 +284,7 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_out(value, out),
             TypeCodec::Interval => datetime::interval_binary_out(value, out),
             TypeCodec::Uuid => uuid::binary_out(value, out),
+            TypeCodec::JsonPath => jsonpath::binary_out(value, out),
             TypeCodec::Reg(_) => int::oid_binary_out(value, out),
             TypeCodec::Json => text::text_out(value, out),
             TypeCodec::Jsonb => json::jsonb_binary_out(value, out),

@@ -148,6 +148,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
             json::validate(&t)?;
             Ok(Datum::Text(t))
         }
+        TypeCodec::JsonPath => crate::jsonpath::text_in(&characters(value)?),
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),

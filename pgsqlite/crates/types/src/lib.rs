@@ -10,6 +10,7 @@
 //! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `uuid`, `enums`, `reg`, `record`, `array`, and the `io` modules of `numeric`, `datetime`, `json` |
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
 //! | `to_char` and its inverses | [`formatting`] |
+//! | path expressions over JSON | [`jsonpath`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
 //! | values that another program stored | [`foreign`] |
@@ -34,6 +35,7 @@ pub mod foreign;
 pub mod formatting;
 pub mod int;
 pub mod json;
+pub mod jsonpath;
 pub mod numeric;
 pub mod oid;
 pub mod record;

@@ -10,6 +10,7 @@ pub mod collation;
 mod distinct;
 mod formatting;
 mod json;
+mod json_paths;
 mod numbers;
 mod objects;
 mod ordered_sets;
@@ -51,6 +52,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     privileges::FUNCTIONS,
     arrays::FUNCTIONS,
     json::FUNCTIONS,
+    json_paths::FUNCTIONS,
     objects::FUNCTIONS,
     records::SYMBOLS,
 ];

@@ -270,6 +270,19 @@ fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
     let options = Options { ignore_case, ..Options::default() };
     compiled(c, c.text(1)?, options, false)?.is_match(c.text(0)?).map_err(failed)
 }
+/// `like_regex` of a path expression: `s` lets `.` match line ends, `m` lets `^` and `$` match at them, `q` takes the pattern
+/// literally.
+pub(super) fn path_matches(c: &Call, text: &str, pattern: &str, flags: &str) -> Result<bool> {
+    let literal = flags.contains('q');
+    let options = Options {
+        ignore_case: flags.contains('i'),
+        newline_stops: !literal && !flags.contains('s'),
+        newline_anchors: !literal && flags.contains('m'),
+        literal,
+        ..Options::default()
+    };
+    compiled(c, pattern, options, false)?.is_match(text).map_err(failed)
+}
 fn regex_eq(c: &Call) -> Result<Datum> {
     Ok(Datum::from(matches(c, false)?))
 }

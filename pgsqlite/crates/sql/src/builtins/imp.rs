@@ -110,6 +110,7 @@ pub const TABLES: &[&[Row]] = &[
     super::times::ROWS,
     super::formatting::ROWS,
     super::documents::ROWS,
+    super::json_paths::ROWS,
     super::aggregates::ROWS,
     super::system::ROWS,
     super::server::ROWS,

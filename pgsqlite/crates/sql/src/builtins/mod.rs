@@ -7,6 +7,7 @@ pub mod imp;
 mod aggregates;
 mod documents;
 mod formatting;
+mod json_paths;
 mod numbers;
 mod objects;
 mod privileges;

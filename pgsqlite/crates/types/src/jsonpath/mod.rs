@@ -1,0 +1,169 @@
+//! The type `jsonpath`: SQL/JSON path expressions. Manual: "The SQL/JSON Path Language".
+//!
+//! `lex` cuts the text into tokens, `parse` makes the tree ([`Path`]), `print` writes its canonical text, which is the storage
+//! form; `eval` runs a path over a [`crate::json::Json`].
+
+pub mod eval;
+mod lex;
+mod parse;
+mod print;
+
+pub use parse::parse;
+
+use crate::numeric::Numeric;
+use crate::write::Reader;
+use crate::{text, Datum, DatumRef, PgError, Result, SqlState};
+
+/// A path expression.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// `lax`: arrays are unwrapped and wrapped as needed, missing parts are no errors.
+    pub lax: bool,
+    pub root: Item,
+}
+
+/// A step of a path, and the steps that follow it.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub kind: Kind,
+    pub next: Option<Box<Item>>,
+}
+
+impl Item {
+    fn new(kind: Kind) -> Item {
+        Item { kind, next: None }
+    }
+    /// Appends a step to the end.
+    fn append(&mut self, step: Item) {
+        let mut last = self;
+        while last.next.is_some() {
+            last = last.next.as_mut().expect("checked");
+        }
+        last.next = Some(Box::new(step));
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+impl Arithmetic {
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "+",
+            Arithmetic::Subtract => "-",
+            Arithmetic::Multiply => "*",
+            Arithmetic::Divide => "/",
+            Arithmetic::Modulo => "%",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Type,
+    Size,
+    Abs,
+    Floor,
+    Ceiling,
+    Double,
+    KeyValue,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Type => "type",
+            Method::Size => "size",
+            Method::Abs => "abs",
+            Method::Floor => "floor",
+            Method::Ceiling => "ceiling",
+            Method::Double => "double",
+            Method::KeyValue => "keyvalue",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub enum Kind {
+    Null,
+    Bool(bool),
+    Number(Numeric),
+    String(String),
+    Variable(String),
+    /// `$`
+    Root,
+    /// `@`
+    Current,
+    /// `last`
+    Last,
+    /// `.key`
+    Key(String),
+    /// `.*`
+    AnyKey,
+    /// `[*]`
+    AnyElement,
+    /// `[1, 2 to 3]`
+    Elements(Vec<(Item, Option<Item>)>),
+    /// `.**{first to last}`; [`LAST_LEVEL`] is `last`
+    AnyLevel {
+        first: u32,
+        last: u32,
+    },
+    Method(Method),
+    /// `.datetime(template)`
+    DateTime(Option<String>),
+    /// `?(predicate)`
+    Filter(Box<Item>),
+    And(Box<Item>, Box<Item>),
+    Or(Box<Item>, Box<Item>),
+    Not(Box<Item>),
+    IsUnknown(Box<Item>),
+    Compare(Comparison, Box<Item>, Box<Item>),
+    StartsWith(Box<Item>, Box<Item>),
+    /// value, pattern, flags (`i`, `s`, `m`, `q`)
+    LikeRegex(Box<Item>, String, String),
+    Exists(Box<Item>),
+    Arithmetic(Arithmetic, Box<Item>, Box<Item>),
+    Plus(Box<Item>),
+    Minus(Box<Item>),
+}
+
+/// The level `last` of `.**{…}`.
+pub const LAST_LEVEL: u32 = u32::MAX;
+
+pub(crate) fn text_in(input: &str) -> Result<Datum> {
+    Ok(Datum::Text(parse(input)?.to_text()))
+}
+
+/// The binary form is a version byte and the text.
+pub(crate) fn binary_in(bytes: &[u8]) -> Result<Datum> {
+    let mut r = Reader(bytes);
+    match r.u8()? {
+        1 => text_in(text::decode_utf8(r.0)?),
+        version => Err(PgError::new(
+            SqlState::INVALID_BINARY_REPRESENTATION,
+            format!("unsupported jsonpath version number: {version}"),
+        )),
+    }
+}
+
+pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
+    out.push(1);
+    text::text_out(value, out)
+}
