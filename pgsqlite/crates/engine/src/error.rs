@@ -80,6 +80,9 @@ fn window_error(message: &str) -> Option<(SqlState, &'static str)> {
         "frame ending offset must be a non-negative integer" => {
             (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame ending offset must not be negative")
         }
+        "frame starting offset must be a non-negative number" | "frame ending offset must be a non-negative number" => {
+            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "invalid preceding or following size in window function")
+        }
         _ => return None,
     })
 }

@@ -8,7 +8,8 @@ use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::json::Json;
-use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
+use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::{oid, record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 fn broken() -> PgError {
     PgError::internal("a stored record is malformed")
@@ -332,6 +333,47 @@ fn sample(c: &Call) -> Result<Datum> {
     Ok(Datum::from((x >> 11) as f64 / ((1u64 << 53) as f64) * 100.0 < percent))
 }
 
+// --- RANGE frames over types that SQLite does not count in --------------------------------------------------------------
+
+const MILLION: i64 = 1_000_000;
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+fn uncountable(what: &str) -> PgError {
+    PgError::not_supported(format!("RANGE with an offset over {what}"))
+}
+
+/// A numeric in millionths.
+fn millionths(n: &Numeric) -> Result<i64> {
+    if n.is_nan() || n.is_infinite() {
+        return Ok(if n.is_negative() { i64::MIN } else { i64::MAX });
+    }
+    let scaled = n.mul(&Numeric::from(MILLION))?;
+    match scaled.to_i64() {
+        Ok(i) if Numeric::from(i) == scaled => Ok(i),
+        _ => Err(uncountable("numbers of more than six decimals or beyond nine trillions")),
+    }
+}
+
+fn range_key(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::Int(match c.int(0)? as Oid {
+        oid::NUMERIC => millionths(&c.numeric(1)?)?,
+        oid::DATE => match c.date(1)?.0 {
+            i32::MIN => i64::MIN,
+            i32::MAX => i64::MAX,
+            days => i64::from(days) * MICROS_PER_DAY,
+        },
+        oid::TIMESTAMP | oid::TIMESTAMPTZ => c.timestamp(1)?.0,
+        oid::TIME => c.time(1)?.0,
+        oid::INTERVAL => {
+            i64::try_from(c.interval(1)?.span()).map_err(|_| uncountable("intervals of more than 290000 years"))?
+        }
+        _ => return Err(uncountable("this type")),
+    }))
+}
+
 // --- assignment to parts ---------------------------------------------------------------------------------------------
 
 fn subscript_error(message: &str) -> PgError {
@@ -571,6 +613,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::NEST, 1, true, nest),
     (support::JSON_ROWS, 3, true, json_rows),
     (support::SAMPLE, 4, false, sample),
+    (support::RANGE_KEY, 2, true, range_key),
     (support::SET_ELEMENT, -1, true, set_element),
     (support::SET_SLICE, -1, true, set_slice),
     (support::SET_JSON, -1, true, set_json),

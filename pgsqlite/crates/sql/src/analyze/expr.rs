@@ -295,8 +295,7 @@ impl Analyzer<'_> {
                     return Err(PgError::internal("operator expected"));
                 };
                 let (right, left_converted) = (args.pop().expect("two"), args.pop().expect("two"));
-                let ty = if left.ty == oid::UNKNOWN { left_converted.ty } else { left.ty };
-                let left = if left.ty == oid::UNKNOWN { left_converted } else { left };
+                let (left, ty) = (left_converted.clone(), left_converted.ty);
                 Ok(Expr::new(ExprKind::NullIf { op, left: Box::new(left), right: Box::new(right) }, ty, location))
             }
             K::AexprIn => self.in_list(e, name == "<>"),

@@ -185,7 +185,18 @@ impl Analyzer<'_> {
                 Some(schema) => format!("{schema}.{}", r.relname),
                 None => r.relname.clone(),
             };
-            PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")).at(r.location)
+            let error = PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
+            let later = schema.is_none() && self.levels.iter().any(|l| l.pending_ctes.contains(&r.relname));
+            let error = if later {
+                error
+                    .detail(format!(
+                        "There is a WITH item named \"{name}\", but it cannot be referenced from this part of the query."
+                    ))
+                    .hint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
+            } else {
+                error
+            };
+            error.at(r.location)
         })
     }
 

@@ -170,6 +170,10 @@ impl Analyzer<'_> {
                     return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
                         .at(inner(|k| matches!(k, ExprKind::Aggregate(_)))));
                 }
+                if call.over.is_some() && converted.iter().any(super::walk::contains_window) {
+                    return Err(PgError::new(SqlState::WINDOWING_ERROR, "window function calls cannot be nested")
+                        .at(inner(|k| matches!(k, ExprKind::Window { .. }))));
+                }
                 if converted.iter().any(super::walk::contains_window) {
                     return Err(PgError::new(
                         SqlState::GROUPING_ERROR,
@@ -629,8 +633,8 @@ impl Analyzer<'_> {
                     PgError::new(SqlState::WINDOWING_ERROR, "GROUPS mode requires an ORDER BY clause").at(def.location)
                 );
             }
-            let start_offset = self.frame_offset(def.start_offset.as_deref(), mode, &window)?;
-            let end_offset = self.frame_offset(def.end_offset.as_deref(), mode, &window)?;
+            let start_offset = self.frame_offset(def.start_offset.as_deref(), mode, &window, def.location)?;
+            let end_offset = self.frame_offset(def.end_offset.as_deref(), mode, &window, def.location)?;
             let missing = || PgError::internal("frame bound without offset");
             let start = if options & frame_option::START_UNBOUNDED_PRECEDING != 0 {
                 FrameBound::UnboundedPreceding
@@ -668,7 +672,13 @@ impl Analyzer<'_> {
         Ok(window)
     }
 
-    fn frame_offset(&mut self, node: Option<&ast::Node>, mode: FrameMode, window: &Window) -> Result<Option<Expr>> {
+    fn frame_offset(
+        &mut self,
+        node: Option<&ast::Node>,
+        mode: FrameMode,
+        window: &Window,
+        definition: i32,
+    ) -> Result<Option<Expr>> {
         let Some(node) = node else { return Ok(None) };
         let expr = self.expr(node)?;
         let location = expr.location;
@@ -681,19 +691,41 @@ impl Analyzer<'_> {
                 SqlState::WINDOWING_ERROR,
                 "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
             )
-            .at(location));
+            .at(definition));
         };
-        match key.expr.ty {
-            oid::INT2 | oid::INT4 | oid::INT8 => {
-                let bigint = self.coerce_to_bigint(expr, "RANGE")?;
-                Ok(Some(bigint))
-            }
-            oid::FLOAT8 | oid::FLOAT4 => Ok(Some(self.coerce_implicit(expr, oid::FLOAT8)?)),
+        let (key_type, given) = (self.base_type(key.expr.ty), expr.ty);
+        let wanted = match key_type {
+            oid::INT2 | oid::INT4 | oid::INT8 => oid::INT8,
+            oid::FLOAT8 | oid::FLOAT4 => oid::FLOAT8,
+            oid::NUMERIC => oid::NUMERIC,
+            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::TIME | oid::TIMETZ | oid::INTERVAL => oid::INTERVAL,
             other => {
-                Err(PgError::not_supported(format!("RANGE with an offset over type {}", self.type_display(other)))
-                    .at(location))
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!(
+                        "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
+                        self.type_display(other)
+                    ),
+                )
+                .at(location))
             }
+        };
+        if !self.can_coerce(given, wanted, CastContext::Implicit) {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!(
+                    "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {} and offset type {}",
+                    self.type_display(key_type),
+                    self.type_display(given)
+                ),
+            )
+            .hint("Cast the offset value to an appropriate type.")
+            .at(location));
         }
+        if key_type == oid::TIMETZ {
+            return Err(PgError::not_supported("RANGE with an offset over time with time zone").at(location));
+        }
+        Ok(Some(self.coerce_implicit(expr, wanted)?))
     }
 
     /// A literal that nothing typed is text.

@@ -4,6 +4,7 @@
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
 //! * [`modify`]: INSERT, UPDATE, DELETE; [`assign`]: assignment to parts of columns
+//! * [`recursion`]: WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
 
 mod assign;
@@ -13,6 +14,7 @@ mod from;
 mod func;
 mod group;
 mod modify;
+mod recursion;
 mod resolve;
 mod select;
 pub(crate) mod typename;
@@ -115,6 +117,8 @@ pub(crate) struct Level {
     pub pending_grouping: bool,
     /// the grouping expressions that columns may depend on
     pub dependency_keys: Vec<Expr>,
+    /// names of WITH queries that are not analyzed yet
+    pub pending_ctes: Vec<String>,
 }
 
 impl Level {
@@ -129,6 +133,7 @@ impl Level {
             aggregates_seen: false,
             pending_grouping: false,
             dependency_keys: Vec::new(),
+            pending_ctes: Vec::new(),
         }
     }
 }

@@ -713,7 +713,7 @@ fn without_repeats(columns: Vec<Column>) -> Vec<Column> {
 }
 
 /// A query that moves one level deeper: its references to outer queries reach one further.
-fn shift(query: crate::typed::Query) -> crate::typed::Query {
+pub(super) fn shift(query: crate::typed::Query) -> crate::typed::Query {
     let mut query = query;
     super::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
         ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => {

@@ -100,25 +100,41 @@ impl Analyzer<'_> {
     // --- WITH --------------------------------------------------------------------------------------------------------
 
     pub(crate) fn with_clause(&mut self, with: &ast::WithClause) -> Result<()> {
+        let mut pending: Vec<&ast::CommonTableExpr> = Vec::new();
         for node in &with.ctes {
             let Some(NodeEnum::CommonTableExpr(cte)) = &node.node else {
                 return Err(PgError::internal("WITH query expected"));
             };
-            if self.level().ctes.iter().any(|c| c.name == cte.ctename) {
+            if pending.iter().any(|c| c.ctename == cte.ctename) {
                 return Err(PgError::new(
                     SqlState::DUPLICATE_ALIAS,
                     format!("WITH query name \"{}\" specified more than once", cte.ctename),
                 )
                 .at(cte.location));
             }
-            if let Some(search) = &cte.search_clause {
-                return Err(PgError::not_supported("SEARCH in WITH").at(search.location));
+            pending.push(cte);
+        }
+        while !pending.is_empty() {
+            let mut next = 0;
+            if with.recursive {
+                // a query may refer to later ones: each comes after those that it names
+                let ready = |cte: &ast::CommonTableExpr| {
+                    pending.iter().all(|other| other.ctename == cte.ctename || !cte_mentions(cte, &other.ctename))
+                };
+                next = pending.iter().position(|cte| ready(cte)).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "mutual recursion between WITH items is not implemented",
+                    )
+                    .at(pending[0].location)
+                })?;
             }
-            if let Some(cycle) = &cte.cycle_clause {
-                return Err(PgError::not_supported("CYCLE in WITH").at(cycle.location));
-            }
+            let cte = pending.remove(next);
+            self.level().pending_ctes =
+                std::iter::once(cte).chain(pending.iter().copied()).map(|c| c.ctename.clone()).collect();
             self.with_query(cte, with.recursive)?;
         }
+        self.level().pending_ctes.clear();
         Ok(())
     }
 
@@ -139,6 +155,9 @@ impl Analyzer<'_> {
                 if recursive && mentions(select, &cte.ctename) {
                     let (query, columns) = self.recursive_query(cte, select)?;
                     (CteBody::Query(query), columns, true)
+                } else if let Some(location) = marks_location(cte) {
+                    let _ = location;
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "WITH query is not recursive").at(cte.location));
                 } else {
                     let mut query = self.query(select)?;
                     self.resolve_unknown_columns(&mut query)?;
@@ -217,32 +236,28 @@ impl Analyzer<'_> {
             return Err(malformed());
         }
         let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else { return Err(malformed()) };
-        if mentions(larg, &cte.ctename) {
-            return Err(PgError::new(
-                SqlState::INVALID_RECURSION,
-                format!(
-                    "recursive reference to query \"{}\" must not appear within its non-recursive term",
-                    cte.ctename
-                ),
-            )
-            .at(cte.location));
-        }
-        if !select.sort_clause.is_empty() {
-            return Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "ORDER BY in a recursive query is not implemented",
-            ));
-        }
-        if select.limit_count.is_some() || select.limit_offset.is_some() {
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "LIMIT in a recursive query is not implemented"));
-        }
-        let mut left = self.query(larg)?;
-        self.resolve_unknown_columns(&mut left)?;
-        let mut columns = left.columns.clone();
+        super::recursion::check(&cte.ctename, select, larg, rarg)?;
+        // the non-recursive term alone tells the columns
+        self.levels.push(Level::new());
+        let left = (|| {
+            if let Some(with) = &select.with_clause {
+                self.with_clause(with)?;
+            }
+            let mut left = self.query(larg)?;
+            self.resolve_unknown_columns(&mut left)?;
+            Ok(left)
+        })();
+        self.levels.pop();
+        let mut columns = left?.columns;
         let names = name_parts(&cte.aliascolnames);
         for (column, name) in columns.iter_mut().zip(&names) {
             column.name = name.to_string();
         }
+        // SEARCH and CYCLE add columns that the recursive term passes on
+        let marks = self.recursion_marks(cte, &columns)?;
+        let width = columns.len();
+        let mut columns_with_marks = columns.clone();
+        columns_with_marks.extend(marks.columns());
         let placeholder = Query {
             ctes: vec![],
             range_table: vec![],
@@ -256,7 +271,7 @@ impl Analyzer<'_> {
         };
         self.level().ctes.push(Cte {
             name: cte.ctename.clone(),
-            columns: columns.clone(),
+            columns: columns_with_marks.clone(),
             body: CteBody::Query(placeholder),
             materialized: None,
             recursive: true,
@@ -267,11 +282,18 @@ impl Analyzer<'_> {
             if let Some(with) = &select.with_clause {
                 self.with_clause(with)?;
             }
-            let left = self.query(larg).and_then(|mut q| {
+            let mut left = self.query(larg).and_then(|mut q| {
                 self.resolve_unknown_columns(&mut q)?;
                 Ok(q)
             })?;
             let mut right = self.query(rarg)?;
+            if let Some(location) = recursive_aggregate(&right) {
+                return Err(PgError::new(
+                    SqlState::INVALID_RECURSION,
+                    "aggregate functions are not allowed in a recursive query's recursive term",
+                )
+                .at(location));
+            }
             if left.columns.len() != right.columns.len() {
                 return Err(PgError::new(
                     SqlState::SYNTAX_ERROR,
@@ -294,12 +316,14 @@ impl Analyzer<'_> {
                                 self.type_display(common)
                             ),
                         )
-                        .hint("Cast the output of the non-recursive term to the correct type."));
+                        .hint("Cast the output of the non-recursive term to the correct type.")
+                        .at(column_expr(&left, i).location));
                     }
                 }
             }
             let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
             self.coerce_query_columns(&mut right, &wanted)?;
+            self.add_marks(&marks, &mut left, &mut right, width)?;
             Ok((left, right))
         })();
         let level = self.levels.pop().expect("pushed above");
@@ -320,7 +344,7 @@ impl Analyzer<'_> {
             with_ties: false,
             locking: None,
         };
-        Ok((query, columns))
+        Ok((query, columns_with_marks))
     }
 
     // --- SELECT ------------------------------------------------------------------------------------------------------
@@ -1039,7 +1063,7 @@ fn target_column(target: &Target) -> RteColumn {
 }
 
 /// A query's column as an expression, for common types and error positions.
-fn column_expr(query: &Query, i: usize) -> Expr {
+pub(super) fn column_expr(query: &Query, i: usize) -> Expr {
     let c = &query.columns[i];
     let (location, constant) = match &query.body {
         QueryBody::Select(s) => (s.targets[i].expr.location, matches!(s.targets[i].expr.kind, ExprKind::Const(_))),
@@ -1075,6 +1099,21 @@ fn mentions(select: &ast::SelectStmt, name: &str) -> bool {
     }
     let node = ast::Node { node: Some(NodeEnum::SelectStmt(Box::new(select.clone()))) };
     node_mentions(&node, name)
+}
+
+fn cte_mentions(cte: &ast::CommonTableExpr, name: &str) -> bool {
+    cte.ctequery.as_deref().is_some_and(|node| node_mentions(node, name))
+}
+
+fn marks_location(cte: &ast::CommonTableExpr) -> Option<i32> {
+    cte.search_clause.as_ref().map(|s| s.location).or(cte.cycle_clause.as_ref().map(|c| c.location))
+}
+
+/// Where a query has an aggregate of its own.
+fn recursive_aggregate(query: &Query) -> Option<i32> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    let all: Vec<Expr> = select.targets.iter().map(|t| t.expr.clone()).chain(select.having.clone()).collect();
+    super::walk::find(&all, |k| matches!(k, ExprKind::Aggregate(_))).map(|e| e.location)
 }
 
 fn node_mentions(node: &ast::Node, name: &str) -> bool {

@@ -473,11 +473,19 @@ impl Lowerer<'_> {
         // SQLite's scalar max()/min() give NULL if any argument is; PostgreSQL ignores NULLs: each argument falls back to
         // the others in turn, so that none is NULL unless all are.
         let f = if operator == ">" { "max" } else { "min" };
-        let texts = self.exprs(list)?;
+        let mut texts = self.exprs(list)?;
+        if operator == "<" {
+            // of equal values (1.0, 1.00) PostgreSQL gives the first, SQLite's min() the last
+            texts.reverse();
+        }
         let collate = self.collation(whole.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
         let rotations: Vec<String> = (0..texts.len())
             .map(|i| {
-                let turned: Vec<&str> = texts[i..].iter().chain(&texts[..i]).map(String::as_str).collect();
+                let mut turned: Vec<&str> = texts[i..].iter().chain(&texts[..i]).map(String::as_str).collect();
+                if operator == "<" {
+                    // fall back on the arguments in the order they were written
+                    turned[1..].reverse();
+                }
                 format!("coalesce({}){collate}", turned.join(", "))
             })
             .collect();
@@ -700,24 +708,36 @@ impl Lowerer<'_> {
             }
             spec.push(format!("PARTITION BY {}", keys.join(", ")));
         }
-        if !window.order_by.is_empty() {
+        // SQLite's RANGE adds the offset to a number: other types are counted in microseconds or millionths
+        let counted = match (&window.frame, &window.order_by[..]) {
+            (Some(Frame { mode: FrameMode::Range, start, end, .. }), [key]) if has_offset(start) || has_offset(end) => {
+                let ty = self.env.catalog.base_type(key.expr.ty);
+                let number = matches!(ty, oid::INT2 | oid::INT4 | oid::INT8 | oid::FLOAT4 | oid::FLOAT8);
+                (!number).then_some((ty, key))
+            }
+            _ => None,
+        };
+        if let Some((ty, key)) = counted {
+            let value = self.expr(&key.expr)?;
+            spec.push(format!("ORDER BY {}({ty}, {value}){}", support::RANGE_KEY, direction(key)));
+        } else if !window.order_by.is_empty() {
             spec.push(format!("ORDER BY {}", self.sort_keys(&window.order_by)?));
         }
         if let Some(frame) = &window.frame {
-            spec.push(self.frame(frame)?);
+            spec.push(self.frame(frame, counted.map(|(ty, _)| ty))?);
         }
         text += &format!(" OVER ({})", spec.join(" "));
         Ok(text)
     }
 
-    fn frame(&mut self, frame: &Frame) -> Result<String> {
+    fn frame(&mut self, frame: &Frame, counted: Option<Oid>) -> Result<String> {
         let mode = match frame.mode {
             FrameMode::Range => "RANGE",
             FrameMode::Rows => "ROWS",
             FrameMode::Groups => "GROUPS",
         };
-        let start = self.frame_bound(&frame.start)?;
-        let end = self.frame_bound(&frame.end)?;
+        let start = self.frame_bound(&frame.start, counted)?;
+        let end = self.frame_bound(&frame.end, counted)?;
         let exclusion = match frame.exclusion {
             FrameExclusion::NoOthers => "",
             FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
@@ -727,12 +747,74 @@ impl Lowerer<'_> {
         Ok(format!("{mode} BETWEEN {start} AND {end}{exclusion}"))
     }
 
-    fn frame_bound(&mut self, bound: &FrameBound) -> Result<String> {
+    /// A constant offset of RANGE in the unit in which [`support::RANGE_KEY`] counts.
+    fn counted_offset(&self, ty: Oid, offset: &Expr) -> Result<String> {
+        use pgsqlite_types::datetime::Interval;
+        use pgsqlite_types::numeric::Numeric;
+        const MICROS_PER_DAY: i64 = 86_400_000_000;
+        let refused =
+            |what: &str| Err(PgError::not_supported(format!("RANGE with an offset {what}")).at(offset.location));
+        let value = match &offset.kind {
+            ExprKind::Const(value) => value,
+            ExprKind::Cast { arg, .. } => match &arg.kind {
+                ExprKind::Const(value) => value,
+                _ => return refused("that is no constant"),
+            },
+            _ => return refused("that is no constant"),
+        };
+        if value.is_null() {
+            return Ok("NULL".into());
+        }
+        let count = if ty == oid::NUMERIC {
+            let n = Numeric::from_datum(value.as_ref())?;
+            let scaled = n.mul(&Numeric::from(1_000_000))?;
+            match scaled.to_i64() {
+                Ok(i) if Numeric::from(i) == scaled => i,
+                _ => return refused("of more than six decimals"),
+            }
+        } else {
+            let interval = match value {
+                Datum::Text(text) => Interval::from_storage(text),
+                _ => None,
+            };
+            let Some(interval) = interval else { return refused("that is no constant") };
+            match ty {
+                // the time of day disregards months and days
+                oid::TIME => interval.micros,
+                oid::INTERVAL => match i64::try_from(interval.span()) {
+                    Ok(span) => span,
+                    Err(_) => return refused("so long"),
+                },
+                _ if interval.span() < 0 => -1,
+                _ if interval.months != 0 => return refused("of months, which differ in length"),
+                oid::TIMESTAMPTZ
+                    if interval.days != 0
+                        && !matches!(self.env.settings.time_zone_name.as_str(), "UTC" | "GMT" | "Etc/UTC") =>
+                {
+                    return refused("of days in a time zone, where they differ in length")
+                }
+                _ => i64::from(interval.days) * MICROS_PER_DAY + interval.micros,
+            }
+        };
+        // a negative one is an error of the running query
+        Ok(count.to_string())
+    }
+
+    fn frame_bound(&mut self, bound: &FrameBound, counted: Option<Oid>) -> Result<String> {
+        let mut offset = |e: &Expr| match (counted, &e.kind) {
+            (Some(ty), _) => self.counted_offset(ty, e),
+            // SQLite takes no call for an offset, but a number
+            (None, ExprKind::Cast { arg, .. }) => match arg.kind {
+                ExprKind::Const(Datum::Int(i)) => Ok(i.to_string()),
+                _ => self.expr(e),
+            },
+            _ => self.expr(e),
+        };
         Ok(match bound {
             FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".into(),
-            FrameBound::Preceding(e) => format!("{} PRECEDING", self.expr(e)?),
+            FrameBound::Preceding(e) => format!("{} PRECEDING", offset(e)?),
             FrameBound::CurrentRow => "CURRENT ROW".into(),
-            FrameBound::Following(e) => format!("{} FOLLOWING", self.expr(e)?),
+            FrameBound::Following(e) => format!("{} FOLLOWING", offset(e)?),
             FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".into(),
         })
     }
@@ -767,6 +849,10 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+fn has_offset(bound: &FrameBound) -> bool {
+    matches!(bound, FrameBound::Preceding(_) | FrameBound::Following(_))
 }
 
 pub(super) fn direction(key: &SortKey) -> &'static str {

@@ -80,6 +80,8 @@ pub mod support {
     /// (array, new value, subscript …) and (array, new values, lower, upper …) → the changed array; argument 0 is the type
     pub const SET_ELEMENT: &str = "pg_array_set_element";
     pub const SET_SLICE: &str = "pg_array_set_slice";
+    /// (type OID, value) → integer that orders and spaces as the value does: microseconds or millionths
+    pub const RANGE_KEY: &str = "pg_range_key";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row
     pub const SAMPLE: &str = "pg_sample";
     /// (JSON array of arrays) → array with a dimension more; 2202E where they differ in shape

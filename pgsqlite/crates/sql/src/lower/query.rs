@@ -135,18 +135,26 @@ impl Lowerer<'_> {
         let QueryBody::SetOperation { op: SetOperation::Union, all, left, right } = &query.body else {
             return Err(PgError::internal("a recursive query that is no UNION"));
         };
-        if !query.ctes.is_empty() {
-            return Err(PgError::not_supported("WITH inside a recursive query"));
+        if !works_row_by_row(right) {
+            return Err(PgError::not_supported("this form of recursive term in WITH RECURSIVE"));
         }
         self.scopes.push(Scope::default());
         let result = (|| {
-            if !all && query.columns.iter().any(|c| self.collation(c.ty).is_some()) {
-                return Err(PgError::not_supported("WITH RECURSIVE … UNION over this type (UNION ALL works)"));
-            }
+            let with = self.with_clause(query)?;
             let l = self.query(left)?;
-            let l = self.plain_arm(l, left);
+            // rows that are equal but not the same count once under UNION: the first term says how they compare
+            let columns: Vec<String> = query
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(i, c)| {
+                    let collate = self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+                    format!("c{0}{collate} AS c{0}", i + 1)
+                })
+                .collect();
+            let l = if *all { self.plain_arm(l, left) } else { format!("SELECT {} FROM ({l})", columns.join(", ")) };
             let r = self.query(right)?;
-            Ok(format!("{l} UNION{} {r}", if *all { " ALL" } else { "" }))
+            Ok(format!("{with}{l} UNION{} {r}", if *all { " ALL" } else { "" }))
         })();
         self.scopes.pop();
         result
@@ -454,6 +462,12 @@ impl Lowerer<'_> {
             let collate = self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
             columns.push(format!("c{0}{collate} AS c{0}", i + 1));
         }
+        let equal_not_same = query.columns.iter().any(|c| self.collation(c.ty).is_some());
+        if op == SetOperation::Union && !all && equal_not_same {
+            // of equal rows (1.0, 1.00) the first stays; SQLite's UNION keeps the last
+            let rows = format!("{} UNION ALL {}", self.plain_arm(l, left), self.wrapped_arm(r));
+            return Ok(format!("SELECT DISTINCT {} FROM ({rows})", columns.join(", ")));
+        }
         if !all {
             let arm = |text: &str| format!("SELECT {} FROM ({text})", columns.join(", "));
             return Ok(format!("{} {word} {}", arm(&l), arm(&r)));
@@ -536,6 +550,43 @@ impl Lowerer<'_> {
             None => format!(" LIMIT {limit}"),
         })
     }
+}
+
+/// SQLite takes the rows of a recursive query one by one, PostgreSQL all new ones at once: the same for a plain SELECT that has
+/// the query itself among its FROM items.
+fn works_row_by_row(term: &Query) -> bool {
+    let QueryBody::Select(select) = &term.body else { return false };
+    let set_functions = select.targets.iter().any(|t| walk::contains_set_function(&t.expr));
+    let itself = |r: &RangeTableEntry| matches!(r.kind, RteKind::Cte { self_reference: true, .. });
+    let direct = term.range_table.iter().filter(|r| itself(r)).count();
+    let deeper = {
+        let mut found = term.ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if names_recursion(q)));
+        for entry in &term.range_table {
+            if let RteKind::Subquery { query, .. } = &entry.kind {
+                found |= names_recursion(query);
+            }
+        }
+        found
+    };
+    let plain = !select.grouped
+        && select.windows.is_empty()
+        && select.distinct == Distinct::No
+        && term.order_by.is_empty()
+        && term.limit.is_none()
+        && term.offset.is_none()
+        && term.ctes.is_empty();
+    plain && !set_functions && direct <= 1 && !deeper
+}
+
+/// Whether a query (or one in its FROM) reads a recursive query that is being defined.
+fn names_recursion(query: &Query) -> bool {
+    query.range_table.iter().any(|r| match &r.kind {
+        RteKind::Cte { self_reference, .. } => *self_reference,
+        RteKind::Subquery { query, .. } => names_recursion(query),
+        _ => false,
+    }) || query.ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if !c.recursive && names_recursion(q)))
+        || matches!(&query.body, QueryBody::SetOperation { left, right, .. }
+            if names_recursion(left) || names_recursion(right))
 }
 
 /// Entries on the far side of an outer join that the query uses as whole rows.
