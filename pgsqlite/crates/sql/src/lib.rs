@@ -12,6 +12,7 @@ pub mod analyze;
 pub mod builtins;
 pub mod catalog;
 pub mod deparse;
+pub mod lift;
 pub mod lower;
 pub mod parse;
 pub mod plan;
