@@ -379,7 +379,10 @@ mod tests {
 
     #[test]
     fn literals_are_found_where_the_lexer_finds_them() {
-        assert_eq!(literals("SELECT a1, 'it''s' FROM t2 WHERE b = 42 AND c<1.5e-3"), Some(vec!["'it''s'", "42", "1.5e-3"]));
+        assert_eq!(
+            literals("SELECT a1, 'it''s' FROM t2 WHERE b = 42 AND c<1.5e-3"),
+            Some(vec!["'it''s'", "42", "1.5e-3"])
+        );
         assert_eq!(literals("select \"x 1 'y'\" from t where n=.5 and m=7."), Some(vec![".5", "7."]));
         assert_eq!(literals("SELECT 1;  "), Some(vec!["1"]));
         for text in [
@@ -422,7 +425,10 @@ mod tests {
     #[test]
     fn only_values_are_lifted() {
         assert_eq!(lifted("SELECT a, 7 FROM t WHERE a = 5 AND b <> 'x' ORDER BY 1 LIMIT 3"), ["5:23", "'x':0"]);
-        assert_eq!(lifted("SELECT * FROM t WHERE a IN (1, -2) AND b BETWEEN 1.5 AND 2.5"), ["1:23", "-2:23", "1.5:1700", "2.5:1700"]);
+        assert_eq!(
+            lifted("SELECT * FROM t WHERE a IN (1, -2) AND b BETWEEN 1.5 AND 2.5"),
+            ["1:23", "-2:23", "1.5:1700", "2.5:1700"]
+        );
         assert_eq!(lifted("SELECT * FROM t WHERE a = 3000000000 OR 1 = 1 OR f(2) OR a + 1 = 2"), ["2:23"]);
         assert_eq!(lifted("INSERT INTO t VALUES (1, 'a', 1 + 1), (- 2, NULL, true)"), ["1:23", "'a':0", "-2:23"]);
         assert_eq!(lifted("UPDATE t SET n = n + 1, s = 'x' WHERE id = 9"), ["'x':0", "9:23"]);

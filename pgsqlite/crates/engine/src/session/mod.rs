@@ -3,6 +3,7 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
+//! * [`script`]: the query strings of the simple protocol
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`diagnose`]: the row that a constraint refused
@@ -22,6 +23,7 @@ mod natives;
 mod objects;
 pub mod plans;
 mod portal;
+mod script;
 mod server_functions;
 mod spool;
 pub(crate) mod transaction;
@@ -31,6 +33,7 @@ mod view;
 pub use crate::engine::Engine;
 pub use api::*;
 pub use cancel::CancelHandle;
+pub use script::Script;
 
 use crate::connection::Connection;
 use guc::Gucs;
@@ -108,23 +111,6 @@ pub struct Session {
     /// the whole text that the running statement came in
     source: Arc<str>,
 }
-
-/// The statements of a simple-protocol query string, in turn.
-pub struct Script {
-    statements: Arc<[Arc<RawStatement>]>,
-    next: usize,
-    /// the one that is running is in the unnamed script portal
-    running: bool,
-}
-
-impl Script {
-    /// Whether the statement that ran was the last one.
-    pub fn is_last(&self) -> bool {
-        self.next >= self.statements.len()
-    }
-}
-
-const SCRIPT_PORTAL: &str = "\0script";
 
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
@@ -560,47 +546,6 @@ impl Session {
         if let Some(portal) = self.portals.remove(name) {
             self.close(portal);
         }
-    }
-
-    // --- simple protocol ---------------------------------------------------------------------------------------------------
-
-    /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
-    pub fn script(&mut self, text: &str) -> Result<Script> {
-        self.drop_portal("");
-        self.source = text.into();
-        Ok(Script { statements: self.parse_text(text)?, next: 0, running: false })
-    }
-
-    /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
-    pub async fn execute_script(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
-        if !script.running {
-            if script.statements.is_empty() && script.next == 0 {
-                script.next = 1;
-                return Ok(Some(Execution::Empty));
-            }
-            let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
-            script.next += 1;
-            self.check_not_failed(&raw.node)?;
-            self.transaction.in_script = script.statements.len() > 1;
-            self.begin_statement().await?;
-            let (prepared, _) = self.plan(&raw, &[])?;
-            if !prepared.parameters.is_empty() {
-                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
-            }
-            let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-            let portal = Portal::new(Some(prepared), vec![], formats);
-            self.portals.insert(SCRIPT_PORTAL.into(), portal);
-            script.running = true;
-        }
-        let result = self.execute(SCRIPT_PORTAL, 0, sink).await;
-        match &result {
-            Ok(Execution::Paused) => {}
-            _ => {
-                script.running = false;
-                self.drop_portal(SCRIPT_PORTAL);
-            }
-        }
-        result.map(Some)
     }
 
     // --- state -----------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-//! The plan cache: analyzed and lowered statements, shared by all sessions of an engine.
+//! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
 
 use lru::LruCache;
 use parking_lot::Mutex;
+use pgsqlite_sql::lift::{Lifted, Literal, Masked};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
 use pgsqlite_types::Oid;
@@ -45,21 +46,47 @@ pub enum Body {
     Utility,
 }
 
-/// Least recently used plans by key, and parsed query strings by text.
+/// The statements of a query string.
+pub type Parsed = Arc<[Arc<RawStatement>]>;
+
+/// A statement whose literals are parameters, for all query strings of one mask that agree in the literals that stay.
+pub struct Template {
+    pub statement: Arc<RawStatement>,
+    /// types of the parameters, 0 where their surroundings decide
+    pub given: Vec<Oid>,
+    pub lifted: Vec<Lifted>,
+    /// the literals that stay: which, and their text
+    pub fixed: Vec<(usize, String)>,
+}
+
+impl Template {
+    fn fits(&self, literals: &[Literal]) -> bool {
+        self.fixed.iter().all(|(i, text)| literals.get(*i).is_some_and(|l| l.text == text))
+    }
+}
+
+/// Least recently used plans by key, parsed query strings by text, and templates by mask.
 pub struct PlanCache {
     plans: Mutex<LruCache<Key, Arc<Prepared>>>,
-    parsed: Mutex<LruCache<String, Arc<[Arc<RawStatement>]>>>,
+    parsed: Mutex<LruCache<String, Parsed>>,
+    templates: Mutex<LruCache<String, Vec<Arc<Template>>>>,
 }
 
 const CAPACITY: usize = 2048;
 /// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
 const PARSED: usize = 512;
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
+/// Templates of one mask: more different LIMITs and the like are not worth keeping.
+const VARIANTS: usize = 8;
 
 impl Default for PlanCache {
     fn default() -> Self {
         let size = |n| NonZeroUsize::new(n).expect("not zero");
-        PlanCache { plans: Mutex::new(LruCache::new(size(CAPACITY))), parsed: Mutex::new(LruCache::new(size(PARSED))) }
+        PlanCache {
+            plans: Mutex::new(LruCache::new(size(CAPACITY))),
+            parsed: Mutex::new(LruCache::new(size(PARSED))),
+            templates: Mutex::new(LruCache::new(size(PARSED))),
+        }
     }
 }
 
@@ -68,16 +95,28 @@ impl PlanCache {
         self.plans.lock().get(key).cloned()
     }
     /// The statements of a query string that was parsed before.
-    pub fn parsed(&self, text: &str) -> Option<Arc<[Arc<RawStatement>]>> {
+    pub fn parsed(&self, text: &str) -> Option<Parsed> {
         if text.len() > LONGEST {
             return None;
         }
         self.parsed.lock().get(text).cloned()
     }
-    pub fn put_parsed(&self, text: &str, statements: &Arc<[Arc<RawStatement>]>) {
+    pub fn put_parsed(&self, text: &str, statements: &Parsed) {
         if text.len() <= LONGEST {
             self.parsed.lock().put(text.to_string(), statements.clone());
         }
+    }
+    /// The template for a query string.
+    pub fn template(&self, masked: &Masked) -> Option<Arc<Template>> {
+        self.templates.lock().get(&masked.mask)?.iter().find(|t| t.fits(&masked.literals)).cloned()
+    }
+    pub fn put_template(&self, mask: String, template: Arc<Template>) {
+        let mut templates = self.templates.lock();
+        let variants = templates.get_or_insert_mut(mask, Vec::new);
+        if variants.len() == VARIANTS {
+            variants.remove(0);
+        }
+        variants.push(template);
     }
     pub fn put(&self, key: Key, plan: Arc<Prepared>) {
         self.plans.lock().put(key, plan);

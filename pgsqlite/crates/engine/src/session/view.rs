@@ -6,7 +6,7 @@ use super::Session;
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,8 @@ pub(super) struct View {
     pub user: Oid,
     /// what plans are told apart by: the role, 0 for all superusers
     pub role: Oid,
+    /// names of tables with partial indexes
+    partial: Vec<String>,
     /// of the settings it was made for
     gucs: u64,
     /// no other view of this process has it
@@ -33,11 +35,31 @@ impl View {
         CatalogNames { catalog: &self.catalog, search_path: &self.path }
     }
 
+    /// Whether a text may name a table with a partial index.
+    pub fn has_partial_index_of(&self, text: &str) -> bool {
+        self.partial.iter().any(|name| text.contains(name.as_str()))
+    }
+
     /// Whether plans made for the other view hold in this one.
     pub fn plans_as(&self, other: &View) -> bool {
         self.stamp == other.stamp
             || self.catalog.epoch == other.catalog.epoch && self.path == other.path && self.role == other.role
     }
+}
+
+fn partial_tables(catalog: &Catalog) -> Vec<String> {
+    let mut names: Vec<String> = catalog
+        .relations
+        .values()
+        .filter_map(|r| match &r.kind {
+            RelationKind::Index(index) if index.predicate.is_some() => catalog.relation(index.table),
+            _ => None,
+        })
+        .map(|table| table.name.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 impl RegNames for View {
@@ -68,6 +90,7 @@ impl Session {
             plan_key: self.gucs.plan_key(),
             user: self.user_oid(&catalog),
             role: self.plan_role(&catalog),
+            partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
             stamp: NEXT.fetch_add(1, Ordering::Relaxed),
             catalog,

@@ -1,0 +1,167 @@
+//! Query strings of the simple protocol: their statements in turn, and the literals in them.
+//!
+//! A string of one statement is looked up by its mask ([`pgsqlite_sql::lift`]): what differs only in literal values has one
+//! plan, and its values are bound. Whatever goes wrong with that before the statement runs (a value that is no value of
+//! its type, an error of analysis) is left to the plain way, which tells it with its position.
+
+use super::plans::{Parsed, Prepared, Template, LONGEST};
+use super::portal::Portal;
+use super::{Execution, Format, RowSink, Session};
+use pgsqlite_sql::lift::{self, Literal, LiteralKind};
+use pgsqlite_sql::parse::RawStatement;
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The statements of a query string, in turn.
+pub struct Script {
+    statements: Parsed,
+    /// of a single statement: its template and values; tried first
+    lifted: Option<(Arc<Template>, Vec<Value>)>,
+    next: usize,
+    /// the one that is running is in the unnamed script portal
+    running: bool,
+}
+
+/// The text of a lifted literal, a part of the query string.
+struct Value {
+    place: Range<usize>,
+    kind: LiteralKind,
+    negative: bool,
+}
+
+impl Script {
+    /// Whether the statement that ran was the last one.
+    pub fn is_last(&self) -> bool {
+        self.next >= self.statements.len()
+    }
+}
+
+const SCRIPT_PORTAL: &str = "\0script";
+
+impl Session {
+    /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
+    pub fn script(&mut self, text: &str) -> Result<Script> {
+        self.drop_portal("");
+        self.source = text.into();
+        if let Some(script) = self.lifted_script(text)? {
+            return Ok(script);
+        }
+        Ok(Script { statements: self.parse_text(text)?, lifted: None, next: 0, running: false })
+    }
+
+    fn lifted_script(&self, text: &str) -> Result<Option<Script>> {
+        // where backslashes escape, literals end elsewhere
+        if text.len() > LONGEST || !self.gucs.is_on("standard_conforming_strings") {
+            return Ok(None);
+        }
+        let Some(masked) = lift::mask(text).filter(|m| !m.literals.is_empty()) else { return Ok(None) };
+        let template = match self.engine.plans.template(&masked) {
+            Some(template) => template,
+            None => {
+                let statements: Parsed = pgsqlite_sql::parse::parse(text)?.into_iter().map(Arc::new).collect();
+                let [raw] = &*statements else { return Ok(None) };
+                let mut node = raw.node.clone();
+                let lifted = lift::lift(&mut node, &masked, text);
+                if lifted.is_empty() {
+                    self.engine.plans.put_parsed(text, &statements);
+                    return Ok(Some(Script { statements, lifted: None, next: 0, running: false }));
+                }
+                let stays = |i: &usize| !lifted.iter().any(|l| l.literal == *i);
+                let fixed: Vec<_> = (0..masked.literals.len())
+                    .filter(stays)
+                    .map(|i| (i, masked.literals[i].text.to_string()))
+                    .collect();
+                // no client's text is like this one, so the plan is found by templates alone
+                let text = format!("{} /* lifted, but {fixed:?} */", masked.mask).into();
+                let template = Arc::new(Template {
+                    statement: Arc::new(RawStatement { node, text, offset: raw.offset }),
+                    given: lifted.iter().map(|l| l.type_oid).collect(),
+                    lifted,
+                    fixed,
+                });
+                self.engine.plans.put_template(masked.mask, template.clone());
+                template
+            }
+        };
+        let values = template.lifted.iter().map(|l| {
+            let literal = &masked.literals[l.literal];
+            let place = literal.start..literal.start + literal.text.len();
+            Value { place, kind: literal.kind, negative: l.negative }
+        });
+        let values = values.collect();
+        let statements = Arc::new([template.statement.clone()]);
+        Ok(Some(Script { statements, lifted: Some((template, values)), next: 0, running: false }))
+    }
+
+    /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
+    pub async fn execute_script(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
+        if !script.running {
+            if script.statements.is_empty() && script.next == 0 {
+                script.next = 1;
+                return Ok(Some(Execution::Empty));
+            }
+            let Some(mut raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
+            script.next += 1;
+            self.check_not_failed(&raw.node)?;
+            self.transaction.in_script = script.statements.len() > 1;
+            self.begin_statement().await?;
+            let mut ready = None;
+            if let Some((template, values)) = script.lifted.take() {
+                ready = self.bind_lifted(&template, &values);
+                if ready.is_none() {
+                    let text = self.source.clone();
+                    script.statements = self.parse_text(&text)?;
+                    raw = script.statements.first().cloned().ok_or_else(|| PgError::internal("an empty template"))?;
+                }
+            }
+            let (prepared, values) = match ready {
+                Some(ready) => ready,
+                None => {
+                    let (prepared, _) = self.plan(&raw, &[])?;
+                    if !prepared.parameters.is_empty() {
+                        return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+                    }
+                    (prepared, vec![])
+                }
+            };
+            let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+            self.portals.insert(SCRIPT_PORTAL.into(), Portal::new(Some(prepared), values, formats));
+            script.running = true;
+        }
+        let result = self.execute(SCRIPT_PORTAL, 0, sink).await;
+        match &result {
+            Ok(Execution::Paused) => {}
+            _ => {
+                script.running = false;
+                self.drop_portal(SCRIPT_PORTAL);
+            }
+        }
+        result.map(Some)
+    }
+
+    /// The plan of a template with the values of a text. None: the plain way must do it.
+    fn bind_lifted(&mut self, template: &Template, values: &[Value]) -> Option<(Arc<Prepared>, Vec<Datum>)> {
+        let text = self.source.clone();
+        // SQLite uses a partial index only where it sees the value that its condition names
+        if self.view().has_partial_index_of(&text) {
+            return None;
+        }
+        let (prepared, view) = self.plan(&template.statement, &template.given).ok()?;
+        if prepared.parameters.len() != values.len() {
+            return None;
+        }
+        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let mut bound = Vec::with_capacity(values.len());
+        for (value, ty) in values.iter().zip(&prepared.parameters) {
+            let literal = Literal { start: value.place.start, kind: value.kind, text: text.get(value.place.clone())? };
+            let mut shown = literal.value();
+            if value.negative {
+                shown = format!("-{shown}").into();
+            }
+            bound.push(view.catalog.codec(*ty)?.text_in(&shown, -1, &context).ok()?);
+        }
+        Some((prepared, bound))
+    }
+}
