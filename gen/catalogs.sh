@@ -34,6 +34,7 @@ dump "$sql/pg_aggregate.tsv" "
 dump "$sql/pg_opclass.tsv" "
   SELECT o.oid, am.amname, opcname, opcintype, opcdefault, opckeytype, opcfamily, opcmethod
   FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod WHERE o.oid < 16384 ORDER BY 1"
+dump "$sql/pg_opfamily.tsv" "SELECT oid, opfmethod, opfname FROM pg_opfamily WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_am.tsv" "SELECT oid, amname, amhandler::oid, amtype FROM pg_am WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_language.tsv" "SELECT oid, lanname, lanowner, lanispl, lanpltrusted FROM pg_language WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_collation.tsv" "
@@ -44,6 +45,10 @@ dump "$sql/catalog_columns.tsv" "
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
   WHERE nspname IN ('pg_catalog', 'information_schema') AND relkind IN ('r', 'v') AND attnum > 0 AND c.oid < 16384
   ORDER BY c.oid, attnum"
+dump "$sql/pg_description.tsv" "
+  SELECT classoid, objoid, description FROM pg_description
+  WHERE objsubid = 0 AND objoid < 16384 AND classoid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass, 'pg_language'::regclass,
+    'pg_extension'::regclass, 'pg_am'::regclass, 'pg_collation'::regclass) ORDER BY 1, 2"
 dump "$sql/pg_settings.tsv" "
   SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name !~ '\\.' ORDER BY lower(name)"
 

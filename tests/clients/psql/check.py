@@ -13,7 +13,17 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 COMMANDS = [r"\d", r"\d customers", r"\d orders", r"\d vips", r"\d tickets", r"\dt", r"\dt audit.*", r"\di", r"\dv", r"\ds", r"\dn", r"\df",
             r"\dT", r"\dT+ state", r"\du", r"\d nosuch", r"\d+ orders", r"\d+ vips", r"\dt+", r"\l",
-            "SELECT * FROM customers ORDER BY id", r"\x \\ SELECT name, email FROM customers ORDER BY id"]  # fmt: skip
+            "SELECT * FROM customers ORDER BY id", r"\x \\ SELECT name, email FROM customers ORDER BY id",
+            r"\d items", r"\d+ items", r"\d scratch", r"\d+ customers", r"\d totals", r"\d+ totals", r"\d big_orders", r"\d+ big_orders",
+            r"\d audit.*", r"\d+ audit.recent", r"\d address", r"\d+ address", r"\d items_lower", r"\d items_partial", r"\d+ items_inc",
+            r"\d items_pkey", r"\d audit.serial", r"\d+ audit.serial", r"\d items_big_seq", r"\d customers_id_seq", r"\d+ \"Items Odd\"",
+            r"\d+", r"\dt+ audit.*", r"\di+", r"\di items*", r"\dv+", r"\dv *.recent", r"\dm", r"\dm+", r"\ds+", r"\ds audit.*", r"\dE",
+            r"\dn+", r"\dT+", r"\dT address", r"\dD", r"\dD+", r"\dD+ code", r"\du+", r"\dg", r"\du manager", r"\dp", r"\z orders",
+            r"\dp audit.*", r"\ddp", r"\drds", r"\dx", r"\db", r"\dL", r"\des", r"\dew", r"\det", r"\dRp", r"\dRs", r"\dP", r"\dX",
+            r"\dy", r"\dd", r"\dO", r"\dc", r"\dC address", r"\do && text", r"\do+ &&", r"\da sum", r"\daS max", r"\dAc btree integer",
+            r"\df abs", r"\dfS lower", r"\df+ now", r"\dfS+ upper", r"\dTS int4", r"\dtS pg_class", r"\dvS pg_tables", r"\dconfig work_mem",
+            r"\dA", r"\dl", r"\sv vips", r"\sv big_orders", r"\dt nosuch", r"\dn aud*", r"\dnS", r"\d customers;", r"\dti", r"\dtv",
+            r"\d *.log", r"\dt *.*entries", r"\encoding"]  # fmt: skip
 
 
 def psql(*args):

@@ -9,3 +9,67 @@ CREATE TYPE state AS ENUM ('new', 'paid');
 COMMENT ON TABLE orders IS 'what was sold';
 COMMENT ON COLUMN orders.total IS 'with tax';
 INSERT INTO customers (name, email, created) VALUES ('Ann', 'ann@example.org', '2024-01-02 03:04:05Z'), ('Bob', NULL, NULL);
+
+-- everything that a \d can show of a table
+CREATE ROLE clerk NOLOGIN;
+CREATE ROLE manager LOGIN CREATEDB CREATEROLE VALID UNTIL '2031-02-03 04:05:06+00';
+GRANT clerk TO manager;
+COMMENT ON ROLE manager IS 'in charge';
+CREATE DOMAIN positive AS integer CHECK (VALUE > 0);
+CREATE DOMAIN code AS varchar(8) DEFAULT 'none' NOT NULL CONSTRAINT code_shape CHECK (VALUE ~ '^[a-z]+$') CONSTRAINT code_long CHECK (length(VALUE) > 2);
+COMMENT ON DOMAIN code IS 'short name';
+CREATE TYPE address AS (street text, zip varchar(10), floor smallint);
+COMMENT ON TYPE state IS 'of an order';
+CREATE TABLE items (
+  order_id bigint NOT NULL REFERENCES orders,
+  line smallint NOT NULL,
+  sku char(8) COLLATE "C" NOT NULL,
+  qty positive DEFAULT 1,
+  price numeric(8,2) NOT NULL,
+  sum numeric GENERATED ALWAYS AS (price * 2) STORED,
+  tags text[] DEFAULT '{}',
+  grid integer[][],
+  data jsonb DEFAULT '{"a": 1}',
+  st state DEFAULT 'new',
+  cd code,
+  home address,
+  big bigint GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5),
+  bin bytea,
+  at time(3) without time zone,
+  span interval,
+  ts timestamp(0) with time zone DEFAULT CURRENT_TIMESTAMP,
+  d date DEFAULT CURRENT_DATE,
+  f4 real, f8 double precision, u uuid,
+  "Odd Name" integer,
+  PRIMARY KEY (order_id, line),
+  CONSTRAINT items_price_ok CHECK (price > 0 AND price < 10000),
+  CONSTRAINT items_unique UNIQUE (sku, st),
+  FOREIGN KEY (order_id, line) REFERENCES items DEFERRABLE INITIALLY DEFERRED
+);
+CREATE INDEX items_lower ON items (lower(sku::text) DESC NULLS LAST, qty);
+CREATE UNIQUE INDEX items_partial ON items (st) WHERE qty > 10;
+CREATE INDEX items_tags ON items USING gin (tags);
+CREATE INDEX items_inc ON items (d) INCLUDE (u);
+CREATE INDEX "Items Odd" ON items ("Odd Name" DESC, (f8 + 1));
+COMMENT ON INDEX items_inc IS 'covers u';
+COMMENT ON CONSTRAINT items_price_ok ON items IS 'sane';
+COMMENT ON COLUMN items."Odd Name" IS 'odd';
+ALTER TABLE orders ADD CONSTRAINT orders_note_ok CHECK (note <> '') NOT VALID;
+CREATE UNLOGGED TABLE scratch (a int, b text);
+CREATE TABLE audit.entries (id int PRIMARY KEY, log_at timestamp, who text DEFAULT CURRENT_USER);
+CREATE MATERIALIZED VIEW totals AS SELECT customer_id, sum(total) AS total, count(*) AS n FROM orders GROUP BY customer_id;
+CREATE UNIQUE INDEX totals_customer ON totals (customer_id);
+CREATE VIEW big_orders (num, who, amount) AS SELECT o.id, c.name, o.total FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.total > 100 ORDER BY o.total DESC LIMIT 5;
+COMMENT ON VIEW big_orders IS 'worth a look';
+CREATE VIEW audit.recent AS WITH r AS (SELECT e.id, e.who FROM audit.entries e) SELECT r.id, upper(r.who) AS who, CASE WHEN r.id > 1 THEN 'x' ELSE 'y' END AS k FROM r WHERE r.id = ANY (ARRAY[1, 2]) OR EXISTS (SELECT 1 FROM audit.log);
+CREATE SEQUENCE audit.serial AS smallint INCREMENT BY -2 MINVALUE -100 MAXVALUE 0 START WITH 0 CYCLE CACHE 3;
+ALTER SEQUENCE tickets OWNED BY customers.id;
+GRANT SELECT, INSERT ON customers TO clerk;
+GRANT UPDATE ON orders TO manager WITH GRANT OPTION;
+GRANT SELECT ON vips TO PUBLIC;
+GRANT USAGE ON SCHEMA audit TO clerk;
+GRANT USAGE ON SEQUENCE tickets TO clerk;
+GRANT USAGE ON TYPE state TO clerk;
+ALTER ROLE manager SET work_mem = '8MB';
+ALTER TABLE audit.entries OWNER TO manager;
+COMMENT ON SCHEMA audit IS 'who did what';

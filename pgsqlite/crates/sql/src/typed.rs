@@ -41,6 +41,8 @@ pub enum CastForm {
     Explicit,
     Assignment,
     Implicit,
+    /// no cast: `CURRENT_TIMESTAMP` and its like, printed as this word, around the calls that they stand for
+    Keyword(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -182,31 +182,11 @@ impl Ddl<'_> {
             return self.add_key(relation, &spec, indexes, true);
         }
         let taken: Vec<String> = indexes.iter().map(|i| i.name.clone()).collect();
-        let joined = self.index_name_columns(relation, &index);
+        let joined = index_name_columns(relation, &index);
         let name = self.choose_relation_name(relation.schema, &relation.name, &joined, "idx", false, &taken);
         let sqlite_name = self.choose_sqlite_name(relation.schema, &name);
         self.push_index(relation, name, sqlite_name, index, indexes)?;
         Ok(())
-    }
-
-    /// What an index's chosen name says of its keys: column names, `expr` for expressions (numbered from the second).
-    fn index_name_columns(&self, relation: &Relation, index: &Index) -> String {
-        let mut names: Vec<String> = Vec::new();
-        let keys = index.columns.iter().map(|k| match &k.key {
-            IndexKey::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
-            IndexKey::Expression(text) => expression_name(text),
-        });
-        let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
-        for wanted in keys.chain(included) {
-            let mut name = wanted.clone();
-            let mut n = 1;
-            while names.contains(&name) {
-                name = format!("{wanted}{n}");
-                n += 1;
-            }
-            names.push(name);
-        }
-        naming::joined_columns(names.iter().map(String::as_str))
     }
 
     pub(super) fn create_index(&mut self, statement: &ast::IndexStmt) -> Result<String> {
@@ -304,7 +284,7 @@ impl Ddl<'_> {
             predicate,
         };
         let index_name = if statement.idxname.is_empty() {
-            let joined = self.index_name_columns(&relation, &index);
+            let joined = index_name_columns(&relation, &index);
             self.choose_relation_name(relation.schema, &relation.name, &joined, "idx", false, &[])
         } else {
             statement.idxname.clone()
@@ -502,19 +482,10 @@ impl Ddl<'_> {
     }
 }
 
-/// What PostgreSQL calls an expression key in a chosen name: the function's name, else `expr`.
-fn expression_name(text: &str) -> String {
-    let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}")).unwrap_or_default();
-    if let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) {
-        if let Some(NodeEnum::ResTarget(target)) = select.target_list.first().and_then(|t| t.node.as_ref()) {
-            if let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) {
-                if let Some(name) = strings(&call.funcname).last() {
-                    return (*name).to_string();
-                }
-            }
-        }
-    }
-    "expr".into()
+/// What an index's chosen name says of its keys.
+fn index_name_columns(relation: &Relation, index: &Index) -> String {
+    let names = naming::index_column_names(relation, index);
+    naming::joined_columns(names.iter().map(String::as_str))
 }
 
 /// PostgreSQL's detail where a kind of relation does not take part.

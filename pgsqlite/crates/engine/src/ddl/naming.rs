@@ -3,6 +3,7 @@
 use super::Ddl;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::{oid, Oid};
 
 /// Longest identifier in bytes (NAMEDATALEN - 1).
@@ -49,6 +50,42 @@ pub fn joined_columns<'a>(columns: impl Iterator<Item = &'a str>) -> String {
         }
     }
     out
+}
+
+/// The names of an index's columns: those of the table, the function's name or `expr` for expressions, numbered from the
+/// second of a name.
+pub fn index_column_names(relation: &Relation, index: &Index) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let keys = index.columns.iter().map(|k| match &k.key {
+        IndexKey::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
+        IndexKey::Expression(text) => expression_name(text),
+    });
+    let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
+    for wanted in keys.chain(included) {
+        let mut name = wanted.clone();
+        let mut n = 1;
+        while names.contains(&name) {
+            name = format!("{wanted}{n}");
+            n += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// What PostgreSQL calls an expression key in a chosen name: the function's name, else `expr`.
+fn expression_name(text: &str) -> String {
+    let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}")).unwrap_or_default();
+    if let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) {
+        if let Some(NodeEnum::ResTarget(target)) = select.target_list.first().and_then(|t| t.node.as_ref()) {
+            if let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) {
+                if let Some(name) = super::strings(&call.funcname).last() {
+                    return (*name).to_string();
+                }
+            }
+        }
+    }
+    "expr".into()
 }
 
 /// The collation that a key of this type has by default (0: the type has none).

@@ -16,7 +16,7 @@ pub const CLASS_DATABASE: Oid = 1262;
 pub const CLASS_ROLE: Oid = 1260;
 pub const CLASS_EXTENSION: Oid = 3079;
 /// The extension every database has.
-pub const PLPGSQL: Oid = 13555;
+pub const PLPGSQL: Oid = 13559;
 
 impl Ddl<'_> {
     /// The role a RoleSpec names. Errors: 42704.

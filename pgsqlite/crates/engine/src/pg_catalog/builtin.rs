@@ -140,16 +140,35 @@ pub(super) fn collations(rows: &mut Rows) {
 
 /// (oid, name, trusted)
 const LANGUAGES: [(i64, &str, bool); 4] =
-    [(12, "internal", false), (13, "c", false), (14, "sql", true), (13556, "plpgsql", true)];
+    [(12, "internal", false), (13, "c", false), (14, "sql", true), (13563, "plpgsql", true)];
+/// Their validators, in this order.
+const VALIDATORS: [i64; 4] = [2246, 2247, 2248, 13562];
 
 pub(super) fn languages(rows: &mut Rows) {
-    for (oid, name, trusted) in LANGUAGES {
+    for ((oid, name, trusted), validator) in LANGUAGES.into_iter().zip(VALIDATORS) {
         rows.push(&[
             ("oid", Datum::Int(oid)),
             ("lanname", text(name)),
             ("lanowner", int(BOOTSTRAP_ROLE)),
             ("lanispl", (name == "plpgsql").into()),
             ("lanpltrusted", trusted.into()),
+            ("lanplcallfoid", int(if name == "plpgsql" { 13560 } else { 0 })),
+            ("laninline", int(if name == "plpgsql" { 13561 } else { 0 })),
+            ("lanvalidator", int(validator)),
+        ]);
+    }
+}
+
+pub(super) fn operator_families(rows: &mut Rows) {
+    for line in include_str!("../../../sql/data/pg_opfamily.tsv").lines().skip(1) {
+        let f: Vec<&str> = line.split('\t').collect();
+        let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));
+        rows.push(&[
+            ("oid", number(0)),
+            ("opfmethod", number(1)),
+            ("opfname", text(f.get(2).copied().unwrap_or_default())),
+            ("opfnamespace", int(PG_CATALOG)),
+            ("opfowner", int(BOOTSTRAP_ROLE)),
         ]);
     }
 }
@@ -175,7 +194,7 @@ pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
 
 pub(super) fn extensions(rows: &mut Rows) {
     rows.push(&[
-        ("oid", int(13555)),
+        ("oid", int(13559)),
         ("extname", text("plpgsql")),
         ("extowner", int(BOOTSTRAP_ROLE)),
         ("extnamespace", int(PG_CATALOG)),

@@ -12,6 +12,7 @@ mod types;
 mod views;
 
 pub(crate) use builtin::language;
+pub(crate) use relations::composite_type;
 
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
@@ -146,6 +147,7 @@ enum Maker {
 
 /// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
 const EMPTY: &[&str] = &[
+    "pg_conversion",
     "pg_default_acl",
     "pg_event_trigger",
     "pg_foreign_data_wrapper",
@@ -229,6 +231,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_am" => Fixed(builtin::access_methods),
         "pg_opclass" => Fixed(builtin::operator_classes),
         "pg_collation" => Fixed(builtin::collations),
+        "pg_opfamily" => Fixed(builtin::operator_families),
         "pg_language" => Fixed(builtin::languages),
         "pg_tablespace" => Fixed(builtin::tablespaces),
         "pg_extension" => Fixed(builtin::extensions),

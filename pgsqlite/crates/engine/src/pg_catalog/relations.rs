@@ -123,6 +123,13 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
     composites(rows, catalog);
 }
 
+/// The composite type whose pg_class row has this OID.
+pub(crate) fn composite_type(catalog: &Catalog, class: Oid) -> Option<Oid> {
+    let is =
+        |t: &UserType| matches!(t.kind, UserTypeKind::Composite { .. }) && composite_class(t.oid) == i64::from(class);
+    catalog.types.values().find(|t| is(t)).map(|t| t.oid)
+}
+
 /// The OID of the pg_class row of a stand-alone composite type.
 pub(super) fn composite_class(user_type: Oid) -> i64 {
     derived_oid(user_type, 1599)
@@ -206,6 +213,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
         let RelationKind::Index(index) = &relation.kind else { continue };
         let Some(table) = catalog.relation(index.table) else { continue };
         let mut attnum = 0i16;
+        let names = crate::ddl::naming::index_column_names(table, index);
         for key in &index.columns {
             attnum += 1;
             let column = match &key.key {
@@ -223,12 +231,10 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                 },
                 // The type of an expression is that of its operator class.
                 IndexKey::Expression(_) => {
+                    let name = names.get(attnum as usize - 1).cloned().unwrap_or_default();
                     let ty = pgsqlite_sql::builtins::catalog::operator_class_by_oid(key.opclass)
                         .map_or(oid::TEXT, |c| c.input);
-                    Column {
-                        collation: key.collation,
-                        ..Column::new(attnum, expression_name(&index.columns, attnum), ty, -1)
-                    }
+                    Column { collation: key.collation, ..Column::new(attnum, name, ty, -1) }
                 }
             };
             attribute(rows, catalog, i64::from(relation.oid), &column);
@@ -250,16 +256,6 @@ fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
         for ((name, ty, typmod), attnum) in fields.iter().zip(1i16..) {
             attribute(rows, catalog, composite_class(t.oid), &Column::new(attnum, name.clone(), *ty, *typmod));
         }
-    }
-}
-
-/// `expr`, `expr1` … : the names of an index's expression columns.
-fn expression_name(columns: &[IndexColumn], attnum: i16) -> String {
-    let before = columns[..attnum as usize - 1].iter().filter(|k| matches!(k.key, IndexKey::Expression(_))).count();
-    if before == 0 {
-        "expr".into()
-    } else {
-        format!("expr{before}")
     }
 }
 
@@ -409,6 +405,17 @@ pub(super) fn sequences(rows: &mut Rows, catalog: &Catalog) {
 const SHARED: [Oid; 3] = [1262, 1260, 1213];
 
 pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
+    for &(class, object, description) in pgsqlite_sql::builtins::catalog::descriptions() {
+        if catalog.comments.contains_key(&(class, object, 0)) {
+            continue;
+        }
+        rows.push(&[
+            ("objoid", int(object)),
+            ("classoid", int(class)),
+            ("objsubid", int(0)),
+            ("description", text(description)),
+        ]);
+    }
     for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0)) {
         rows.push(&[
             ("objoid", int(object)),

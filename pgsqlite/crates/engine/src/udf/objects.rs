@@ -4,9 +4,9 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::RelationKind;
+use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_sql::deparse::{definitions, quote_identifier, Names, Style};
-use pgsqlite_types::{Datum, Oid, Result};
+use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// Runs with the analyzer's environment of the session.
 fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
@@ -21,7 +21,7 @@ fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> 
     })
 }
 
-fn oid(c: &Call, i: usize) -> Result<Oid> {
+fn oid_argument(c: &Call, i: usize) -> Result<Oid> {
     c.int(i).map(|v| v as Oid)
 }
 
@@ -31,7 +31,7 @@ fn style(c: &Call, i: usize) -> Result<Style> {
 }
 
 fn get_expr(c: &Call) -> Result<Datum> {
-    let (text, relation, style) = (c.text(0)?, oid(c, 1)?, style(c, 2)?);
+    let (text, relation, style) = (c.text(0)?, oid_argument(c, 1)?, style(c, 2)?);
     with_environment(c.session, |e| {
         // An index's expressions are about its table.
         let relation = e.catalog.relation(relation).map(|r| match &r.kind {
@@ -43,21 +43,21 @@ fn get_expr(c: &Call) -> Result<Datum> {
 }
 
 fn get_constraintdef(c: &Call) -> Result<Datum> {
-    let (constraint, style) = (oid(c, 0)?, style(c, 1)?);
+    let (constraint, style) = (oid_argument(c, 0)?, style(c, 1)?);
     with_environment(c.session, |e| match e.catalog.constraint(constraint) {
         Some((relation, constraint)) => {
             definitions::constraint_definition(e, relation, constraint, style).map(Datum::from)
         }
-        None => domain_constraint(e, constraint),
+        None => domain_constraint(e, constraint, style),
     })
 }
 
-fn domain_constraint(e: &Environment, constraint: Oid) -> Result<Datum> {
+fn domain_constraint(e: &Environment, constraint: Oid, style: Style) -> Result<Datum> {
     use pgsqlite_sql::catalog::UserTypeKind;
     for user in e.catalog.types.values() {
-        if let UserTypeKind::Domain { checks, .. } = &user.kind {
+        if let UserTypeKind::Domain { checks, base, .. } = &user.kind {
             if let Some(check) = checks.iter().find(|k| k.oid == constraint) {
-                return Ok(format!("CHECK ({})", check.expression).into());
+                return definitions::domain_constraint(e, check, *base, style).map(Datum::from);
             }
         }
     }
@@ -65,7 +65,7 @@ fn domain_constraint(e: &Environment, constraint: Oid) -> Result<Datum> {
 }
 
 fn get_indexdef(c: &Call) -> Result<Datum> {
-    let index = oid(c, 0)?;
+    let index = oid_argument(c, 0)?;
     let column = if c.len() > 1 { c.int(1)?.max(0) as usize } else { 0 };
     let style = style(c, 2)?;
     with_environment(c.session, |e| match e.catalog.relation(index) {
@@ -75,12 +75,27 @@ fn get_indexdef(c: &Call) -> Result<Datum> {
 }
 
 fn get_viewdef(c: &Call) -> Result<Datum> {
-    let (view, style) = (oid(c, 0)?, style(c, 1)?);
+    let (view, style) = (oid_argument(c, 0)?, style(c, 1)?);
     with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }
 
+/// A type's name where no modifier is meant: `character`, where an unknown modifier would give `bpchar`.
+pub(super) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> String {
+    let element = catalog.element_type(ty).unwrap_or(ty);
+    let word = match element {
+        oid::BPCHAR => "character",
+        oid::BIT => "bit",
+        _ => return names.type_name(ty, -1),
+    };
+    if element == ty {
+        word.to_string()
+    } else {
+        format!("{word}[]")
+    }
+}
+
 fn arguments(c: &Call, with_defaults: bool) -> Result<Datum> {
-    let Some(p) = builtin::proc_by_oid(oid(c, 0)?) else { return Ok(Datum::Null) };
+    let Some(p) = builtin::proc_by_oid(oid_argument(c, 0)?) else { return Ok(Datum::Null) };
     Ok(with_environment(c.session, |e| {
         let names = Names::new(e.catalog, e.search_path);
         let all = p.all_args.as_ref().unwrap_or(&p.args);
@@ -103,7 +118,7 @@ fn arguments(c: &Call, with_defaults: bool) -> Result<Datum> {
                 text.push_str(&quote_identifier(name));
                 text.push(' ');
             }
-            text.push_str(&names.type_name(ty, -1));
+            text.push_str(&bare_type_name(&names, e.catalog, ty));
             if mode != b'o' {
                 if with_defaults && input >= first_default {
                     if let Some(default) = p.defaults.get(input - first_default) {
@@ -127,12 +142,12 @@ fn function_identity_arguments(c: &Call) -> Result<Datum> {
 }
 
 fn function_result(c: &Call) -> Result<Datum> {
-    let Some(p) = builtin::proc_by_oid(oid(c, 0)?) else { return Ok(Datum::Null) };
+    let Some(p) = builtin::proc_by_oid(oid_argument(c, 0)?) else { return Ok(Datum::Null) };
     if p.kind == b'p' {
         return Ok(Datum::Null);
     }
     Ok(with_environment(c.session, |e| {
-        let name = Names::new(e.catalog, e.search_path).type_name(p.ret, -1);
+        let name = bare_type_name(&Names::new(e.catalog, e.search_path), e.catalog, p.ret);
         if p.retset {
             format!("SETOF {name}")
         } else {
@@ -144,7 +159,7 @@ fn function_result(c: &Call) -> Result<Datum> {
 
 /// Permanent tables of users could be published.
 fn relation_is_publishable(c: &Call) -> Result<Datum> {
-    let relation = oid(c, 0)?;
+    let relation = oid_argument(c, 0)?;
     let state = c.session.state();
     Ok(state.catalog.relation(relation).map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged).into())
 }
@@ -152,6 +167,11 @@ fn relation_is_publishable(c: &Call) -> Result<Datum> {
 /// Triggers, rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
+}
+
+/// Tablespaces are the data folder's own: their location is empty.
+fn tablespace_location(_: &Call) -> Result<Datum> {
+    Ok(Datum::from(""))
 }
 
 /// No table is a partition or has partitions: the sets are empty.
@@ -165,7 +185,9 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
     ("pg_relation_is_publishable", relation_is_publishable),
-    ("pg_partition_root", no_such_object),
+    ("pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),
+    ("pg_conversion_is_visible", no_such_object),
+    ("pg_tablespace_location", tablespace_location),
     ("pg_partition_ancestors pg_partition_tree", no_partitions),
     ("pg_get_function_arguments", function_arguments),
     ("pg_get_function_identity_arguments", function_identity_arguments),

@@ -142,7 +142,11 @@ fn format_type(c: &Call) -> Result<Datum> {
     if state.catalog.type_entry(type_oid).is_none() {
         return text("???");
     }
-    text(Names::new(&state.catalog, &state.search_path).type_name(type_oid, typmod))
+    let names = Names::new(&state.catalog, &state.search_path);
+    if c.is_null(1) {
+        return text(super::objects::bare_type_name(&names, &state.catalog, type_oid));
+    }
+    text(names.type_name(type_oid, typmod))
 }
 /// Columns by number, as a list of identifiers.
 fn column_list(relation: &Relation, columns: &[i16]) -> String {
@@ -156,6 +160,9 @@ fn user_by_oid(c: &Call) -> Result<Datum> {
 fn table_visible(c: &Call) -> Result<Datum> {
     let (state, relation) = (c.session.state(), c.int(0)? as Oid);
     if state.catalog.relation(relation).is_none() {
+        if let Some(composite) = crate::pg_catalog::composite_type(&state.catalog, relation) {
+            return Ok(Names::new(&state.catalog, &state.search_path).type_is_visible(composite).into());
+        }
         let system = pgsqlite_sql::builtins::catalog::system_relations().iter().find(|r| r.oid == relation);
         return Ok(system.map(|r| r.schema == "pg_catalog").into());
     }
@@ -178,6 +185,10 @@ fn class_oid(name: &str) -> Option<Oid> {
 }
 fn described(c: &Call, class: Option<Oid>, sub: i32) -> Result<Datum> {
     let (state, object) = (c.session.state(), c.int(0)? as Oid);
+    if let (Some(class), 0, true) = (class, sub, object < oid::FIRST_USER_OID) {
+        let own = state.catalog.comments.get(&(class, object, 0)).map(String::as_str);
+        return Ok(own.or_else(|| pgsqlite_sql::builtins::catalog::description(class, object)).into());
+    }
     Ok(class.and_then(|class| state.catalog.comments.get(&(class, object, sub)).cloned()).into())
 }
 fn object_description(c: &Call) -> Result<Datum> {

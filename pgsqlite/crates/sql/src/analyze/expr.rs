@@ -832,7 +832,29 @@ impl Analyzer<'_> {
             let ty = expr.ty;
             expr = self.coerce_explicit(expr, ty, f.typmod, f.location)?;
         }
-        Ok(expr)
+        let word = match op {
+            O::SvfopCurrentDate => "CURRENT_DATE",
+            O::SvfopCurrentTime | O::SvfopCurrentTimeN => "CURRENT_TIME",
+            O::SvfopCurrentTimestamp | O::SvfopCurrentTimestampN => "CURRENT_TIMESTAMP",
+            O::SvfopLocaltime | O::SvfopLocaltimeN => "LOCALTIME",
+            O::SvfopLocaltimestamp | O::SvfopLocaltimestampN => "LOCALTIMESTAMP",
+            O::SvfopCurrentRole => "CURRENT_ROLE",
+            O::SvfopCurrentUser => "CURRENT_USER",
+            O::SvfopUser => "USER",
+            O::SvfopSessionUser => "SESSION_USER",
+            O::SvfopCurrentCatalog => "CURRENT_CATALOG",
+            O::SvfopCurrentSchema => "CURRENT_SCHEMA",
+            O::SqlvalueFunctionOpUndefined => return Err(PgError::internal("undefined SQL value function")),
+        };
+        let (ty, location) = (expr.ty, f.location);
+        let kind = ExprKind::Cast {
+            arg: Box::new(expr),
+            method: crate::typed::CastMethod::Relabel,
+            form: crate::typed::CastForm::Keyword(word),
+        };
+        let mut keyword = Expr::new(kind, ty, location);
+        keyword.typmod = f.typmod;
+        Ok(keyword)
     }
 
     fn grouping_call(&mut self, g: &ast::GroupingFunc) -> Result<Expr> {

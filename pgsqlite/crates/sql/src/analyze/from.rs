@@ -5,7 +5,7 @@ use super::{entry, relation_columns, var, Analyzer, Clause};
 use crate::catalog::{Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, RteColumn, RteKind, TableFunction};
-use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// Something whose columns can be named: a table, a sub-query, a function, a join.
@@ -870,6 +870,21 @@ impl Analyzer<'_> {
         &self.levels[self.levels.len() - 1 - levels_up].namespace[index]
     }
 
+    /// The OID of the table that an item's rows come from: of the relation where a column that is never NULL is not, NULL in
+    /// the rows that an outer join adds. None: the item is no table, or all its columns may be NULL.
+    fn table_oid(&self, up: usize, index: usize, location: i32) -> Option<Expr> {
+        let item = self.item(up, index);
+        let level = &self.levels[self.levels.len() - 1 - up];
+        let entry = &level.range_table[item.rte?];
+        let RteKind::Relation(relation) = &entry.kind else { return None };
+        let key = entry.columns.iter().position(|c| relation.column_by_attnum(c.attnum).is_some_and(|c| c.not_null))?;
+        let column = super::var(up, item.rte?, key, &entry.columns[key], location);
+        let present = Expr::new(ExprKind::IsNull { arg: Box::new(column), negated: true }, oid::BOOL, location);
+        let oid = Expr::new(ExprKind::Const(Datum::Int(relation.oid.into())), oid::OID, location);
+        let kind = ExprKind::Case { whens: vec![(present, oid)], otherwise: None };
+        Some(Expr::new(kind, oid::OID, location))
+    }
+
     fn qualified_column(&mut self, schema: Option<&str>, table: &str, name: &str, location: i32) -> Result<Expr> {
         let Some((up, index)) = self.find_item(schema, table, location)? else {
             return Err(self.missing_table(schema, table, location));
@@ -883,6 +898,11 @@ impl Analyzer<'_> {
                     .at(location))
             }
             (None, _) => {
+                if name == "tableoid" {
+                    if let Some(expr) = self.table_oid(up, index, location) {
+                        return Ok(expr);
+                    }
+                }
                 if matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
                     return Err(PgError::not_supported(format!("system column {name}")).at(location));
                 }

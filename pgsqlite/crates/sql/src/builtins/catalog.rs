@@ -421,3 +421,24 @@ pub fn access_methods() -> &'static [(Oid, &'static str, Oid, u8)] {
 pub fn settings_data() -> &'static str {
     include_str!("../../data/pg_settings.tsv")
 }
+
+/// The comments on PostgreSQL's built-in objects: (class OID, object OID, text), sorted.
+pub fn descriptions() -> &'static [(Oid, Oid, &'static str)] {
+    static TABLE: OnceLock<Vec<(Oid, Oid, &'static str)>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        include_str!("../../data/pg_description.tsv")
+            .lines()
+            .skip(1)
+            .filter_map(|line| {
+                let mut fields = line.splitn(3, '\t');
+                Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?))
+            })
+            .collect()
+    })
+}
+
+/// The comment on a built-in object.
+pub fn description(class: Oid, object: Oid) -> Option<&'static str> {
+    let table = descriptions();
+    table.binary_search_by_key(&(class, object), |d| (d.0, d.1)).ok().map(|i| table[i].2)
+}

@@ -6,7 +6,11 @@ pub const ROWS: &[Row] = &[
     row("pg_get_expr pg_get_expr_ext pg_get_constraintdef pg_get_constraintdef_ext", Imp::Native),
     row("pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext", Imp::Native),
     row("pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments", Imp::Native),
-    row("pg_relation_is_publishable pg_partition_root", Imp::Native),
+    row(
+        "pg_relation_is_publishable pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible",
+        Imp::Native,
+    ),
+    row("pg_conversion_is_visible pg_tablespace_location", Imp::Native),
     row("pg_partition_ancestors pg_partition_tree", Imp::NativeSet { typed: false }),
     // There are no such objects, so every OID is one that does not exist.
     row(

@@ -107,11 +107,11 @@ pub fn index_definition(
     let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
     let mut keys: Vec<String> = Vec::new();
     for key in &index.columns {
-        let (mut text, ty) = match &key.key {
+        let (mut text, ty, own_collation) = match &key.key {
             IndexKey::Column(attnum) => {
                 let column =
                     table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
-                (quote_identifier(&column.name), column.type_oid)
+                (quote_identifier(&column.name), column.type_oid, column.collation)
             }
             IndexKey::Expression(text) => {
                 let expr = analyzed(environment, text, Some(table))?;
@@ -125,11 +125,12 @@ pub fn index_definition(
                         | ExprKind::Least(_)
                         | ExprKind::NullIf { .. }
                 );
-                (if call { printed } else { format!("({printed})") }, expr.ty)
+                (if call { printed } else { format!("({printed})") }, expr.ty, 0)
             }
         };
         if column == 0 {
             let default = match catalog.type_entry(catalog.base_type(ty)) {
+                _ if own_collation != 0 => own_collation,
                 Some(TypeEntry::Builtin(t)) => t.collation,
                 _ => key.collation,
             };
@@ -210,4 +211,17 @@ pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Re
     }
     let names = Names::new(environment.catalog, environment.search_path);
     Ok(Some(format!("{};", super::query(names, style, &query)?)))
+}
+
+/// `pg_get_constraintdef` of a domain's constraint: `CHECK (… VALUE …)`.
+pub fn domain_constraint(
+    environment: &Environment,
+    check: &DomainConstraint,
+    base: Oid,
+    style: Style,
+) -> Result<String> {
+    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    let expr = analyze::analyze_domain_check(&stored, &check.expression, base)?;
+    let names = Names::new(environment.catalog, environment.search_path);
+    Ok(format!("CHECK ({})", expression(names, style, &expr, None)?))
 }

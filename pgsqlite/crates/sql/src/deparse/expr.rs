@@ -91,6 +91,12 @@ impl<'a> Printer<'a> {
                 }
                 self.full(')');
             }
+            ExprKind::Cast { form: CastForm::Keyword(word), .. } => {
+                self.out.push_str(word);
+                if expr.typmod >= 0 {
+                    self.out.push_str(&format!("({})", expr.typmod));
+                }
+            }
             ExprKind::Cast { arg, form, .. } => {
                 if *form != CastForm::Explicit && !show_implicit {
                     self.operand_of_hidden_cast(arg)?;
@@ -568,6 +574,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
         }
         ExprKind::Or(_) => matches!(parent.kind, ExprKind::Or(_)) || brackets(parent),
         ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
+        ExprKind::Cast { form: CastForm::Keyword(_), .. } => true,
         ExprKind::Cast { arg, form, .. } => {
             let hidden = *form != CastForm::Explicit && !show_implicit;
             if hidden {
