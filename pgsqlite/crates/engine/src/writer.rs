@@ -52,6 +52,17 @@ impl Writer {
         Ok(self.slot.clone().lock_owned().await)
     }
 
+    /// The slot, if nobody has it or waits for it.
+    pub fn try_acquire(&self) -> Result<Option<Slot>> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(PgError::new(
+                SqlState::IO_ERROR,
+                "the server has stopped accepting writes because a sync of the database failed",
+            ));
+        }
+        Ok(self.slot.clone().try_lock_owned().ok())
+    }
+
     /// To be called right after COMMIT, still inside the slot: the commit's number.
     pub fn committed(&self) -> u64 {
         self.commits.fetch_add(1, Ordering::AcqRel) + 1

@@ -139,6 +139,9 @@ impl Gucs {
         if let Some(v) = self.values.get(&key).or_else(|| self.defaults.get(&key)) {
             return Some(v.clone());
         }
+        if super::characteristics::SETTINGS.contains(&key.as_str()) {
+            return self.get(&format!("default_{key}"));
+        }
         let definition = definitions().get(&key)?;
         Some(display(definition, definition.default))
     }

@@ -6,19 +6,23 @@
 //! * [`script`]: the query strings of the simple protocol
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
+//! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
 //! * [`diagnose`]: the row that a constraint refused
 //! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
 mod cancel;
+mod characteristics;
 mod copy;
 mod copy_binary;
 mod copy_format;
 mod copy_options;
 mod cursor;
 mod diagnose;
+mod explain;
 pub mod guc;
 mod identity;
+mod maintenance;
 mod natives;
 mod objects;
 pub mod plans;
@@ -273,6 +277,10 @@ impl Session {
                     let inner = cursor::cursor_query(d, raw)?;
                     self.analyze_now(&inner, given, view)?.parameters
                 }
+                NodeEnum::ExplainStmt(e) => match explain::explained(e, raw) {
+                    Some(inner) => self.analyze_now(&inner, given, view)?.parameters,
+                    None => vec![],
+                },
                 _ => vec![],
             };
             return Ok(Prepared {
@@ -552,7 +560,20 @@ impl Session {
 
     /// Notices and warnings since the last call.
     pub fn take_notices(&mut self) -> Vec<PgError> {
-        std::mem::take(&mut self.notices)
+        if self.notices.is_empty() {
+            return Vec::new();
+        }
+        let least = rank(self.gucs.get("client_min_messages").as_deref().unwrap_or("notice"));
+        let mut notices = std::mem::take(&mut self.notices);
+        notices.retain(|n| match n.fields().severity {
+            Severity::Info => true,
+            Severity::Warning => least <= rank("warning"),
+            Severity::Notice => least <= rank("notice"),
+            Severity::Log => least <= rank("log"),
+            Severity::Debug => least <= rank("debug1"),
+            Severity::Error | Severity::Fatal | Severity::Panic => true,
+        });
+        notices
     }
 
     fn warn(&mut self, code: SqlState, message: impl Into<String>) {
@@ -657,6 +678,14 @@ impl Drop for Session {
             }
         }
     }
+}
+
+/// The order of client_min_messages.
+fn rank(level: &str) -> usize {
+    ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]
+        .iter()
+        .position(|l| *l == level)
+        .unwrap_or(0)
 }
 
 fn no_portal(name: &str) -> PgError {

@@ -231,6 +231,7 @@ impl Session {
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
                 self.begin_statement().await?;
+                self.transaction.queried = true;
                 self.begin_read()?;
                 let result = self.start_constant(portal, &plan.query);
                 return self.statement_result(result);
@@ -248,6 +249,7 @@ impl Session {
         partial: bool,
     ) -> Result<()> {
         self.begin_statement().await?;
+        self.transaction.queried = true;
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
         if plan.query.writes || plan.query.locks_rows {
             self.begin_write(command(plan.query.tag)).await?;

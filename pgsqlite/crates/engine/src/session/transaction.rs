@@ -38,6 +38,8 @@ pub(super) struct Transaction {
     /// one snapshot for the whole transaction
     pub repeatable: bool,
     pub read_only: bool,
+    /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
+    pub queried: bool,
     pub savepoints: Vec<Savepoint>,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
@@ -184,8 +186,16 @@ impl Session {
         self.begin_slot().await
     }
 
-    /// The writer slot, and a SQLite transaction in it.
-    async fn begin_slot(&mut self) -> Result<()> {
+    /// The writer slot, if it is free now.
+    pub(super) fn try_slot(&mut self) -> Result<bool> {
+        if self.transaction.slot.is_none() {
+            self.transaction.slot = self.engine.writer.try_acquire()?;
+        }
+        Ok(self.transaction.slot.is_some())
+    }
+
+    /// Waits for the writer slot.
+    pub(super) async fn take_slot(&mut self) -> Result<()> {
         if self.transaction.slot.is_none() {
             let wait = self.gucs.milliseconds("lock_timeout");
             let limit = async {
@@ -205,6 +215,12 @@ impl Session {
             };
             self.transaction.slot = Some(slot);
         }
+        Ok(())
+    }
+
+    /// The writer slot, and a SQLite transaction in it.
+    pub(super) async fn begin_slot(&mut self) -> Result<()> {
+        self.take_slot().await?;
         if !self.transaction.sqlite {
             self.connection()?.exec("BEGIN IMMEDIATE")?;
             self.transaction.sqlite = true;
@@ -265,8 +281,15 @@ impl Session {
         if identity {
             self.check_identity(&key, value)?;
         }
+        let of_transaction = super::characteristics::SETTINGS.contains(&key.as_str());
+        if of_transaction {
+            self.check_characteristic(&key, value)?;
+        }
         self.gucs.set(name, value)?;
-        if local {
+        if of_transaction {
+            self.apply_characteristics();
+            self.transaction.local.push((key.clone(), None));
+        } else if local {
             self.transaction.local.push((name.to_string(), before));
         }
         if identity {
@@ -494,9 +517,7 @@ impl Session {
                     self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
                 } else {
                     self.transaction.block = Block::Open;
-                    let isolation = self.gucs.get("default_transaction_isolation").unwrap_or_default();
-                    self.set_isolation(&isolation)?;
-                    self.transaction.read_only = self.gucs.is_on("default_transaction_read_only");
+                    self.apply_characteristics();
                 }
                 self.transaction_options(&t.options)?;
                 Ok(if kind == K::TransStmtBegin { "BEGIN" } else { "START TRANSACTION" }.into())
@@ -514,7 +535,7 @@ impl Session {
                     }
                     self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                 }
-                let (repeatable, read_only) = (self.transaction.repeatable, self.transaction.read_only);
+                let characteristics = self.characteristics();
                 let committed = commit && was != Block::Failed;
                 self.transaction.block = Block::None;
                 if committed {
@@ -523,8 +544,7 @@ impl Session {
                     self.rollback()?;
                 }
                 if t.chain {
-                    self.transaction.block = Block::Open;
-                    (self.transaction.repeatable, self.transaction.read_only) = (repeatable, read_only);
+                    self.chain(characteristics)?;
                 }
                 Ok(if committed { "COMMIT" } else { "ROLLBACK" }.into())
             }
@@ -569,11 +589,31 @@ impl Session {
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
                 self.transaction.catalog = catalog;
                 self.gucs = gucs;
+                self.apply_characteristics();
                 self.transaction.block = Block::Open;
                 Ok("ROLLBACK".into())
             }
-            K::TransStmtPrepare | K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
-                Err(PgError::not_supported("two-phase commit"))
+            K::TransStmtPrepare => {
+                if self.transaction.block == Block::None {
+                    self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+                    return Ok("ROLLBACK".into());
+                }
+                // as a server with max_prepared_transactions = 0, its default
+                Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "prepared transactions are disabled")
+                    .hint("Set max_prepared_transactions to a nonzero value."))
+            }
+            K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
+                let word = if kind == K::TransStmtCommitPrepared { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
+                if self.transaction.block != Block::None {
+                    return Err(PgError::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        format!("{word} cannot run inside a transaction block"),
+                    ));
+                }
+                Err(PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("prepared transaction with identifier \"{}\" does not exist", t.gid),
+                ))
             }
             K::Undefined => Err(PgError::internal("undefined transaction statement")),
         }
@@ -593,50 +633,5 @@ impl Session {
         self.transaction.savepoints.iter().rposition(|s| s.name == name).ok_or_else(|| {
             PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
         })
-    }
-
-    fn set_isolation(&mut self, level: &str) -> Result<()> {
-        self.transaction.repeatable = match level {
-            "read committed" | "read uncommitted" => false,
-            "repeatable read" | "serializable" => true,
-            other => {
-                return Err(PgError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("invalid value for parameter \"transaction_isolation\": \"{other}\""),
-                ))
-            }
-        };
-        Ok(())
-    }
-
-    /// ISOLATION LEVEL, READ ONLY, DEFERRABLE of BEGIN and SET TRANSACTION.
-    pub(super) fn transaction_options(&mut self, options: &[ast::Node]) -> Result<()> {
-        for option in options {
-            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
-            let value = d.arg.as_ref().and_then(|a| a.node.as_ref());
-            let constant = match value {
-                Some(NodeEnum::AConst(c)) => c.val.as_ref(),
-                _ => None,
-            };
-            match (d.defname.as_str(), constant) {
-                ("transaction_isolation", Some(ast::a_const::Val::Sval(s))) => {
-                    if self.transaction.sqlite {
-                        return Err(PgError::new(
-                            SqlState::ACTIVE_SQL_TRANSACTION,
-                            "SET TRANSACTION ISOLATION LEVEL must be called before any query",
-                        ));
-                    }
-                    self.set_isolation(&s.sval.clone())?;
-                    self.set_setting("transaction_isolation", Some(&s.sval.clone()), true)?;
-                }
-                ("transaction_read_only", Some(ast::a_const::Val::Ival(i))) => {
-                    self.transaction.read_only = i.ival != 0;
-                    self.set_setting("transaction_read_only", Some(if i.ival != 0 { "on" } else { "off" }), true)?;
-                }
-                ("transaction_deferrable", _) => {}
-                (other, _) => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
-            }
-        }
-        Ok(())
     }
 }

@@ -31,6 +31,9 @@ impl Session {
                 Some(vec![text_column("name"), text_column("setting"), text_column("description")].into())
             }
             NodeEnum::VariableShowStmt(s) => {
+                if self.gucs.get(&s.name).is_none() {
+                    return Err(super::guc::Gucs::unknown(&s.name));
+                }
                 let shown =
                     super::guc::definitions().get(&s.name.to_ascii_lowercase()).map_or(s.name.as_str(), |d| d.name);
                 Some(vec![text_column(shown)].into())
@@ -111,38 +114,20 @@ impl Session {
             }
             NodeEnum::DiscardStmt(d) => self.discard(d)?,
             NodeEnum::ExplainStmt(e) => {
-                self.explain(e, raw, prepared, sink)?;
+                self.explain(e, prepared, &portal.parameters, sink).await?;
                 "EXPLAIN".into()
             }
-            NodeEnum::LockStmt(_) => {
-                self.begin_write("LOCK TABLE").await?;
-                "LOCK TABLE".into()
-            }
-            NodeEnum::CheckPointStmt(_) => {
-                self.connection()?
-                    .rusqlite()
-                    .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-                    .map_err(|_| self.engine_error())?;
-                "CHECKPOINT".into()
-            }
-            NodeEnum::VacuumStmt(v) => {
-                if v.is_vacuumcmd && self.transaction_status() != super::TransactionStatus::Idle {
-                    return Err(PgError::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        "VACUUM cannot run inside a transaction block",
-                    ));
-                }
-                self.begin_write(if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }).await?;
-                self.connection()?.exec("ANALYZE main")?;
-                if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }.into()
-            }
+            NodeEnum::LockStmt(l) => self.lock_table(l).await?,
+            NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
+            NodeEnum::VacuumStmt(v) => self.vacuum_statement(v).await?,
+            NodeEnum::ReindexStmt(r) => self.reindex(r).await?,
             node if ddl::handles(node) => self.run_ddl(raw).await?,
             other => return Err(PgError::not_supported(format!("statement {}", statement_name(other)))),
         };
         Ok(Execution::Complete(tag))
     }
 
-    fn engine_error(&self) -> PgError {
+    pub(super) fn engine_error(&self) -> PgError {
         self.connection.as_ref().map_or_else(|| PgError::internal("no connection"), |c| c.error())
     }
 
@@ -257,20 +242,7 @@ impl Session {
                         }
                         self.transaction_options(&s.args)?;
                     }
-                    "SESSION CHARACTERISTICS" => {
-                        for option in &s.args {
-                            let Some(NodeEnum::DefElem(d)) = &option.node else { continue };
-                            let Some(NodeEnum::AConst(c)) = d.arg.as_ref().and_then(|a| a.node.as_ref()) else {
-                                continue;
-                            };
-                            let value = match &c.val {
-                                Some(ast::a_const::Val::Sval(v)) => v.sval.clone(),
-                                Some(ast::a_const::Val::Ival(i)) => if i.ival != 0 { "on" } else { "off" }.to_string(),
-                                _ => continue,
-                            };
-                            self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
-                        }
-                    }
+                    "SESSION CHARACTERISTICS" => self.session_characteristics(&s.args)?,
                     other => return Err(PgError::not_supported(format!("SET {other}"))),
                 }
                 Ok("SET".into())
@@ -325,7 +297,7 @@ impl Session {
     }
 
     /// A row of our own making; the sink's buffer takes it even when it would rather pause (they are few and short).
-    fn give(&self, sink: &mut dyn RowSink, row: Vec<Datum>) -> Result<()> {
+    pub(super) fn give(&self, sink: &mut dyn RowSink, row: Vec<Datum>) -> Result<()> {
         let row = OwnRow(row);
         match self.with_context(|context| sink.row(&row, context))? {
             Flow::Continue | Flow::Pause => Ok(()),
@@ -438,22 +410,8 @@ impl Session {
         if !self.portals.contains_key(EXECUTE) {
             let prepared =
                 self.current_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
-            if e.params.len() != prepared.parameters.len() {
-                return Err(PgError::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!("wrong number of parameters for prepared statement \"{}\"", e.name),
-                )
-                .detail(format!(
-                    "Expected {} parameters but got {}.",
-                    prepared.parameters.len(),
-                    e.params.len()
-                )));
-            }
             self.begin_statement().await?;
-            let mut values = Vec::new();
-            for (node, &ty) in e.params.iter().zip(&prepared.parameters) {
-                values.push(self.evaluate(node, ty)?);
-            }
+            let values = self.execute_arguments(e, &prepared)?;
             if let Some(statement) = self.statements.get_mut(&e.name) {
                 statement.executions += 1;
             }
@@ -473,6 +431,26 @@ impl Session {
         result
     }
 
+    /// The values of EXECUTE's arguments.
+    pub(super) fn execute_arguments(&mut self, e: &ast::ExecuteStmt, prepared: &Prepared) -> Result<Vec<Datum>> {
+        if e.params.len() != prepared.parameters.len() {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("wrong number of parameters for prepared statement \"{}\"", e.name),
+            )
+            .detail(format!(
+                "Expected {} parameters but got {}.",
+                prepared.parameters.len(),
+                e.params.len()
+            )));
+        }
+        let mut values = Vec::new();
+        for (node, &ty) in e.params.iter().zip(&prepared.parameters) {
+            values.push(self.evaluate(node, ty)?);
+        }
+        Ok(values)
+    }
+
     /// A constant expression's value, as an assignment to `ty`.
     fn evaluate(&mut self, node: &ast::Node, ty: Oid) -> Result<Datum> {
         let view = self.view();
@@ -486,61 +464,6 @@ impl Session {
         let result = connection.step(&mut statement).map(|_| statement.column(0).to_owned());
         connection.release(&text, statement);
         result
-    }
-
-    // --- EXPLAIN -------------------------------------------------------------------------------------------------------------------
-
-    fn explain(
-        &mut self,
-        e: &ast::ExplainStmt,
-        raw: &RawStatement,
-        prepared: &Prepared,
-        sink: &mut dyn RowSink,
-    ) -> Result<()> {
-        for option in &e.options {
-            if let Some(NodeEnum::DefElem(d)) = &option.node {
-                if !matches!(d.defname.as_str(), "costs" | "verbose" | "summary" | "settings") {
-                    return Err(PgError::not_supported(format!("EXPLAIN ({})", d.defname)).at(d.location));
-                }
-            }
-        }
-        let query = e
-            .query
-            .as_ref()
-            .and_then(|q| q.node.clone())
-            .ok_or_else(|| PgError::internal("EXPLAIN without a query"))?;
-        let text = format!("{} /* explained */", raw.text).into();
-        let inner = Arc::new(RawStatement { node: query, text, offset: raw.offset });
-        let (plan, _) = self.plan(&inner, &[])?;
-        let Body::Plan(plan) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
-        let mut lines = Vec::new();
-        {
-            let connection = self.connection()?;
-            for step in &plan.query.steps {
-                let mut statement = connection
-                    .rusqlite()
-                    .prepare(&format!("EXPLAIN QUERY PLAN {}", step.sql))
-                    .map_err(|_| connection.error())?;
-                let mut depth = std::collections::HashMap::from([(0i64, 0usize)]);
-                let mut rows = statement.raw_query();
-                while let Some(row) = rows.next().map_err(|_| connection.error())? {
-                    let read =
-                        || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
-                    let (id, parent, detail) = read().map_err(|_| connection.error())?;
-                    let level = depth.get(&parent).copied().unwrap_or(0);
-                    depth.insert(id, level + 1);
-                    lines.push(if level == 0 { detail } else { format!("{}->  {detail}", " ".repeat(6 * level - 4)) });
-                }
-            }
-        }
-        if lines.is_empty() {
-            lines.push("Result".into());
-        }
-        sink.columns(prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
-        for line in lines {
-            self.give(sink, vec![line.into()])?;
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,112 @@
+//! What a transaction is: its isolation level, whether it may write, whether it may be deferred. Said by BEGIN, SET TRANSACTION,
+//! or the settings `transaction_isolation`, `transaction_read_only` and `transaction_deferrable`, of which those are faces.
+//!
+//! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
+
+use super::transaction::Block;
+use super::Session;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{PgError, Result, SqlState};
+
+/// The settings that are a transaction's, and end with it.
+pub(super) const SETTINGS: [&str; 3] = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+
+fn active(message: &str) -> PgError {
+    PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+}
+
+impl Session {
+    /// Before one of [`SETTINGS`] is changed: 25001 where it is too late. `value`: as given; None: the default.
+    pub(super) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
+        let t = &self.transaction;
+        let sub = !t.savepoints.is_empty();
+        let current = self.gucs.get(key).unwrap_or_default();
+        let new = match value {
+            Some(value) => value.to_ascii_lowercase(),
+            None => self.gucs.get(&format!("default_{key}")).unwrap_or_default(),
+        };
+        match key {
+            "transaction_isolation" if new != current => {
+                if t.queried {
+                    return Err(active("SET TRANSACTION ISOLATION LEVEL must be called before any query"));
+                }
+                if sub {
+                    return Err(active("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"));
+                }
+            }
+            "transaction_read_only" if t.read_only && super::guc::parse_bool(&new) == Some(false) => {
+                if sub {
+                    return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
+                }
+                if t.queried {
+                    return Err(active("transaction read-write mode must be set before any query"));
+                }
+            }
+            "transaction_deferrable" => {
+                if sub {
+                    return Err(active("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"));
+                }
+                if t.queried {
+                    return Err(active("SET TRANSACTION [NOT] DEFERRABLE must be called before any query"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the transaction what its settings say: at its beginning, after a change, after ROLLBACK TO.
+    pub(super) fn apply_characteristics(&mut self) {
+        self.transaction.repeatable =
+            matches!(self.gucs.get("transaction_isolation").as_deref(), Some("repeatable read" | "serializable"));
+        self.transaction.read_only = self.gucs.is_on("transaction_read_only");
+    }
+
+    /// The characteristics that a chained transaction takes over.
+    pub(super) fn characteristics(&self) -> Vec<(&'static str, String)> {
+        SETTINGS.iter().map(|name| (*name, self.gucs.get(name).unwrap_or_default())).collect()
+    }
+
+    pub(super) fn chain(&mut self, characteristics: Vec<(&'static str, String)>) -> Result<()> {
+        self.transaction.block = Block::Open;
+        for (name, value) in characteristics {
+            self.set_setting(name, Some(&value), true)?;
+        }
+        Ok(())
+    }
+
+    /// ISOLATION LEVEL, READ ONLY, DEFERRABLE of BEGIN and SET TRANSACTION.
+    pub(super) fn transaction_options(&mut self, options: &[ast::Node]) -> Result<()> {
+        for option in options {
+            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+            let value = mode_value(d)?;
+            match d.defname.as_str() {
+                name if SETTINGS.contains(&name) => self.set_setting(name, Some(&value), true)?,
+                other => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
+            }
+        }
+        Ok(())
+    }
+
+    /// SET SESSION CHARACTERISTICS AS TRANSACTION: what later transactions begin with.
+    pub(super) fn session_characteristics(&mut self, options: &[ast::Node]) -> Result<()> {
+        for option in options {
+            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+            let value = mode_value(d)?;
+            self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
+        }
+        Ok(())
+    }
+}
+
+fn mode_value(d: &ast::DefElem) -> Result<String> {
+    use ast::a_const::Val;
+    match d.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::AConst(c)) => match &c.val {
+            Some(Val::Sval(s)) => Ok(s.sval.clone()),
+            Some(Val::Ival(i)) => Ok(if i.ival != 0 { "on" } else { "off" }.into()),
+            _ => Err(PgError::internal("the value of a transaction mode")),
+        },
+        _ => Err(PgError::internal("a transaction mode without a value")),
+    }
+}

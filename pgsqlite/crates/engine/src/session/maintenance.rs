@@ -1,0 +1,348 @@
+//! VACUUM, ANALYZE, REINDEX, CHECKPOINT, LOCK TABLE.
+//!
+//! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
+
+use super::{Session, TransactionStatus};
+use pgsqlite_sql::analyze::find_relation;
+use pgsqlite_sql::catalog::{Relation, RelationKind};
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A truth value of an option list; absent means true.
+fn truth(option: &ast::DefElem) -> Result<bool> {
+    let text = match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        None => return Ok(true),
+        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
+        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
+        Some(NodeEnum::String(s)) => s.sval.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    match text.as_str() {
+        "1" | "true" | "on" => Ok(true),
+        "0" | "false" | "off" => Ok(false),
+        _ => Err(PgError::new(SqlState::SYNTAX_ERROR, format!("{} requires a Boolean value", option.defname))),
+    }
+}
+
+fn options(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
+    nodes.iter().filter_map(|n| match &n.node {
+        Some(NodeEnum::DefElem(d)) => Some(&**d),
+        _ => None,
+    })
+}
+
+impl Session {
+    /// The relation of a statement that PostgreSQL resolves without telling a position.
+    fn named_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
+        let view = self.view();
+        let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
+        self.with_environment(&view, |e| find_relation(e, schema, &r.relname)).ok_or_else(|| {
+            let name = schema.map_or(r.relname.clone(), |s| format!("{s}.{}", r.relname));
+            PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        })
+    }
+
+    /// 25001 for what cannot be part of a transaction of several statements.
+    fn need_no_block(&self, what: &str) -> Result<()> {
+        if self.transaction_status() != TransactionStatus::Idle || self.transaction.in_script {
+            return Err(PgError::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                format!("{what} cannot run inside a transaction block"),
+            ));
+        }
+        Ok(())
+    }
+
+    // --- VACUUM, ANALYZE ------------------------------------------------------------------------------------------------
+
+    pub(super) async fn vacuum_statement(&mut self, v: &ast::VacuumStmt) -> Result<String> {
+        let command = if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" };
+        let (mut analyze, mut verbose) = (!v.is_vacuumcmd, false);
+        for option in options(&v.options) {
+            match option.defname.as_str() {
+                "verbose" => verbose = truth(option)?,
+                "analyze" if v.is_vacuumcmd => analyze = truth(option)?,
+                "skip_locked" => {
+                    if truth(option)? {
+                        return Err(PgError::not_supported(format!("{command} (SKIP_LOCKED)")).at(option.location));
+                    }
+                }
+                // how PostgreSQL goes about it: the whole file is rewritten in any case
+                "full" | "freeze" | "disable_page_skipping" | "truncate" | "process_toast" if v.is_vacuumcmd => {
+                    truth(option)?;
+                }
+                "index_cleanup" | "parallel" if v.is_vacuumcmd => {}
+                other => {
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        format!("unrecognized {command} option \"{other}\""),
+                    )
+                    .at(option.location))
+                }
+            }
+        }
+        if v.is_vacuumcmd {
+            self.need_no_block("VACUUM")?;
+        }
+        let mut tables = Vec::new();
+        for node in &v.rels {
+            let Some(NodeEnum::VacuumRelation(rel)) = &node.node else { return Err(PgError::internal("VACUUM")) };
+            let r = rel.relation.as_ref().ok_or_else(|| PgError::internal("VACUUM without a table"))?;
+            if !rel.va_cols.is_empty() && !analyze {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "ANALYZE option must be specified when a column list is provided",
+                ));
+            }
+            let relation = self.named_relation(r)?;
+            if relation.kind != RelationKind::Table {
+                let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+                self.warn(
+                    SqlState::WARNING,
+                    format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", relation.name),
+                );
+                continue;
+            }
+            check_columns(&relation, &rel.va_cols)?;
+            tables.push(relation);
+        }
+        if !v.rels.is_empty() && tables.is_empty() {
+            return Ok(command.into());
+        }
+        if v.is_vacuumcmd {
+            self.vacuum(verbose).await?;
+        }
+        if analyze {
+            self.begin_slot().await?;
+            for table in &tables {
+                // ANALYZE of a temporary table has SQLite keep its figures beside it
+                let database = if table.temporary { "temp" } else { "main" };
+                self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
+            }
+            if v.rels.is_empty() {
+                self.run_long("ANALYZE main")?;
+            }
+            if verbose {
+                self.inform(format!("analyzed \"{}\"", self.engine.config.database), None);
+            }
+        }
+        Ok(command.into())
+    }
+
+    /// Rewrites the file without its free pages. No transaction is open.
+    async fn vacuum(&mut self, verbose: bool) -> Result<()> {
+        self.take_slot().await?;
+        let pages = |session: &Session| -> Result<i64> {
+            let connection = session.connection()?;
+            connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())
+        };
+        let before = pages(self)?;
+        self.run_long("VACUUM main")?;
+        let commit = self.engine.writer.committed();
+        let after = pages(self)?;
+        self.engine.writer.wait_durable(commit).await?;
+        // the file itself shrinks when the log is written back; readers may put that off
+        self.connection()?
+            .rusqlite()
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(|_| self.engine_error())?;
+        if verbose {
+            self.inform(
+                format!("vacuumed \"{}\"", self.engine.config.database),
+                Some(format!("{before} pages before, {after} pages after.")),
+            );
+        }
+        Ok(())
+    }
+
+    fn inform(&mut self, message: String, detail: Option<String>) {
+        let mut notice = PgError::new(SqlState::SUCCESSFUL_COMPLETION, message).severity(Severity::Info);
+        if let Some(detail) = detail {
+            notice = notice.detail(detail);
+        }
+        self.notices.push(notice);
+    }
+
+    /// SQL of ours that may take long: it can be cancelled, and holds up no other session.
+    fn run_long(&mut self, sql: &str) -> Result<()> {
+        let connection = self.connection()?;
+        self.cancel.arm(connection.interrupt_handle())?;
+        let result = tokio::task::block_in_place(|| connection.exec(sql));
+        self.cancel.disarm();
+        self.statement_result(result)
+    }
+
+    // --- REINDEX ----------------------------------------------------------------------------------------------------------
+
+    pub(super) async fn reindex(&mut self, r: &ast::ReindexStmt) -> Result<String> {
+        use ast::ReindexObjectType as T;
+        let mut verbose = false;
+        for option in options(&r.params) {
+            match option.defname.as_str() {
+                "verbose" => verbose = truth(option)?,
+                "concurrently" => {
+                    if truth(option)? {
+                        self.need_no_block("REINDEX CONCURRENTLY")?;
+                    }
+                }
+                "tablespace" => return Err(PgError::not_supported("REINDEX (TABLESPACE)").at(option.location)),
+                other => {
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        format!("unrecognized REINDEX option \"{other}\""),
+                    )
+                    .at(option.location))
+                }
+            }
+        }
+        let kind = T::try_from(r.kind).map_err(|_| PgError::internal("unknown kind of REINDEX"))?;
+        let catalog = self.catalog();
+        let named = |session: &Session| {
+            let name = r.relation.as_ref().ok_or_else(|| PgError::internal("REINDEX without a name"))?;
+            session.named_relation(name)
+        };
+        let tables: Vec<Arc<Relation>> = match kind {
+            T::ReindexObjectTable => {
+                let relation = named(self)?;
+                if relation.kind != RelationKind::Table {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not a table or materialized view", relation.name),
+                    ));
+                }
+                vec![relation]
+            }
+            T::ReindexObjectIndex => {
+                let relation = named(self)?;
+                let RelationKind::Index(index) = &relation.kind else {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not an index", relation.name),
+                    ));
+                };
+                // keys of a table are rebuilt together: an index that SQLite made for a constraint has no name of ours
+                catalog.relation(index.table).cloned().into_iter().collect()
+            }
+            T::ReindexObjectSchema => {
+                self.need_no_block("REINDEX SCHEMA")?;
+                let schema = catalog.schema_oid(&r.name).ok_or_else(|| {
+                    PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{}\" does not exist", r.name))
+                })?;
+                catalog
+                    .relations
+                    .values()
+                    .filter(|t| t.schema == schema && t.kind == RelationKind::Table)
+                    .cloned()
+                    .collect()
+            }
+            T::ReindexObjectDatabase | T::ReindexObjectSystem => {
+                let word = if kind == T::ReindexObjectDatabase { "DATABASE" } else { "SYSTEM" };
+                self.need_no_block(&format!("REINDEX {word}"))?;
+                if !r.name.is_empty() && r.name != catalog.database {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "can only reindex the currently open database",
+                    ));
+                }
+                // the system catalogs are no tables of the file: they have no indexes to rebuild
+                if kind == T::ReindexObjectSystem {
+                    vec![]
+                } else {
+                    catalog.relations.values().filter(|t| t.kind == RelationKind::Table).cloned().collect()
+                }
+            }
+            T::Undefined => return Err(PgError::internal("undefined kind of REINDEX")),
+        };
+        self.begin_slot().await?;
+        for table in tables {
+            let database = if table.temporary { "temp" } else { "main" };
+            self.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
+            if verbose {
+                self.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
+            }
+        }
+        Ok("REINDEX".into())
+    }
+
+    pub(super) fn checkpoint(&mut self) -> Result<String> {
+        self.connection()?
+            .rusqlite()
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(|_| self.engine_error())?;
+        Ok("CHECKPOINT".into())
+    }
+
+    // --- LOCK TABLE -------------------------------------------------------------------------------------------------------
+
+    /// Whatever the mode, nobody else writes until the transaction ends; readers go on with what is committed.
+    pub(super) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
+        if self.transaction_status() == TransactionStatus::Idle && !self.transaction.in_script {
+            return Err(PgError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "LOCK TABLE can only be used in transaction blocks",
+            ));
+        }
+        let mut relations = Vec::new();
+        for node in &l.relations {
+            let Some(NodeEnum::RangeVar(r)) = &node.node else { return Err(PgError::internal("LOCK TABLE")) };
+            let relation = self.named_relation(r)?;
+            if !matches!(
+                relation.kind,
+                RelationKind::Table | RelationKind::View { .. } | RelationKind::ForeignView | RelationKind::System
+            ) {
+                let kind = if matches!(relation.kind, RelationKind::Sequence(_)) { "sequences" } else { "indexes" };
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("cannot lock relation \"{}\"", relation.name),
+                )
+                .detail(format!("This operation is not supported for {kind}.")));
+            }
+            relations.push(relation);
+        }
+        if l.nowait && !self.try_slot()? {
+            let name = relations.first().map_or("", |r| &r.name[..]);
+            return Err(PgError::new(
+                SqlState::LOCK_NOT_AVAILABLE,
+                format!("could not obtain lock on relation \"{name}\""),
+            ));
+        }
+        self.settle_portals();
+        self.begin_slot().await?;
+        // what waited for the slot may have dropped a table
+        for node in &l.relations {
+            if let Some(NodeEnum::RangeVar(r)) = &node.node {
+                self.named_relation(r)?;
+            }
+        }
+        Ok("LOCK TABLE".into())
+    }
+}
+
+/// 42703, 42701: the columns of ANALYZE.
+fn check_columns(relation: &Relation, columns: &[ast::Node]) -> Result<()> {
+    let mut seen: Vec<&str> = Vec::new();
+    for node in columns {
+        let Some(NodeEnum::String(name)) = &node.node else { return Err(PgError::internal("a column of ANALYZE")) };
+        let name = name.sval.as_str();
+        if relation.column(name).is_none() {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_COLUMN,
+                format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
+            ));
+        }
+        if seen.contains(&name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_COLUMN,
+                format!("column \"{name}\" of relation \"{}\" appears more than once", relation.name),
+            ));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
