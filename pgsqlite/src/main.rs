@@ -2,7 +2,10 @@
 //!
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
-use clap::{Parser, ValueEnum};
+mod user;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
 use pgsqlite_server::Server;
 use std::path::PathBuf;
@@ -14,13 +17,26 @@ use std::time::Duration;
 /// Every flag can also be given as an environment variable (shown in brackets) or, without the dashes, in the TOML file
 /// that --config names.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    User(user::UserCommand),
+}
+
+#[derive(clap::Args, Debug)]
 struct Flags {
     /// Serve this SQLite file, whatever database name a client gives; made if it does not exist
-    #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE", conflicts_with_all = ["in_memory", "data_dir"])]
+    #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
     database: Option<PathBuf>,
     /// Serve a private database in memory, gone when the server stops
-    #[arg(long, env = "PGSQLITE_IN_MEMORY", conflicts_with = "data_dir")]
+    #[arg(long, env = "PGSQLITE_IN_MEMORY", value_parser = clap::builder::BoolishValueParser::new())]
     in_memory: bool,
     /// Serve a folder of files: database `name` is DIR/name.db
     #[arg(long, env = "PGSQLITE_DATA_DIR", value_name = "DIR")]
@@ -35,22 +51,22 @@ struct Flags {
     #[arg(long, env = "PGSQLITE_SOCKET_DIR", value_name = "DIR")]
     socket_dir: Option<PathBuf>,
     /// Listen on the Unix socket only
-    #[arg(long, env = "PGSQLITE_NO_TCP")]
+    #[arg(long, env = "PGSQLITE_NO_TCP", value_parser = clap::builder::BoolishValueParser::new())]
     no_tcp: bool,
     /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
     /// TLS certificate chain, PEM (with --tls-key)
-    #[arg(long, env = "PGSQLITE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "PGSQLITE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// TLS private key, PEM
-    #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
     /// Offer TLS with a certificate made at start
-    #[arg(long, env = "PGSQLITE_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
+    #[arg(long, env = "PGSQLITE_TLS_SELF_SIGNED", value_parser = clap::builder::BoolishValueParser::new())]
     tls_self_signed: bool,
     /// Lease SQLite connections from a pool (true), or give every session one of its own (false) [default: true]
-    #[arg(long, env = "PGSQLITE_USE_POOLING", value_name = "BOOL")]
+    #[arg(long, env = "PGSQLITE_USE_POOLING", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     use_pooling: Option<bool>,
     /// Most SQLite connections in use at once: sessions lease one per statement or transaction [default: 100]
     #[arg(long, env = "PGSQLITE_POOL_SIZE", value_name = "N")]
@@ -59,7 +75,7 @@ struct Flags {
     #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
     pool_timeout: Option<u64>,
     /// Refuse TCP connections without TLS (with --tls-cert or --tls-self-signed)
-    #[arg(long, env = "PGSQLITE_REQUIRE_TLS")]
+    #[arg(long, env = "PGSQLITE_REQUIRE_TLS", value_parser = clap::builder::BoolishValueParser::new())]
     require_tls: bool,
     /// Most clients at once [default: 1000]
     #[arg(long, env = "PGSQLITE_MAX_CONNECTIONS", value_name = "N")]
@@ -118,8 +134,8 @@ struct FileConfig {
     log_level: Option<String>,
 }
 
-/// Flags and file together.
-fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
+/// Flags, environment and file together.
+fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, String)> {
     let file: FileConfig = match &flags.config {
         Some(path) => {
             let text =
@@ -128,22 +144,12 @@ fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
         }
         None => FileConfig::default(),
     };
-    // one of the three places, from the first of flags and file that names one
-    let databases = match (flags.database, flags.in_memory, flags.data_dir) {
-        (Some(path), _, _) => Databases::File(path),
-        (None, true, _) => Databases::Memory,
-        (None, false, Some(dir)) => Databases::Directory(dir),
-        (None, false, None) => match (file.database, file.in_memory.unwrap_or(false), file.data_dir) {
-            (Some(path), false, None) => Databases::File(path),
-            (None, true, None) => Databases::Memory,
-            (None, false, Some(dir)) => Databases::Directory(dir),
-            (None, false, None) => anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR"),
-            _ => anyhow::bail!("the configuration file names more than one of database, in_memory, data_dir"),
-        },
-    };
+    let databases = databases(&flags, matches, &file)?;
+    let self_signed = flags.tls_self_signed || file.tls_self_signed.unwrap_or(false);
     let tls = match (flags.tls_cert.or(file.tls_cert), flags.tls_key.or(file.tls_key)) {
+        (Some(_), Some(_)) if self_signed => anyhow::bail!("tls_self_signed and tls_cert exclude each other"),
         (Some(cert), Some(key)) => Some(Tls::Files { cert, key }),
-        (None, None) => (flags.tls_self_signed || file.tls_self_signed.unwrap_or(false)).then_some(Tls::SelfSigned),
+        (None, None) => self_signed.then_some(Tls::SelfSigned),
         _ => anyhow::bail!("tls_cert and tls_key go together"),
     };
     let config = Config {
@@ -173,6 +179,35 @@ fn configure(flags: Flags) -> anyhow::Result<(Config, String)> {
         shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
     };
     Ok((config, flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into())))
+}
+
+/// What to serve: exactly one of the three, from the first of command line, environment and file that names any.
+fn databases(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::Result<Databases> {
+    let named = |source: ValueSource| {
+        let from = |id: &str| matches.value_source(id) == Some(source);
+        let mut named = Vec::new();
+        named.extend(flags.database.clone().filter(|_| from("database")).map(Databases::File));
+        named.extend((flags.in_memory && from("in_memory")).then_some(Databases::Memory));
+        named.extend(flags.data_dir.clone().filter(|_| from("data_dir")).map(Databases::Directory));
+        named
+    };
+    let mut of_file = Vec::new();
+    of_file.extend(file.database.clone().map(Databases::File));
+    of_file.extend(file.in_memory.unwrap_or(false).then_some(Databases::Memory));
+    of_file.extend(file.data_dir.clone().map(Databases::Directory));
+    let places = [
+        ("the command line", named(ValueSource::CommandLine)),
+        ("the environment", named(ValueSource::EnvVariable)),
+        ("the configuration file", of_file),
+    ];
+    for (place, mut named) in places {
+        match named.len() {
+            0 => {}
+            1 => return Ok(named.remove(0)),
+            _ => anyhow::bail!("{place} names more than one of database, in_memory, data_dir"),
+        }
+    }
+    anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR")
 }
 
 /// Requiring what is not offered would refuse everybody.
@@ -235,10 +270,19 @@ async fn stop(mut signals: StopSignals) {
 }
 
 fn run() -> anyhow::Result<()> {
-    let (config, level) = configure(Flags::parse())?;
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    if let Some(Command::User(command)) = cli.command {
+        // a commit is waited for on a thread of its own
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        return runtime.block_on(user::run(command));
+    }
+    let (config, level) = configure(cli.flags, &matches)?;
     let filter =
         tracing_subscriber::EnvFilter::try_new(&level).map_err(|e| anyhow::anyhow!("log level \"{level}\": {e}"))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    use std::io::IsTerminal;
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;

@@ -125,13 +125,9 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn open(path: &Path, uri: bool) -> Result<Connection> {
+    pub fn open(path: &Path) -> Result<Connection> {
         use rusqlite::OpenFlags;
-        let mut flags =
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if uri {
-            flags |= OpenFlags::SQLITE_OPEN_URI;
-        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = rusqlite::Connection::open_with_flags(path, flags).map_err(|e| error::open_error(path, e))?;
         let setup = || -> rusqlite::Result<()> {
             conn.busy_timeout(std::time::Duration::from_secs(5))?;

@@ -1,6 +1,7 @@
 //! One database: its file, its catalog, its connections, its writer.
 
 use crate::connection::{Connection, Idle};
+use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
 use crate::store::names::CatalogNames;
@@ -26,7 +27,6 @@ pub(crate) fn next_epoch() -> u64 {
 pub struct Engine {
     pub(crate) config: EngineConfig,
     pub(crate) path: PathBuf,
-    pub(crate) uri: bool,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) idle: Idle,
     /// how many more connections may be leased; None without a pool
@@ -43,42 +43,45 @@ pub struct Engine {
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
     keeper: Mutex<Option<Connection>>,
     /// Held while the engine lives: another pgsqlite on the same file is refused.
-    _lock: Option<std::fs::File>,
+    _lock: FileLock,
+    _memory: Option<MemoryFolder>,
 }
 
 impl Engine {
     /// Opens or makes the database. Errors: 58P01/58030 for the file system, 55006 when another pgsqlite has it open,
     /// 0A000/XX001 for a file that is not a database or that a newer pgsqlite wrote.
     pub fn open(config: EngineConfig) -> Result<Arc<Engine>> {
-        let (path, uri, lock, wal) = match &config.location {
+        let (path, memory) = match &config.location {
             Location::Memory => {
-                use std::sync::atomic::{AtomicU64, Ordering};
-                static NEXT: AtomicU64 = AtomicU64::new(1);
-                let n = NEXT.fetch_add(1, Ordering::Relaxed);
-                (PathBuf::from(format!("file:/pgsqlite-memory-{n}?vfs=memdb")), true, None, None)
+                let folder = MemoryFolder::new()?;
+                (folder.file(), Some(folder))
             }
-            Location::File(path) => {
-                check_file(path)?;
-                let lock = lock_file(path)?;
-                let mut wal = path.clone().into_os_string();
-                wal.push("-wal");
-                (path.clone(), false, Some(lock), Some(PathBuf::from(wal)))
-            }
+            Location::File(path) => (path.clone(), None),
         };
-        let keeper = Connection::open(&path, uri)?;
-        store::version(keeper.rusqlite())?;
-        if !uri {
-            let mode: String = keeper
-                .rusqlite()
-                .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
-                .map_err(|e| crate::error::open_error(&path, e))?;
-            if mode != "wal" {
-                return Err(PgError::new(
-                    SqlState::IO_ERROR,
-                    format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
-                ));
-            }
+        check_file(&path)?;
+        let lock = FileLock::new(&path)?;
+        let keeper = Connection::open(&path)?;
+        store::version(keeper.rusqlite()).map_err(|mut e| {
+            let fields = e.fields_mut();
+            fields.message = format!("\"{}\": {}", path.display(), fields.message);
+            e
+        })?;
+        let mode: String = keeper
+            .rusqlite()
+            .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
+            .map_err(|e| crate::error::open_error(&path, e))?;
+        if mode != "wal" {
+            return Err(PgError::new(
+                SqlState::IO_ERROR,
+                format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
+            ));
         }
+        // what is gone with the server anyway needs no sync
+        let wal = memory.is_none().then(|| {
+            let mut wal = path.clone().into_os_string();
+            wal.push("-wal");
+            PathBuf::from(wal)
+        });
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.database.clone_from(&config.database);
         let cookie = schema_version(&keeper)?;
@@ -86,7 +89,6 @@ impl Engine {
         Ok(Arc::new(Engine {
             config,
             path,
-            uri,
             catalog: RwLock::new(Arc::new(catalog)),
             idle: Idle::default(),
             leases,
@@ -99,11 +101,20 @@ impl Engine {
             cookie: Mutex::new(cookie),
             keeper: Mutex::new(Some(keeper)),
             _lock: lock,
+            _memory: memory,
         }))
     }
 
     pub fn session(self: &Arc<Self>, options: SessionOptions) -> Result<Session> {
         Session::new(self.clone(), options)
+    }
+
+    /// Those who can log in with a password, by name.
+    pub fn users(&self) -> Vec<Arc<Role>> {
+        let mut users: Vec<Arc<Role>> =
+            self.catalog.read().roles.values().filter(|r| r.login && r.password.is_some()).cloned().collect();
+        users.sort_by(|a, b| a.name.cmp(&b.name));
+        users
     }
 
     /// What the database says of a role; None: nothing.
@@ -187,7 +198,7 @@ impl Engine {
     fn open_connection(&self) -> Result<Connection> {
         match self.idle.take() {
             Some(connection) => Ok(connection),
-            None => Connection::open(&self.path, self.uri),
+            None => Connection::open(&self.path),
         }
     }
 
@@ -268,18 +279,54 @@ fn check_file(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An advisory lock beside the file (SQLite uses the file's own), so that two servers never share it.
-fn lock_file(path: &Path) -> Result<std::fs::File> {
-    let mut name = path.as_os_str().to_os_string();
-    name.push("-pgsqlite.lock");
-    let io = |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot lock \"{}\": {e}", path.display()));
-    let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(PgError::new(
-            SqlState::OBJECT_IN_USE,
-            format!("another pgsqlite serves \"{}\" already", path.display()),
-        )),
-        Err(std::fs::TryLockError::Error(e)) => Err(io(e)),
+/// What the lock's file is called, after the database's.
+pub(crate) const LOCK_SUFFIX: &str = "-pgsqlite.lock";
+
+/// An advisory lock beside the file (SQLite uses the file's own), so that two servers never share it, by whatever name they
+/// know it. The lock's file is removed with the lock.
+struct FileLock {
+    path: PathBuf,
+    _file: std::fs::File,
+}
+
+impl FileLock {
+    fn new(path: &Path) -> Result<FileLock> {
+        let io =
+            |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot lock \"{}\": {e}", path.display()));
+        let mut name = match std::fs::canonicalize(path) {
+            Ok(found) => found.into_os_string(),
+            // a file that is still to be made
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => path.as_os_str().to_os_string(),
+            Err(e) => return Err(io(e)),
+        };
+        name.push(LOCK_SUFFIX);
+        let name = PathBuf::from(name);
+        loop {
+            let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(io)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    return Err(PgError::new(
+                        SqlState::OBJECT_IN_USE,
+                        format!("another pgsqlite serves \"{}\" already", path.display()),
+                    ))
+                }
+                Err(std::fs::TryLockError::Error(e)) => return Err(io(e)),
+            }
+            // who held it may have removed it between our opening and locking: then we hold nothing
+            use std::os::unix::fs::MetadataExt;
+            let ours = file.metadata().map_err(io)?;
+            if std::fs::metadata(&name).is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino())) {
+                return Ok(FileLock { path: name, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        if let Err(e) = std::fs::remove_file(&self.path) {
+            tracing::debug!("lock file {}: {e}", self.path.display());
+        }
     }
 }

@@ -45,6 +45,16 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             let (code, message) = window_error(message).expect("checked by the guard");
             PgError::new(code, message)
         }
+        ffi::SQLITE_ERROR
+            if message.starts_with("Expression tree is too large") || message == "parser stack overflow" =>
+        {
+            PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .hint("Simplify the statement: it is nested too deeply.")
+        }
+        ffi::SQLITE_ERROR if message.starts_with("too many ") || message.starts_with("at most ") => PgError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            format!("the statement exceeds a limit of SQLite: {message}"),
+        ),
         ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         _ => match code & 0xff {
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {

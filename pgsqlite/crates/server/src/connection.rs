@@ -195,7 +195,8 @@ impl Conversation<'_> {
     async fn error(&mut self, error: PgError) -> Step {
         self.notices();
         if error.code() == SqlState::INTERNAL_ERROR {
-            tracing::error!(%error, text = self.text.as_deref().unwrap_or(""), "a defect of pgsqlite");
+            let text: String = self.text.as_deref().unwrap_or("").chars().take(1000).collect();
+            tracing::error!(%error, text, "a defect of pgsqlite");
         }
         if matches!(error.fields().severity, Severity::Fatal | Severity::Panic) {
             return Err(End::Fatal(error));

@@ -247,7 +247,7 @@ fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<std::net::SocketA
     let mut sockets = shared.sockets.lock();
     // those that have not said who they are have no place yet; there may be as many of them as there are places
     if sockets.len() >= 2 * shared.config.max_connections + 16 {
-        tracing::warn!("too many sockets are open: a client is sent away");
+        tracing::debug!("too many sockets are open: a client is sent away");
         return;
     }
     let task = tokio::spawn(async move {

@@ -66,7 +66,7 @@ pub trait DatabaseAdmin: Send + Sync {
 
 /// Copies a database file as a snapshot of what is committed in it; others may use it meanwhile.
 pub fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
-    let source = crate::connection::Connection::open(from, false)?;
+    let source = crate::connection::Connection::open(from)?;
     let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
     source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
 }

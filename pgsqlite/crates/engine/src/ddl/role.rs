@@ -465,10 +465,9 @@ fn scram_verifier(password: &str) -> Result<String> {
         outer.update(inner.finalize());
         outer.finalize().into()
     };
-    // SASLprep leaves printable ASCII alone; other passwords are refused rather than stored so that nobody can log in.
-    if !password.bytes().all(|b| (0x20..0x7f).contains(&b)) {
-        return Err(PgError::not_supported("a password with characters outside ASCII"));
-    }
+    // a password that SASLprep refuses is used as it is, as PostgreSQL does
+    let prepared = stringprep::saslprep(password);
+    let password = prepared.as_deref().unwrap_or(password);
     let mut block = hmac(password.as_bytes(), &[&salt, &1u32.to_be_bytes()]);
     let mut salted = block;
     for _ in 1..ITERATIONS {

@@ -295,8 +295,6 @@ impl Session {
             && !plan.writes
             && !plan.locks_rows
             && plan.steps.len() == 1
-            // a reader of a database in memory would stop its writers
-            && !self.engine.uri
     }
 
     /// A connection with a snapshot of now. None: the pool has none to spare.

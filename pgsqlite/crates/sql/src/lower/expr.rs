@@ -54,8 +54,8 @@ impl Lowerer<'_> {
             ExprKind::Cast { arg, method, form } => self.cast(arg, method, *form, expr)?,
             ExprKind::And(list) if list.is_empty() => "1".into(),
             ExprKind::Or(list) if list.is_empty() => "0".into(),
-            ExprKind::And(list) => format!("({})", self.exprs(list)?.join(" AND ")),
-            ExprKind::Or(list) => format!("({})", self.exprs(list)?.join(" OR ")),
+            ExprKind::And(list) => chain(&self.exprs(list)?, " AND "),
+            ExprKind::Or(list) => chain(&self.exprs(list)?, " OR "),
             ExprKind::Not(arg) => format!("(NOT {})", self.expr(arg)?),
             ExprKind::IsNull { arg, negated } if self.is_record(arg.ty) => {
                 // a row is NULL if all its fields are, NOT NULL if none is
@@ -101,7 +101,7 @@ impl Lowerer<'_> {
                     for item in list {
                         tests.push(self.call(op.proc, &[(**left).clone(), item.clone()], false, expr)?);
                     }
-                    let any = format!("({})", tests.join(" OR "));
+                    let any = chain(&tests, " OR ");
                     if *negated {
                         format!("(NOT {any})")
                     } else {
@@ -923,4 +923,15 @@ pub(super) fn literal(datum: &Datum) -> String {
         Datum::Text(t) => quote_text(t),
         Datum::Blob(b) => format!("x'{}'", b.iter().map(|b| format!("{b:02x}")).collect::<String>()),
     }
+}
+
+/// Operands joined by an associative operator. SQLite's tree of `a AND b AND c …` is as deep as the chain is long, and it
+/// refuses deep ones: a long chain is halved until its parts are short.
+fn chain(operands: &[String], operator: &str) -> String {
+    const SHORT: usize = 100;
+    if operands.len() <= SHORT {
+        return format!("({})", operands.join(operator));
+    }
+    let (left, right) = operands.split_at(operands.len() / 2);
+    format!("({}{operator}{})", chain(left, operator), chain(right, operator))
 }

@@ -1,0 +1,114 @@
+//! Where a database "in memory" lives: a private folder that goes with the engine.
+//!
+//! SQLite's own in-memory databases know no write-ahead log: there one open transaction that wrote keeps all others from even
+//! reading. So it is an ordinary file in a file system that is memory (`/dev/shm`, where there is one with room), or in the
+//! temporary folder, and it is never synced. A server that was killed leaves its folder behind: the next one removes it.
+
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const PREFIX: &str = "pgsqlite-memory-";
+const FILE: &str = "main.db";
+/// Containers often have a `/dev/shm` of 64 MB: less than this is not worth the name of memory.
+const ROOM: u64 = 1 << 30;
+
+/// A folder for one database, removed when dropped.
+pub struct MemoryFolder(PathBuf);
+
+impl MemoryFolder {
+    /// Errors: 58030.
+    pub fn new() -> Result<MemoryFolder> {
+        let shared = Path::new("/dev/shm");
+        let base = if room(shared) >= ROOM { shared.to_path_buf() } else { std::env::temp_dir() };
+        remove_abandoned(&base);
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let n = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = base.join(format!("{PREFIX}{}-{n}", std::process::id()));
+            // nobody else may read it
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(MemoryFolder(path)),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && n < 10_000 => {}
+                Err(e) => {
+                    return Err(PgError::new(SqlState::IO_ERROR, format!("cannot make \"{}\": {e}", path.display())))
+                }
+            }
+        }
+    }
+
+    /// The database's file.
+    pub fn file(&self) -> PathBuf {
+        self.0.join(FILE)
+    }
+}
+
+impl Drop for MemoryFolder {
+    fn drop(&mut self) {
+        if let Err(e) = std::fs::remove_dir_all(&self.0) {
+            tracing::debug!("folder {}: {e}", self.0.display());
+        }
+    }
+}
+
+/// Bytes that are free in the file system of a folder; 0 if it is not there.
+fn room(folder: &Path) -> u64 {
+    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return 0 };
+    // SAFETY: a C string and a struct that the call fills.
+    unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        match libc::statvfs(path.as_ptr(), &mut found) {
+            0 => found.f_bavail as u64 * found.f_frsize as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// Removes the folders of servers that were killed: their lock is there, and nobody holds it.
+fn remove_abandoned(base: &Path) {
+    let Ok(entries) = std::fs::read_dir(base) else { return };
+    for entry in entries.flatten() {
+        // SAFETY: takes nothing, changes nothing, cannot fail.
+        let me = unsafe { libc::geteuid() };
+        let ours = entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == me);
+        if !ours || !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+            continue;
+        }
+        let lock = entry.path().join(format!("{FILE}{}", crate::engine::LOCK_SUFFIX));
+        let abandoned = std::fs::File::open(lock).is_ok_and(|file| file.try_lock().is_ok());
+        if abandoned && std::fs::remove_dir_all(entry.path()).is_err() {
+            tracing::debug!("folder {} is left", entry.path().display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_owner_and_an_abandoned_one_with_the_next() {
+        let base = std::env::temp_dir().join(format!("pgsqlite-memory-test-{}", std::process::id()));
+        let (held, abandoned, new) =
+            (base.join("pgsqlite-memory-1-0"), base.join("pgsqlite-memory-2-0"), base.join("pgsqlite-memory-3-0"));
+        for folder in [&held, &abandoned, &new] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let lock = |folder: &Path| folder.join(format!("{FILE}{}", crate::engine::LOCK_SUFFIX));
+        std::fs::write(lock(&abandoned), "").unwrap();
+        let holder = std::fs::File::create(lock(&held)).unwrap();
+        holder.lock().unwrap();
+        remove_abandoned(&base);
+        // `new` is just being made: it has no lock yet
+        assert_eq!((held.exists(), abandoned.exists(), new.exists()), (true, false, true));
+        std::fs::remove_dir_all(&base).unwrap();
+        let folder = MemoryFolder::new().unwrap();
+        let path = folder.file().parent().unwrap().to_path_buf();
+        assert!(path.is_dir());
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,182 @@
+//! `pgsqlite user …`: the users of a file, from the command line, for a file that no server has open.
+//!
+//! A user is a role that can log in, and what is kept of its password is a SCRAM-SHA-256 verifier; `CREATE ROLE`, `ALTER ROLE`
+//! and `DROP ROLE` do the same in a session. This is the way to the first one.
+
+use anyhow::{bail, Context as _, Result};
+use clap::{Args, Subcommand};
+use pgsqlite_engine::engine::Engine;
+use pgsqlite_engine::session::{
+    EngineConfig, Execution, Flow, Format, Location, OutputColumn, Row, RowSink, Session, SessionOptions,
+};
+use pgsqlite_types::codec::Context;
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The users of a database file, for --auth scram
+#[derive(Args, Debug)]
+pub struct UserCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Args, Debug)]
+struct File {
+    /// The SQLite file whose users they are
+    #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
+    database: PathBuf,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Make a user (and the file, if it does not exist); the password is asked for, or read from standard input
+    Add {
+        name: String,
+        /// The user may do everything, as the first one should
+        #[arg(long)]
+        superuser: bool,
+        #[command(flatten)]
+        file: File,
+    },
+    /// Remove a user
+    Remove {
+        name: String,
+        #[command(flatten)]
+        file: File,
+    },
+    /// Print the names of those who can log in with a password
+    List {
+        #[command(flatten)]
+        file: File,
+    },
+    /// Change a password, which is asked for, or read from standard input
+    Passwd {
+        name: String,
+        #[command(flatten)]
+        file: File,
+    },
+}
+
+pub async fn run(command: UserCommand) -> Result<()> {
+    match command.action {
+        Action::Add { name, superuser, file } => {
+            let engine = open(&file.database, true)?;
+            let options = if superuser { "SUPERUSER LOGIN" } else { "LOGIN" };
+            let statement = format!("CREATE ROLE {} {options} PASSWORD {}", identifier(&name)?, literal(&password()?)?);
+            finish(execute(&engine, &statement).await, &engine).await
+        }
+        Action::Remove { name, file } => {
+            let engine = open(&file.database, false)?;
+            finish(execute(&engine, &format!("DROP ROLE {}", identifier(&name)?)).await, &engine).await
+        }
+        Action::Passwd { name, file } => {
+            let engine = open(&file.database, false)?;
+            let statement = format!("ALTER ROLE {} PASSWORD {}", identifier(&name)?, literal(&password()?)?);
+            finish(execute(&engine, &statement).await, &engine).await
+        }
+        Action::List { file } => {
+            let engine = open(&file.database, false)?;
+            engine.users().iter().for_each(|user| println!("{}", user.name));
+            finish(Ok(()), &engine).await
+        }
+    }
+}
+
+fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
+    if !make && !path.exists() {
+        bail!("the file \"{}\" does not exist", path.display());
+    }
+    let config = EngineConfig {
+        location: Location::File(path.to_path_buf()),
+        database: path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned()),
+        pooling: true,
+        pool_size: 1,
+        pool_timeout: Duration::from_secs(30),
+        databases: None,
+    };
+    Engine::open(config).map_err(|e| anyhow::anyhow!("{}", e.message()))
+}
+
+/// Closes the file in any case.
+async fn finish(result: Result<()>, engine: &Arc<Engine>) -> Result<()> {
+    let closed = engine.shutdown().await.map_err(|e| anyhow::anyhow!("{}", e.message()));
+    result.and(closed)
+}
+
+/// Runs one statement that gives no rows.
+async fn execute(engine: &Arc<Engine>, statement: &str) -> Result<()> {
+    let run = async {
+        let options = SessionOptions { user: "postgres".into(), database: "main".into(), ..Default::default() };
+        let mut session: Session = engine.session(options)?;
+        let mut script = session.script(statement)?;
+        while let Some(execution) = session.execute_script(&mut script, &mut NoRows).await? {
+            if let Execution::CopyIn { .. } = execution {
+                return Err(pgsqlite_types::PgError::internal("a statement about a role wants data"));
+            }
+        }
+        session.sync().await
+    };
+    run.await.map_err(|e| {
+        let detail = e.fields().detail.as_ref().map_or(String::new(), |d| format!(": {}", d.replace('\n', ", ")));
+        anyhow::anyhow!("{}{detail}", e.message())
+    })
+}
+
+/// Takes no rows.
+struct NoRows;
+
+impl RowSink for NoRows {
+    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &dyn Row, _: &Context) -> pgsqlite_types::Result<Flow> {
+        Ok(Flow::Continue)
+    }
+    fn copy_out(&mut self, _: &[Format]) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+    fn copy_done(&mut self) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+    fn copy_data(&mut self, _: &[u8]) -> pgsqlite_types::Result<Flow> {
+        Ok(Flow::Continue)
+    }
+}
+
+/// The password: twice from a terminal, where it is not shown, or a line of standard input.
+fn password() -> Result<String> {
+    let password = if std::io::stdin().is_terminal() {
+        let first = rpassword::prompt_password("Password: ").context("the password")?;
+        let second = rpassword::prompt_password("Again: ").context("the password")?;
+        if first != second {
+            bail!("the two passwords differ");
+        }
+        first
+    } else {
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line).context("the password")?;
+        line.trim_end_matches(['\r', '\n']).to_string()
+    };
+    if password.is_empty() {
+        bail!("a password cannot be empty");
+    }
+    Ok(password)
+}
+
+/// A name in double quotes.
+fn identifier(name: &str) -> Result<String> {
+    if name.is_empty() || name.contains('\0') {
+        bail!("\"{name}\" is not a name");
+    }
+    Ok(format!("\"{}\"", name.replace('"', "\"\"")))
+}
+
+/// A text in single quotes.
+fn literal(text: &str) -> Result<String> {
+    if text.contains('\0') {
+        bail!("a password cannot hold a zero byte");
+    }
+    Ok(format!("'{}'", text.replace('\'', "''")))
+}

@@ -1,0 +1,197 @@
+//! Flags, PGSQLITE_ variables, the configuration file, and which of them wins.
+
+use crate::harness::*;
+use std::os::unix::net::UnixStream;
+
+/// The variables that `--help` names.
+fn variables() -> Vec<String> {
+    let output = output(pgsqlite(&["--help"]));
+    assert_eq!(output.status.code(), Some(0));
+    let help = String::from_utf8(output.stdout).unwrap();
+    let variables: Vec<String> =
+        help.split("[env: ").skip(1).map(|rest| rest.split(['=', ']']).next().unwrap().to_string()).collect();
+    for variable in &variables {
+        let flag = variable.strip_prefix("PGSQLITE_").unwrap().to_lowercase().replace('_', "-");
+        assert!(help.contains(&format!("--{flag}")), "{variable} is named as its flag");
+    }
+    // every flag but --help and --version has one
+    let flags = help.lines().filter(|l| l.trim_start().starts_with("--")).count();
+    let named = variables.len();
+    assert!(flags == named || flags == named + 2, "{flags} flags, {named} variables:\n{help}");
+    variables
+}
+
+#[test]
+fn help_and_version() {
+    let variables = variables();
+    for name in [
+        "DATABASE",
+        "IN_MEMORY",
+        "DATA_DIR",
+        "HOST",
+        "PORT",
+        "SOCKET_DIR",
+        "NO_TCP",
+        "LOG_LEVEL",
+        "CONFIG",
+        "AUTH",
+        "TLS_CERT",
+        "TLS_KEY",
+        "TLS_SELF_SIGNED",
+        "USE_POOLING",
+        "POOL_SIZE",
+        "POOL_TIMEOUT",
+        "MAX_CONNECTIONS",
+    ] {
+        assert!(variables.contains(&format!("PGSQLITE_{name}")), "{name}");
+    }
+    let version = output(pgsqlite(&["--version"]));
+    assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("pgsqlite {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn variables_do_what_flags_do() {
+    let folder = Folder::new();
+    let mut command = pgsqlite(&[]);
+    command
+        .env("PGSQLITE_DATABASE", folder.path("mine.db"))
+        .env("PGSQLITE_SOCKET_DIR", &folder.0)
+        .env("PGSQLITE_PORT", "7001")
+        .env("PGSQLITE_NO_TCP", "true")
+        .env("PGSQLITE_USE_POOLING", "true")
+        .env("PGSQLITE_POOL_SIZE", "10")
+        .env("PGSQLITE_POOL_TIMEOUT", "5")
+        .env("PGSQLITE_MAX_CONNECTIONS", "1")
+        .env("PGSQLITE_RESERVED_CONNECTIONS", "0")
+        .env("PGSQLITE_LOG_LEVEL", "error");
+    let server = Server::spawn(command, folder.0.join(".s.PGSQL.7001"), 7001);
+    let mut client = server.session();
+    assert_eq!(client.value("SELECT current_database()"), "mine");
+    let mut second = server.connect();
+    second.send(&startup(&[("user", "u")]));
+    assert_eq!(second.told_to_go(), "53300");
+}
+
+#[test]
+fn booleans_of_the_environment_are_read_as_people_write_them() {
+    for (value, serves) in [("true", true), ("1", true), ("on", true), ("yes", true), ("off", false), ("0", false)] {
+        let folder = Folder::new();
+        let mut command = unix_only(&folder, &[]);
+        command.env("PGSQLITE_IN_MEMORY", value);
+        match serves {
+            true => drop(Server::spawn(command, folder.0.join(".s.PGSQL.5432"), 5432)),
+            // nothing is left to serve
+            false => assert!(refused(command).contains("--in-memory"), "{value}"),
+        }
+    }
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let folder = Folder::new();
+    let config = folder.path("config.toml");
+    std::fs::write(
+        &config,
+        format!(
+            "database = {:?}\nsocket_dir = {:?}\nport = 7001\nno_tcp = true\nuse_pooling = false\npool_size = 3\n\
+             pool_timeout = 4\nmax_connections = 7\nreserved_connections = 1\nauthentication_timeout = 9\n\
+             send_timeout = 0\nshutdown_timeout = 2\nauth = \"trust\"\nlog_level = \"error\"\nin_memory = false\n\
+             tls_self_signed = true\nrequire_tls = true\nhost = \"127.0.0.1\"\n",
+            folder.path("file.db"),
+            folder.0.to_str().unwrap()
+        ),
+    )
+    .unwrap();
+    let socket = |port: u16| folder.0.join(format!(".s.PGSQL.{port}"));
+    let database = |server: &Server| server.session().value("SELECT current_database()");
+    let file = ["--config", &config];
+    assert_eq!(database(&Server::spawn(pgsqlite(&file), socket(7001), 7001)), "file");
+    let mut environment = pgsqlite(&[]);
+    environment
+        .env("PGSQLITE_CONFIG", &config)
+        .env("PGSQLITE_PORT", "7002")
+        .env("PGSQLITE_DATABASE", folder.path("env.db"));
+    assert_eq!(database(&Server::spawn(environment, socket(7002), 7002)), "env");
+    // what a stronger place says to serve, a weaker one does not contradict
+    let mut memory = pgsqlite(&[&file[..], &["--in-memory", "--port", "7004"]].concat());
+    memory.env("PGSQLITE_DATABASE", folder.path("env.db"));
+    assert_eq!(database(&Server::spawn(memory, socket(7004), 7004)), "main");
+    let mut all = pgsqlite(&[&file[..], &["--port", "7003", "--database", &folder.path("flag.db")]].concat());
+    all.env("PGSQLITE_PORT", "7002").env("PGSQLITE_DATABASE", folder.path("env.db"));
+    assert_eq!(database(&Server::spawn(all, socket(7003), 7003)), "flag");
+}
+
+#[test]
+fn what_the_file_should_not_say_is_refused() {
+    let folder = Folder::new();
+    let config = folder.path("config.toml");
+    for (text, said) in [
+        ("in_memory = true\nportt = 5", "portt"),
+        ("in_memory = true\nport = \"many\"", "port"),
+        ("in_memory = true\nport = 70000", "port"),
+        ("in_memory = true\ndatabase = \"a.db\"", "more than one"),
+        ("in_memory = true\ntls_cert = \"a\"", "tls_key"),
+        ("in_memory = true\nrequire_tls = true", "require_tls"),
+        ("port = 5", "say what to serve"),
+        ("not toml", "config.toml"),
+    ] {
+        std::fs::write(&config, text).unwrap();
+        let output = output(unix_only(&folder, &["--config", &config]));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(stderr.contains(said), "{text}: {stderr}");
+    }
+    assert!(refused(unix_only(&folder, &["--config", &folder.path("missing.toml")])).contains("missing.toml"));
+}
+
+#[test]
+fn a_bad_command_line_is_refused() {
+    let folder = Folder::new();
+    for flags in [
+        &["--in-memory", "--port", "70000"][..],
+        &["--in-memory", "--auth", "password"],
+        &["--in-memory", "--nonsense"],
+        &["--in-memory", "surplus"],
+    ] {
+        let output = output(unix_only(&folder, flags));
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        assert!(!output.stderr.is_empty(), "{flags:?}");
+    }
+    for (flags, said) in [
+        (&[][..], "--database FILE"),
+        (&["--database", "a.db", "--in-memory"], "more than one"),
+        (&["--database", "a.db", "--data-dir", "."], "more than one"),
+        (&["--in-memory", "--tls-cert", "a.pem"], "go together"),
+        (&["--in-memory", "--require-tls"], "require_tls"),
+    ] {
+        let text = refused(unix_only(&folder, flags));
+        assert!(text.contains(said), "{flags:?}: {text}");
+    }
+    assert!(refused(unix_only(&folder, &["--in-memory", "--log-level", "==="])).contains("log level"));
+    assert_eq!(folder.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn strangers_are_not_trusted_by_default() {
+    let folder = Folder::new();
+    let port = free_port().to_string();
+    let flags = ["--in-memory", "--host", "0.0.0.0", "--port", &port, "--socket-dir", folder.0.to_str().unwrap()];
+    let said = refused(pgsqlite(&flags));
+    assert!(said.contains("--auth scram"), "{said}");
+    assert!(UnixStream::connect(folder.0.join(format!(".s.PGSQL.{port}"))).is_err());
+}
+
+#[test]
+fn the_greeting_tells_how_to_connect() {
+    let folder = Folder::new();
+    let mut server = {
+        let mut command = unix_only(&folder, &["--in-memory"]);
+        command.stdout(std::process::Stdio::piped());
+        Server::spawn(command, folder.0.join(".s.PGSQL.5432"), 5432)
+    };
+    server.signal("TERM");
+    assert_eq!(server.ended().code(), Some(0));
+    let mut said = String::new();
+    std::io::Read::read_to_string(server.process.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert!(said.contains(&format!("psql -h {} -p 5432 main", folder.0.display())), "{said}");
+}

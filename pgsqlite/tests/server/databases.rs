@@ -1,0 +1,164 @@
+//! Which file a client gets, and files that are not served: those are left as they are.
+
+use crate::harness::*;
+
+#[test]
+fn any_name_means_the_one_file() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--database", &folder.path("shop.db")]);
+    server.session_in("main").rows("CREATE TABLE t (a int)");
+    for name in ["main", "shop", "anything", "with space", "../x"] {
+        let mut client = server.session_in(name);
+        assert_eq!(client.value("SELECT count(*) FROM t"), "0");
+        let reported = client.value("SELECT current_database()");
+        assert!(reported == "shop" || reported == "main", "{reported}");
+    }
+    // no name at all: the user's
+    let mut client = server.connect();
+    client.send(&startup(&[("user", "u")]));
+    client.until_ready();
+    client.rows("SELECT * FROM t");
+}
+
+#[test]
+fn a_folder_holds_databases_by_name() {
+    let folder = Folder::new();
+    let data = Folder::new();
+    for name in ["one.db", "two.db"] {
+        std::fs::write(data.0.join(name), "").unwrap();
+    }
+    std::fs::write(folder.0.join("outside.db"), "").unwrap();
+    let outside = format!("../{}/outside", folder.0.file_name().unwrap().to_str().unwrap());
+    let server = Server::start(&folder, &["--data-dir", data.0.to_str().unwrap()]);
+    server.session_in("one").rows("CREATE TABLE t (a int)");
+    assert_eq!(server.session_in("two").fails("SELECT * FROM t"), "42P01");
+    assert_eq!(server.session_in("one").value("SELECT current_database()"), "one");
+    for name in ["three", "", "one.db", ".", "..", &outside, "/etc/passwd", "o/ne"] {
+        let mut client = server.connect();
+        client.send(&startup(&[("user", "nobody"), ("database", name)]));
+        let (kind, body) = client.receive();
+        assert_eq!((kind, field(&body, b'C').as_str()), (b'E', "3D000"), "{name}");
+        let name = if name.is_empty() { "nobody" } else { name };
+        assert_eq!(field(&body, b'M'), format!("database \"{name}\" does not exist"));
+        client.closed();
+    }
+    assert!(refused(unix_only(&Folder::new(), &["--data-dir", &folder.path("missing")])).contains("missing"));
+}
+
+#[test]
+fn what_is_in_memory_is_shared_and_gone_at_the_end() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--in-memory"]);
+    let (mut one, mut two) = (server.session(), server.session());
+    one.rows("CREATE TABLE t (a int)");
+    one.rows("INSERT INTO t VALUES (1)");
+    assert_eq!(two.value("SELECT a FROM t"), "1");
+    drop((one, two));
+    server.stop();
+    assert_eq!(folder.names().iter().filter(|n| n.contains("memory") || n.ends_with(".db")).count(), 0);
+    let server = Server::start(&folder, &["--in-memory"]);
+    assert_eq!(server.session().fails("SELECT a FROM t"), "42P01");
+}
+
+#[test]
+fn a_second_server_is_refused() {
+    let folder = Folder::new();
+    let file = folder.path("a.db");
+    let server = Server::start_tcp(&folder, &["--database", &file]);
+    let port = server.port.to_string();
+    // the same socket
+    let said = refused(unix_only(&folder, &["--in-memory", "--port", &port]));
+    assert!(said.contains("socket") && said.contains("in use"), "{said}");
+    // the same port
+    let other = Folder::new();
+    let said = refused(pgsqlite(&[
+        "--in-memory",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        &port,
+        "--socket-dir",
+        other.0.to_str().unwrap(),
+    ]));
+    assert!(said.contains(&format!("127.0.0.1:{port}")) && said.contains("in use"), "{said}");
+    // the same file, also by another name
+    let link = other.path("link.db");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for name in [&file, &link] {
+        let said = refused(unix_only(&other, &["--database", name]));
+        assert!(said.contains("another pgsqlite serves"), "{said}");
+    }
+    server.session().is_served();
+}
+
+#[test]
+fn a_stale_socket_is_replaced() {
+    let folder = Folder::new();
+    let mut server = Server::start(&folder, &["--in-memory"]);
+    server.signal("KILL");
+    server.ended();
+    assert!(server.socket.exists(), "a killed server leaves its socket file");
+    Server::start(&folder, &["--in-memory"]).session().is_served();
+    // one that somebody else's program listens on stays
+    let socket = folder.0.join(".s.PGSQL.7777");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    assert!(refused(unix_only(&folder, &["--in-memory", "--port", "7777"])).contains("in use"));
+    assert!(socket.exists());
+}
+
+/// Starting on this file fails with these words, and neither the file nor its folder is touched.
+fn is_left_untouched(folder: &Folder, name: &str, said: &str) {
+    let path = folder.path(name);
+    let (before, names) = (std::fs::metadata(&path).unwrap().is_file().then(|| bytes(&path)), folder.names());
+    let sockets = Folder::new();
+    let text = refused(unix_only(&sockets, &["--database", &path]));
+    assert!(text.contains(said) && text.contains(name), "{name}: {text}");
+    if let Some(before) = before {
+        assert!(before == bytes(&path), "{name} was changed");
+    }
+    assert_eq!(folder.names(), names, "{name}");
+}
+
+#[test]
+fn what_is_no_database_is_left_untouched() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("text.db"), "certainly not a database").unwrap();
+    std::fs::write(folder.0.join("short.db"), "SQLite").unwrap();
+    std::fs::write(folder.0.join("trash.db"), [&b"SQLite format 3\0"[..], &[0xa5; 5000]].concat()).unwrap();
+    std::fs::create_dir(folder.0.join("folder.db")).unwrap();
+    for name in ["text.db", "short.db", "trash.db"] {
+        is_left_untouched(&folder, name, "is not a SQLite database");
+    }
+    is_left_untouched(&folder, "folder.db", "is not a file");
+    let said = refused(unix_only(&Folder::new(), &["--database", &folder.path("missing/a.db")]));
+    assert!(said.contains("missing") && said.contains("does not exist"), "{said}");
+}
+
+#[test]
+fn a_read_only_file_is_left_untouched() {
+    let folder = Folder::new();
+    let path = folder.path("a.db");
+    let server = Server::start(&folder, &["--database", &path]);
+    server.session().rows("CREATE TABLE t (a int)");
+    server.stop();
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    is_left_untouched(&folder, "a.db", "is read-only");
+}
+
+#[test]
+fn a_newer_file_is_left_untouched() {
+    let folder = Folder::new();
+    let path = folder.path("a.db");
+    let server = Server::start(&folder, &["--database", &path]);
+    server.session().rows("CREATE TABLE t (a serial PRIMARY KEY)");
+    server.stop();
+    let sqlite = rusqlite::Connection::open(&path).unwrap();
+    let changed = sqlite
+        .execute("UPDATE __pgsqlite_meta SET value = value + 1000 WHERE key = 'version'", [])
+        .expect("where the version is kept");
+    assert_eq!(changed, 1);
+    sqlite.close().unwrap();
+    is_left_untouched(&folder, "a.db", "newer");
+}

@@ -1,0 +1,17 @@
+//! The server as its users meet it: the real binary, real sockets, real signals, no driver in between.
+//!
+//! What messages a session answers with is in `tests/wire/` (compared with PostgreSQL); here is what a single exchange cannot
+//! show: command lines, files, signals, limits, encryption, bad bytes and what they do to other sessions.
+
+mod bad_input;
+mod cancel;
+mod command_line;
+mod databases;
+mod fuzz;
+mod harness;
+mod limits;
+mod pipelining;
+mod scram;
+mod shutdown;
+mod startup;
+mod tls;
