@@ -1,0 +1,380 @@
+/** Every promise about faults, each with the fault made exactly where it hurts. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ErrorUtils, type PgParallel, type PgParallelOptions } from '../../src/index'
+import { direct, eventually, failure, freshTable, open, server, sleep } from '../support/run'
+import { futureServer, startServer, TARGET } from '../support/servers'
+import { FaultProxy } from './proxy'
+
+const proxies: FaultProxy[] = []
+after(async () => {
+  for (const proxy of proxies) await proxy.close()
+})
+
+async function proxied(options: PgParallelOptions = {}): Promise<{ proxy: FaultProxy; db: PgParallel }> {
+  const proxy = await FaultProxy.to(await server())
+  proxies.push(proxy)
+  return { proxy, db: open({ connectionString: proxy.url, retry: { initialDelayMs: 5 }, ...options }) }
+}
+
+const rows = async (table: string): Promise<number> => (await direct(`SELECT * FROM ${table}`)).length
+
+/** Lets `action` happen to the first statement that matches, and to no other. */
+function once(proxy: FaultProxy, pattern: RegExp, action: ReturnType<FaultProxy['onStatement']>): () => number {
+  let seen = 0
+  proxy.onStatement = (text) => (pattern.test(text) && ++seen === 1 ? action : 'pass')
+  return () => seen
+}
+
+for (const fault of ['cut-before', 'cut-after', 'cut-answer', 'half-close'] as const) {
+  test(`${fault}: a write is not sent again, and its error says that it may have run`, async () => {
+    const { proxy, db } = await proxied()
+    const table = await freshTable('a int')
+    const seen = once(proxy, /^INSERT/, fault)
+    const error = await failure(db.query(`INSERT INTO ${table} VALUES ($1)`, [1]))
+    assert.equal(error.category, 'connection')
+    assert.equal(error.mayHaveExecuted, true)
+    assert.equal(error.retryable, false)
+    assert.equal(seen(), 1)
+    if (fault !== 'cut-before' && fault !== 'half-close')
+      await eventually('the server has done it', async () => (await rows(table)) === 1)
+    // The instance is as good as new.
+    await db.query(`INSERT INTO ${table} VALUES ($1)`, [2])
+  })
+
+  test(`${fault}: a read is sent again`, async () => {
+    const { proxy, db } = await proxied()
+    const seen = once(proxy, /^SELECT \$1/, fault)
+    assert.equal((await db.query('SELECT $1::int AS n', [7])).rows[0]?.['n'], 7)
+    assert.equal(seen(), 2)
+    assert.equal(db.stats.calls.retried, 1)
+  })
+
+  test(`${fault}: a write marked idempotent is sent again`, async () => {
+    const { proxy, db } = await proxied()
+    const table = await freshTable('a int PRIMARY KEY')
+    const seen = once(proxy, /^INSERT/, fault)
+    await db.query(`INSERT INTO ${table} VALUES ($1) ON CONFLICT DO NOTHING`, [1], { idempotent: true })
+    assert.equal(seen(), 2)
+    assert.equal(await rows(table), 1)
+  })
+
+  test(`${fault}: a transaction is run again when it was cut before COMMIT`, async () => {
+    const { proxy, db } = await proxied()
+    const table = await freshTable('a int')
+    once(proxy, /^INSERT/, fault)
+    let runs = 0
+    await db.transaction(async (tx) => {
+      runs++
+      await tx.query(`INSERT INTO ${table} VALUES (1)`)
+      await tx.query(`INSERT INTO ${table} VALUES (2)`)
+    })
+    assert.equal(runs, 2)
+    assert.equal(await rows(table), 2)
+  })
+
+  test(`${fault}: a transaction is not run again when COMMIT was sent`, async () => {
+    const { proxy, db } = await proxied()
+    const table = await freshTable('a int')
+    once(proxy, /^COMMIT/, fault)
+    let runs = 0
+    const error = await failure(
+      db.transaction(async (tx) => {
+        runs++
+        await tx.query(`INSERT INTO ${table} VALUES (1)`)
+      }),
+    )
+    assert.equal(runs, 1)
+    assert.equal(error.mayHaveExecuted, true)
+    assert.equal(error.retryable, false)
+  })
+
+  test(`${fault}: a stream is started again as long as no row came out`, async () => {
+    const { proxy, db } = await proxied()
+    const seen = once(proxy, /^SELECT n/, fault)
+    let count = 0
+    for await (const row of db.stream('SELECT n FROM generate_series(1, 25) AS n', [], { batchSize: 10 })) {
+      assert(row)
+      count++
+    }
+    assert.equal(count, 25)
+    assert.equal(seen(), 2)
+  })
+}
+
+test('a stream that is cut in the middle fails and does not begin again', async () => {
+  const { proxy, db } = await proxied()
+  let count = 0
+  const error = await failure(
+    (async () => {
+      for await (const row of db.stream('SELECT n FROM generate_series(1, 1000) AS n', [], { batchSize: 10 })) {
+        assert(row)
+        if (++count === 15) proxy.cutAll()
+      }
+    })(),
+  )
+  assert.equal(error.category, 'connection')
+  assert.equal(count, 20)
+})
+
+test('retry: false tries once', async () => {
+  const { proxy, db } = await proxied({ retry: false })
+  const seen = once(proxy, /^SELECT \$1/, 'cut-after')
+  const error = await failure(db.query('SELECT $1::int AS n', [7]))
+  assert.equal(error.retryable, true)
+  assert.equal(error.attempts, 1)
+  assert.equal(seen(), 1)
+})
+
+test('the number of tries is limited, and the error tells it', async () => {
+  const { proxy, db } = await proxied({ retry: { maxAttempts: 3, initialDelayMs: 1 } })
+  let seen = 0
+  proxy.onStatement = () => {
+    seen++
+    return 'cut-before'
+  }
+  const error = await failure(db.query('SELECT 1'))
+  assert.equal(seen, 3)
+  assert.equal(error.attempts, 3)
+})
+
+test('a black hole: the time limit holds, the connection is given up, the next call gets a new one', async () => {
+  const { proxy, db } = await proxied({ max: 1, cancelTimeoutMs: 50 })
+  await db.query('SELECT 1')
+  once(proxy, /^INSERT/, 'black-hole')
+  proxy.swallowNew = true // the cancel request gets lost too
+  const error = await failure(db.query('INSERT INTO nowhere VALUES (1)', [], { timeoutMs: 50 }))
+  assert.equal(error.category, 'timeout')
+  assert.equal(error.mayHaveExecuted, true)
+  proxy.swallowNew = false
+  assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+})
+
+test('a black hole while connecting: the attempt ends, and the next one may succeed', async () => {
+  const { proxy, db } = await proxied({ connectionTimeoutMillis: 100 })
+  proxy.swallowNew = true
+  const call = db.query('SELECT 1 AS ok')
+  await eventually('an attempt was swallowed', () => proxy.history.length > 0)
+  proxy.swallowNew = false
+  assert.equal((await call).rows[0]?.['ok'], 1)
+})
+
+test('a slow line only makes it slower', async () => {
+  const { proxy, db } = await proxied()
+  proxy.delayMs = 30
+  const results = await Promise.all([1, 2, 3].map((n) => db.query<{ n: number }>('SELECT $1::int AS n', [n])))
+  assert.deepEqual(
+    results.map((result) => result.rows[0]?.n),
+    [1, 2, 3],
+  )
+})
+
+test('idle connections that die do not crash the process, and no call fails by them', async () => {
+  const { proxy, db } = await proxied({ max: 4, validateAfterIdleMs: 0 })
+  const table = await freshTable('a int')
+  await db.warmup({ connections: 4, threads: 0 })
+  assert.equal(db.idleCount, 4)
+  proxy.cutAll()
+  // Not even a write that comes before anybody has noticed.
+  await Promise.all([1, 2, 3, 4].map((a) => db.query(`INSERT INTO ${table} VALUES ($1)`, [a])))
+  assert.equal(await rows(table), 4)
+})
+
+test('an idle connection behind a dead line is found out before a write is trusted to it', async () => {
+  const { proxy, db } = await proxied({ max: 1, validateAfterIdleMs: 0 })
+  const table = await freshTable('a int')
+  await db.query('SELECT 1')
+  proxy.blackHoleAll()
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  assert.equal(await rows(table), 1)
+  assert.equal(proxy.history.length, 2)
+})
+
+test('connecting is tried until the server is there, also for a write', async () => {
+  const late = await futureServer()
+  const db = open({ connectionString: late.url, retry: { maxAttempts: 200, maxDelayMs: 100 } })
+  const failed = new Promise((done) => db.once('connectFailed', done))
+  const created = db.query('CREATE TABLE early (a int)')
+  await failed
+  await late.start()
+  await created
+  assert.equal((await db.query('SELECT * FROM early')).rows.length, 0)
+})
+
+test('connecting in vain uses the call’s tries, and no more', async () => {
+  const never = await futureServer()
+  const db = open({ connectionString: never.url, retry: { maxAttempts: 3, initialDelayMs: 1 }, circuitBreaker: false })
+  let attempts = 0
+  db.on('connectFailed', () => {
+    attempts++
+  })
+  const error = await failure(db.query('INSERT INTO t VALUES (1)'))
+  assert.equal(error.category, 'connection')
+  assert.equal(error.code, 'ECONNREFUSED')
+  assert.equal(error.mayHaveExecuted, false)
+  assert.equal(error.retryable, true)
+  assert.equal(attempts, 3)
+  const limited = await failure(db.query('SELECT 1', [], { timeoutMs: 30, retry: { maxAttempts: 1_000 } }))
+  assert.equal(limited.category, 'timeout')
+})
+
+test('what waiting cannot cure is not tried again', async () => {
+  const { url } = await server()
+  const elsewhere = open({ connectionString: url, options: '-c no_such_setting=1', retry: { initialDelayMs: 1 } })
+  let attempts = 0
+  elsewhere.on('connectFailed', () => {
+    attempts++
+  })
+  const error = await failure(elsewhere.query('SELECT 1'))
+  assert.equal(error.sqlState, '42704')
+  assert.equal(error.retryable, false)
+  assert.equal(attempts, 1)
+})
+
+test('backends that are killed: reads and writes go on, and nothing is written twice', async () => {
+  const db = open({ connectionString: (await server()).url, max: 4, retry: { initialDelayMs: 2, maxAttempts: 50 } })
+  const table = await freshTable('a int')
+  const alive = new Set<number>()
+  db.on('connect', ({ processID }) => alive.add(processID ?? 0))
+  db.on('disconnect', ({ processID }) => alive.delete(processID ?? 0))
+  let stop = false
+  const killer = (async () => {
+    let killed = 0
+    while (!stop) {
+      await sleep(20)
+      for (const pid of [...alive]) {
+        const [row] = await direct('SELECT pg_terminate_backend($1::int) AS killed', [pid])
+        if (row?.['killed'] === true) killed++
+      }
+    }
+    return killed
+  })()
+  const attempts = Array.from({ length: 300 }, async (_, a) => {
+    await sleep(a * 2)
+    await db.query('SELECT $1::int', [a])
+    try {
+      await db.query(`INSERT INTO ${table} VALUES ($1)`, [a])
+      return 'done'
+    } catch (error) {
+      // Only where the line went without a word from the server.
+      assert(ErrorUtils.wrap(error).mayHaveExecuted, String(error))
+      return 'unknown'
+    }
+  })
+  const outcomes = await Promise.all(attempts).finally(() => {
+    stop = true
+  })
+  assert((await killer) > 0)
+  const written = (await direct(`SELECT a FROM ${table} ORDER BY a`)).map((row) => Number(row['a']))
+  assert.equal(new Set(written).size, written.length, 'a row was written twice')
+  for (const [a, outcome] of outcomes.entries()) if (outcome === 'done') assert(written.includes(a), `row ${a} is lost`)
+})
+
+test(
+  'a statement whose backend is killed under it is run again where the server said so',
+  { skip: TARGET === 'pgsqlite' },
+  async () => {
+    const db = open({ connectionString: (await server()).url, max: 1, retry: { initialDelayMs: 2 } })
+    const table = await freshTable('a int')
+    await db.query(`CREATE FUNCTION ${table}_slow() RETURNS int LANGUAGE sql AS 'SELECT 1 FROM pg_sleep(0.3)'`)
+    const insert = db.query(`INSERT INTO ${table} SELECT ${table}_slow()`)
+    await eventually('it runs', async () => {
+      const [busy] = await direct(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO ${table} SELECT%' AND state = 'active'`,
+      )
+      return busy !== undefined
+    })
+    await insert
+    assert.equal(await rows(table), 1)
+  },
+)
+
+test('a server restart looks like a slow answer', async () => {
+  const own = await startServer()
+  await direct('CREATE TABLE t (a int)', [], own.url)
+  const db = open({ connectionString: own.url, max: 8, retry: { maxAttempts: 100, maxDelayMs: 200 } })
+  let running = true
+  let writes = 0
+  const unknown = new Set<number>()
+  const load = Array.from({ length: 20 }, async () => {
+    while (running) {
+      await db.query('SELECT count(*) FROM t')
+      const a = writes++
+      try {
+        await db.query('INSERT INTO t VALUES ($1)', [a])
+      } catch (error) {
+        assert(ErrorUtils.wrap(error).mayHaveExecuted, String(error))
+        unknown.add(a)
+      }
+    }
+  })
+  for (const how of ['fast', 'kill'] as const) {
+    const before = db.stats.calls.succeeded
+    await eventually('it is under load', () => db.stats.calls.succeeded > before + 50)
+    await own.stop(how)
+    await sleep(50)
+    await own.start()
+  }
+  const before = db.stats.calls.succeeded
+  await eventually('it has recovered', () => db.stats.calls.succeeded > before + 50)
+  running = false
+  await Promise.all(load)
+  const written = (await direct('SELECT a FROM t', [], own.url)).map((row) => Number(row['a']))
+  assert.equal(new Set(written).size, written.length, 'a row was written twice')
+  for (let a = 0; a < writes; a++) if (!unknown.has(a)) assert(written.includes(a), `row ${a} is lost`)
+})
+
+test('10,000 inserts under faults: no row twice, none lost that was confirmed', async () => {
+  const { proxy, db } = await proxied({
+    max: 20,
+    validateAfterIdleMs: 20,
+    retry: { initialDelayMs: 1, maxDelayMs: 20, maxAttempts: 100 },
+    circuitBreaker: { failureThreshold: 20, cooldownMs: 10 },
+  })
+  const table = await freshTable('a int')
+  // The same faults in every run: a small generator with a fixed seed.
+  let seed = 20_240_517
+  const random = (): number => {
+    seed = (seed * 1_103_515_245 + 12_345) & 0x7fffffff
+    return seed / 0x7fffffff
+  }
+  const actions = ['cut-before', 'cut-after', 'cut-answer', 'half-close'] as const
+  let faults = 0
+  proxy.onStatement = () => {
+    if (random() > 0.02) return 'pass'
+    faults++
+    return actions[Math.floor(random() * actions.length)] ?? 'pass'
+  }
+  const outcome = new Map<number, string>()
+  let next = 0
+  const writer = async (): Promise<void> => {
+    for (let a = next++; a < 10_000; a = next++) {
+      if (a % 997 === 0) proxy.cutAll()
+      try {
+        await db.query(`INSERT INTO ${table} VALUES ($1)`, [a])
+        outcome.set(a, 'done')
+      } catch (error) {
+        outcome.set(a, ErrorUtils.wrap(error).mayHaveExecuted ? 'unknown' : 'not done')
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 40 }, writer))
+  assert(faults > 100, `only ${faults} faults`)
+  await eventually('the server has finished what was cut off', async () => {
+    const before = await rows(table)
+    await sleep(50)
+    return (await rows(table)) === before
+  })
+  const written = (await direct(`SELECT a FROM ${table}`)).map((row) => Number(row['a']))
+  const set = new Set(written)
+  assert.equal(set.size, written.length, `${written.length - set.size} rows were written twice`)
+  const count = { done: 0, unknown: 0, 'not done': 0 }
+  for (const [a, what] of outcome) {
+    count[what as keyof typeof count]++
+    if (what === 'done') assert(set.has(a), `row ${a} was confirmed and is not there`)
+    if (what === 'not done') assert(!set.has(a), `row ${a} was said not to be done and is there`)
+  }
+  assert.equal(outcome.size, 10_000)
+  assert.equal(count['not done'], 0, 'a statement that never ran was not tried again')
+  assert(count.done > 9_000, JSON.stringify(count))
+})
