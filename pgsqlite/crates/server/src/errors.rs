@@ -27,6 +27,9 @@ pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
     optional(b'c', &f.column);
     optional(b'd', &f.data_type);
     optional(b'n', &f.constraint);
+    if let Some(routine) = f.routine {
+        fields.push((b'R', routine.into()));
+    }
     if let (Some(location), Some(text)) = (f.location, text) {
         // bytes → characters, from 1
         let before = text.get(..location).map(|t| t.chars().count());

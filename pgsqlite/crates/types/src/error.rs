@@ -55,6 +55,8 @@ pub struct Fields {
     pub column: Option<String>,
     pub data_type: Option<String>,
     pub constraint: Option<String>,
+    /// The name of PostgreSQL's C function that raises the error, where clients tell errors of one SQLSTATE apart by it.
+    pub routine: Option<&'static str>,
 }
 
 impl PgError {
@@ -73,6 +75,7 @@ impl PgError {
             column: None,
             data_type: None,
             constraint: None,
+            routine: None,
         }))
     }
 
@@ -140,6 +143,10 @@ impl PgError {
     }
     pub fn data_type(mut self, data_type: impl Into<String>) -> Self {
         self.0.data_type = Some(data_type.into());
+        self
+    }
+    pub fn routine(mut self, routine: &'static str) -> Self {
+        self.0.routine = Some(routine);
         self
     }
     pub fn constraint(mut self, constraint: impl Into<String>) -> Self {

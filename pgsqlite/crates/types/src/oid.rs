@@ -202,3 +202,5 @@ pub const TIME_STAMP: Oid = 13232;
 pub const YES_OR_NO: Oid = 13234;
 /// The first OID that is given to an object of the user (PostgreSQL: FirstNormalObjectId).
 pub const FIRST_USER_OID: Oid = 16384;
+/// Built-in objects below this number have it in every PostgreSQL of the version.
+pub const FIRST_GENERATED_OID: Oid = 10000;

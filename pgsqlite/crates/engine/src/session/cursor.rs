@@ -213,8 +213,12 @@ impl Session {
     }
 
     /// FETCH and MOVE. After a pause it is called again with the same statement.
-    pub(super) fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+    pub(super) async fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
         let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+        if let Err(e) = self.open_bound(&mut portal).await {
+            self.close(portal);
+            return Err(e);
+        }
         let result = self.on_sqlite(&mut portal, false, |session, portal| session.fetch_from(portal, f, sink));
         let result = self.statement_result(result);
         match &result {
@@ -227,6 +231,19 @@ impl Session {
             }
         }
         result
+    }
+
+    /// A portal that Bind made and nobody has executed begins here: the names of portals and cursors are the same.
+    async fn open_bound(&mut self, portal: &mut Portal) -> Result<()> {
+        let Some(mut prepared) = portal.prepared.clone().filter(|_| portal.is_new() && portal.cursor.is_none()) else {
+            return Ok(());
+        };
+        let Body::Plan(plan) = &prepared.body else { return Ok(()) };
+        if !plan.query.modifies.is_empty() {
+            return Err(PgError::not_supported("FETCH from a portal that changes data"));
+        }
+        self.begin_plan(portal, &mut prepared, true).await?;
+        self.on_sqlite(portal, false, |session, portal| session.open(portal))
     }
 
     fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {

@@ -271,7 +271,7 @@ impl Session {
         let epoch = view.catalog.epoch;
         if !is_query {
             let columns = self.utility_columns(&raw.node)?;
-            // the query of a cursor may have parameters
+            // the query of a cursor, or an explained one, may have parameters
             let parameters = match &raw.node {
                 NodeEnum::DeclareCursorStmt(d) => {
                     let inner = cursor::cursor_query(d, raw)?;
@@ -373,7 +373,7 @@ impl Session {
         let (new, view) = self.plan(&raw, &given)?;
         if let Some(old) = old {
             if old.columns != new.columns {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+                return Err(result_type_changed());
             }
         }
         if let Some(statement) = self.statements.get_mut(name) {
@@ -686,6 +686,12 @@ fn rank(level: &str) -> usize {
         .iter()
         .position(|l| *l == level)
         .unwrap_or(0)
+}
+
+/// Clients know by the routine that preparing the statement again will do.
+fn result_type_changed() -> PgError {
+    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
+        .routine("RevalidateCachedQuery")
 }
 
 fn no_portal(name: &str) -> PgError {

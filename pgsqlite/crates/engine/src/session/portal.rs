@@ -74,6 +74,11 @@ impl Portal {
         self.prepared.clone().map(super::StatementSource)
     }
 
+    /// Nothing has been executed yet.
+    pub fn is_new(&self) -> bool {
+        matches!(self.state, State::New)
+    }
+
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
         self.prepared.as_ref().and_then(|p| p.columns.clone())
     }
@@ -260,7 +265,7 @@ impl Session {
         if prepared.epoch != view.catalog.epoch || prepared.role != view.role {
             let (new, _) = self.plan(&prepared.statement, &prepared.parameters)?;
             if new.columns != prepared.columns || new.parameters != prepared.parameters {
-                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+                return Err(super::result_type_changed());
             }
             if let Body::Plan(plan) = &new.body {
                 if plan.query.writes || plan.query.locks_rows {

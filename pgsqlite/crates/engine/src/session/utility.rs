@@ -60,7 +60,7 @@ impl Session {
     ) -> Result<Execution> {
         let raw = &prepared.statement;
         if let NodeEnum::FetchStmt(f) = &raw.node {
-            return self.fetch(f, sink);
+            return Box::pin(self.fetch(f, sink)).await;
         }
         if let NodeEnum::ExecuteStmt(e) = &raw.node {
             return self.execute_prepared(e, max_rows, sink).await;

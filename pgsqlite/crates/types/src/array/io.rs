@@ -3,7 +3,7 @@
 use super::literal::{literal_bounds, malformed, too_deep, Literal};
 use super::{Array, MAX_DIMENSIONS};
 use crate::codec::{Context, TypeCodec, VECTOR_DELIMITER};
-use crate::oid::Oid;
+use crate::oid::{Oid, FIRST_GENERATED_OID};
 use crate::write::{bad_stored, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -136,7 +136,9 @@ pub(crate) fn binary_in(
         return Err(bad("invalid array flags".into()));
     }
     let sent = r.u32()?;
-    if sent != element_oid {
+    // only the numbers of built-in types are the same everywhere: a client may send a domain's base type, or know the type
+    // by its number in another database
+    if sent != element_oid && sent < FIRST_GENERATED_OID && element_oid < FIRST_GENERATED_OID {
         let name = |oid| {
             let name = crate::typmod::type_name(oid);
             name.unwrap_or_else(|| oid.to_string())
