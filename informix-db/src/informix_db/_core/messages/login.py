@@ -1,0 +1,134 @@
+"""The login packets: the only ones with an outer length."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import dataclass
+
+from ...errors import InterfaceError, OperationalError, ProtocolError
+from ..errcodes import server_error
+from ..wire import INT, SHORT, Incomplete, Reader, asc
+
+REQUEST, ACCEPT, REJECT, REDIRECT = 1, 2, 3, 13
+CAP_1 = 316
+CLIENT_VERSION = b"9.280"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What the server says of itself."""
+
+    version: str
+    serial: str
+    application: str
+    cap_1: int
+    cap_2: int
+    cap_3: int
+
+
+def _clean(text: str, what: str) -> bytes:
+    if "\0" in text:
+        raise InterfaceError(f"{what} must not contain a NUL character")
+    raw = text.encode("utf-8")
+    if len(raw) > 4096:
+        raise InterfaceError(f"{what} is too long ({len(raw)} bytes)")
+    return raw
+
+
+def login_packet(user: str, password: str | None, server: str, environment: dict[str, str]) -> bytes:
+    """The request that opens a session. The database is left empty: it is opened by DBOPEN."""
+    short, integer = SHORT.pack, INT.pack
+    body = [
+        short(100) + short(101) + integer(61) + asc(b"IEEEM"),
+        short(108) + b"sqlexec\0\0\0\0\0",
+        asc(CLIENT_VERSION) + asc(b"RDS#R000000") + asc(b"sqli"),
+        integer(CAP_1) + integer(0) + integer(0) + short(1),
+        asc(_clean(user, "user")),
+        short(0) if password is None else asc(_clean(password, "password")),
+        b"ol\0\0\0\0\0\0" + integer(61) + b"tlitcp\0\0" + integer(1),
+        short(104) + short(11) + integer(3) + asc(_clean(server, "server")) + short(0) + bytes(8),
+        short(106) + short(len(environment)),
+        *(asc(_clean(k, "environment name")) + asc(_clean(v, "environment value")) for k, v in environment.items()),
+        short(107) + integer(0) + integer(os.getpid() & 0x7FFFFFFF) + integer(threading.get_ident() & 0x7FFFFFFF),
+        asc(_clean(socket.gethostname(), "host name")) + short(0) + asc(_cwd()),
+    ]
+    program = b"informix-db\0"
+    body.append(short(116) + short(10 + len(program)) + integer(0) + integer(0) + short(len(program)) + program)
+    body.append(short(127))
+    packet = b"".join(body)
+    length = len(packet) + 6
+    if length > 32767:
+        raise InterfaceError("the login packet is too long; shorten the environment")
+    return short(length) + bytes((REQUEST, 60)) + short(0) + packet
+
+
+def _cwd() -> bytes:
+    try:
+        return os.getcwd().encode("utf-8", "replace")[:1024].replace(b"\0", b"")
+    except OSError:
+        return b"/"
+
+
+def parse_answer(data: bytes) -> tuple[int, Accepted] | None:
+    """(bytes used, what the server said), or None when the packet is not complete.
+
+    Raises the error that the server gave for a rejected login, ProtocolError for a packet that is none.
+    """
+    if len(data) < 6:
+        return None
+    total, kind = SHORT.unpack_from(data)[0] & 0xFFFF, data[2]
+    if kind not in (ACCEPT, REJECT, REDIRECT) or data[3] != 60 or total < 8:
+        raise ProtocolError(f"the peer does not speak SQLI: its answer to the login begins with {data[:8].hex()}")
+    if len(data) < total:
+        return None
+    try:
+        accepted = _body(Reader(data, 6, total), kind)
+    except Incomplete:
+        raise ProtocolError("the login answer is shorter than its contents") from None
+    return total, accepted
+
+
+def _body(r: Reader, kind: int) -> Accepted:
+    r.take(8)  # 100, 101, 61
+    r.asc()  # IEEEI
+    r.take(2 + 12)  # 108, srvinfx
+    texts = r.asc(), r.asc(), r.asc()
+    caps = r.integer(), r.integer(), r.integer()
+    r.short()
+    r.take(r.length("length in the login answer"))
+    r.take(r.length("length in the login answer"))
+    r.take(24)
+    while (tag := r.short()) != 127:
+        if tag == 102:
+            _outcome(r, kind)
+        elif tag == 103:
+            target = r.char().decode("utf-8", "replace")
+            raise OperationalError(f"the server redirects to {target!r}, which this driver does not follow")
+        else:
+            raise ProtocolError(f"unknown block {tag} in the login answer")
+    if kind != ACCEPT:
+        raise OperationalError("the server rejected the login without a reason")
+    version, serial, application = (t.decode("utf-8", "replace") for t in texts)
+    return Accepted(version, serial, application, *caps)
+
+
+def _outcome(r: Reader, kind: int) -> None:
+    r.take(6)
+    service, system = r.short(), r.short()
+    r.short()  # warnings
+    messages = []
+    for _ in range(r.length("number of login messages")):
+        r.short()
+        messages.append(r.char().decode("utf-8", "replace"))
+    if kind == ACCEPT and not service:
+        return
+    text = " ".join(m.strip() for m in messages)
+    error = server_error(service, 0, 0, "") if service else OperationalError("the server rejected the login")
+    if text:
+        error.args = (f"{text} (SQLCODE {service})",)
+    if system:
+        error.args = (f"{error.args[0]} (system error {system})",)
+    error.session_dead = True
+    raise error
