@@ -1,5 +1,6 @@
 /** What a {@link PgParallel} is told: the options, their defaults, and the checks on them. */
 import { availableParallelism } from 'node:os'
+import type { ResourceLimits } from 'node:worker_threads'
 import type { PoolConfig } from 'pg'
 import { PgParallelError } from './errors'
 import type { CircuitBreakerOptions } from './policy/breaker'
@@ -46,6 +47,8 @@ export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
   cancelTimeoutMs?: number | undefined
   /** A thread with nothing to do for this long ends. Default: never. */
   idleWorkerTimeoutMs?: number | undefined
+  /** Limits on each thread's memory; a task that exceeds them is rejected and its thread replaced. */
+  workerResourceLimits?: ResourceLimits | undefined
   /** Make OpenTelemetry spans where `@opentelemetry/api` is installed. Default: true. */
   tracing?: boolean | undefined
 }
@@ -77,6 +80,7 @@ export interface Settings {
   readonly connectTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly idleWorkerTimeoutMs: number
+  readonly workerResourceLimits: ResourceLimits | undefined
   readonly maxLifetimeMs: number
   readonly maxUses: number
   readonly allowExitOnIdle: boolean
@@ -114,6 +118,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     cancelTimeoutMs,
     idleTimeoutMillis,
     idleWorkerTimeoutMs,
+    workerResourceLimits,
     maxUses,
     maxLifetimeSeconds,
     allowExitOnIdle,
@@ -149,6 +154,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     idleTimeoutMs:
       idleTimeoutMillis === null ? Infinity : whole('idleTimeoutMillis', idleTimeoutMillis, 10_000, 0) || Infinity,
     idleWorkerTimeoutMs: whole('idleWorkerTimeoutMs', idleWorkerTimeoutMs, Infinity, 0),
+    workerResourceLimits,
     maxLifetimeMs: whole('maxLifetimeSeconds', maxLifetimeSeconds, 0, 0) * 1_000 || Infinity,
     maxUses: whole('maxUses', maxUses, Infinity, 1),
     allowExitOnIdle: allowExitOnIdle ?? false,

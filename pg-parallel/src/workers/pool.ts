@@ -85,7 +85,7 @@ export class WorkerPool {
 
   constructor(core: Core) {
     this.#core = core
-    const { maxWorkers, idleWorkerTimeoutMs } = core.settings
+    const { maxWorkers, idleWorkerTimeoutMs, workerResourceLimits } = core.settings
     this.#piscina = new Piscina({
       filename: join(__dirname, 'thread.js'),
       minThreads: 0,
@@ -94,6 +94,7 @@ export class WorkerPool {
       // piscina's own way of waiting freezes the thread's event loop between jobs, and with it the thread's sockets.
       atomics: 'disabled',
       recordTiming: false,
+      ...(workerResourceLimits === undefined ? {} : { resourceLimits: workerResourceLimits }),
       maxQueue: maxWorkers,
       loadBalancer: (task, workers) => this.#choose(task.name, workers) as never,
     })

@@ -1,0 +1,408 @@
+/** `task` and `worker`: what runs where, what is refused, what happens to a thread that dies, who gets a connection. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { threadId } from 'node:worker_threads'
+import { direct, eventually, failure, freshTable, onServer, open, server } from './support/run'
+import { freePort } from './support/servers'
+
+const fixture = (name: string): string => resolve('test/fixtures', name)
+
+test('a function runs on another thread, with its arguments, and gives its result', async () => {
+  const db = await onServer({ maxWorkers: 2 })
+  const on = await db.task(async () => (await import('node:worker_threads')).threadId)
+  assert.notEqual(on, threadId)
+  assert.equal(await db.task((a: number, b: number) => a + b, [2, 3]), 5)
+  assert.deepEqual(
+    await db.task(
+      (input: { list: number[]; when: Date; bytes: Uint8Array }) => ({ ...input, map: new Map([[1, new Set(['x'])]]) }),
+      [{ list: [1, 2], when: new Date(0), bytes: new Uint8Array([1, 2]) }],
+    ),
+    { list: [1, 2], when: new Date(0), bytes: new Uint8Array([1, 2]), map: new Map([[1, new Set(['x'])]]) },
+  )
+  assert.equal(await db.task<[], unknown>(() => undefined), undefined)
+  assert.equal(await db.task(() => null), null)
+  assert.equal(await db.task(() => 12n), 12n)
+  class Holder {
+    async double(n: number): Promise<number> {
+      return Promise.resolve(n * 2)
+    }
+  }
+  assert.equal(await db.task(new Holder().double, [4]), 8)
+})
+
+test('import() and require work inside, relative to the caller too', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  assert.equal(await db.task(async () => (await import('node:path')).basename('/a/b')), 'b')
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  assert.equal(await db.task(() => (require('node:path') as typeof import('node:path')).basename('/a/c')), 'c')
+  assert.equal(
+    await db.task(
+      // eslint-disable-next-line @typescript-eslint/no-require-imports
+      () => (require('../../test/fixtures/helper.cjs') as { answer: number }).answer,
+    ),
+    42,
+  )
+  assert.equal(
+    await db.task(
+      async (path: string) => ((await import(path)) as { multiply: (a: number, b: number) => number }).multiply(6, 7),
+      ['../../test/fixtures/tasks.mjs'],
+    ),
+    42,
+  )
+})
+
+test('a function that needs a variable from outside is refused by its name, before anything runs', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  const outside = 1
+  const secret = { n: 2 }
+  const error = await failure(db.task(() => outside + secret.n))
+  assert.equal(error.category, 'task')
+  assert.match(error.message, /outside, secret/)
+  assert.equal((await failure(db.worker(async (client) => client.query(String(outside))))).category, 'task')
+  assert.equal(db.stats.workers.threads, 0)
+})
+
+test('functions in modules: .mjs, .cjs, default, a missing one, TypeScript', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  assert.equal(await db.task({ taskPath: fixture('tasks.mjs'), args: [1, 2] }), 3)
+  assert.equal(await db.task({ taskPath: 'test/fixtures/tasks.mjs', taskName: 'multiply', args: [3, 4] }), 12)
+  assert.equal(await db.task({ taskPath: fixture('tasks.cjs'), taskName: 'add' }, [5, 6]), 11)
+  assert.equal(await db.task({ taskPath: `file://${fixture('tasks.mjs')}`, taskName: 'multiply', args: [2, 2] }), 4)
+  const missing = await failure(db.task({ taskPath: fixture('tasks.mjs'), taskName: 'nothing' }))
+  assert.match(missing.message, /exports no function "nothing", but .*multiply/)
+  assert.equal((await failure(db.task({ taskPath: fixture('absent.mjs') }))).category, 'task')
+  const typed = db.task<number[], number>({ taskPath: fixture('typed.ts'), taskName: 'add', args: [1, 2] })
+  if ((process.features as { typescript?: unknown }).typescript) assert.equal(await typed, 3)
+  else assert.match((await failure(typed)).message, /compile it to JavaScript/)
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1), (2)`)
+  assert.equal(await db.worker({ taskPath: fixture('tasks.mjs'), taskName: 'rows', args: [table] }), 2)
+})
+
+test('what a function throws comes out with its message, fields and cause', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  const error = await failure(
+    db.task(() => {
+      throw Object.assign(new RangeError('too far', { cause: new Error('why') }), { code: 'E_FAR', distance: 7 })
+    }),
+  )
+  assert.equal(error.category, 'task')
+  assert.equal(error.message, 'too far')
+  const cause = error.cause as Error & { distance: number; code: string }
+  assert.equal(cause.name, 'RangeError')
+  assert.equal(cause.distance, 7)
+  assert.equal((cause.cause as Error).message, 'why')
+  const text = await failure(
+    db.task(() => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error
+      throw 'just text'
+    }),
+  )
+  assert.equal(text.cause, 'just text')
+})
+
+test('what cannot be copied is refused, in and out, and the thread lives on', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  const first = await db.task(async () => (await import('node:worker_threads')).threadId)
+  assert.match((await failure(db.task((f: () => void) => f, [() => {}]))).message, /arguments cannot be sent/)
+  assert.match((await failure(db.task(() => () => 1))).message, /could not be cloned/)
+  assert.match((await failure(db.task(() => ({ a: Symbol('x') })))).message, /could not be cloned/)
+  assert.equal(await db.task(async () => (await import('node:worker_threads')).threadId), first)
+})
+
+test('a task that loops is stopped at its time limit, its thread replaced, and others go on', async () => {
+  const db = await onServer({ maxWorkers: 2 })
+  await db.warmup({ connections: 0, threads: 2 })
+  const loop = failure(
+    db.task(
+      () => {
+        for (;;);
+      },
+      [],
+      { timeoutMs: 100 },
+    ),
+  )
+  const others = Array.from({ length: 10 }, (_, n) => db.task((m: number) => m + 1, [n]))
+  assert.deepEqual(
+    await Promise.all(others),
+    Array.from({ length: 10 }, (_, n) => n + 1),
+  )
+  const error = await loop
+  assert.equal(error.category, 'timeout')
+  await eventually('the thread is gone', () => db.stats.workers.threads === 1)
+  assert.deepEqual(await Promise.all([1, 2, 3].map((n) => db.task((m: number) => m, [n]))), [1, 2, 3])
+})
+
+test('an aborted task stops, in the queue and on its thread', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  const stop = new AbortController()
+  const running = failure(
+    db.task(
+      () => {
+        for (;;);
+      },
+      [],
+      { signal: stop.signal },
+    ),
+  )
+  const queued = failure(db.task(() => 1, [], { signal: stop.signal }))
+  await eventually('it runs', () => db.stats.workers.running === 1 && db.stats.workers.threads === 1)
+  stop.abort()
+  assert.equal((await running).category, 'aborted')
+  assert.equal((await queued).category, 'aborted')
+  assert.equal(await db.task(() => 5), 5)
+})
+
+test('a thread that crashes rejects its own task only, and is replaced', async () => {
+  const db = await onServer({ maxWorkers: 2 })
+  const crashes = [
+    db.task(() => process.exit(3)),
+    db.task(async () => {
+      setTimeout(() => {
+        throw new Error('out of the blue')
+      }, 1)
+      await new Promise((done) => setTimeout(done, 60_000))
+    }),
+  ].map(failure)
+  const others = Array.from({ length: 20 }, (_, n) => db.task((m: number) => m, [n]))
+  for (const crash of crashes) assert.equal((await crash).category, 'worker')
+  assert.deepEqual(
+    await Promise.all(others),
+    Array.from({ length: 20 }, (_, n) => n),
+  )
+  assert.equal(db.stats.workers.crashed, 2)
+})
+
+test('a thread that runs out of memory takes only its task with it', async () => {
+  const db = await onServer({ maxWorkers: 1, workerResourceLimits: { maxOldGenerationSizeMb: 24 } })
+  const error = await failure(
+    db.task(() => {
+      const hoard: number[][] = []
+      for (;;) hoard.push(new Array<number>(10_000).fill(1.5))
+    }),
+  )
+  assert.equal(error.category, 'worker')
+  assert.match(error.message, /memory/)
+  assert.equal(await db.task(() => 5), 5)
+})
+
+test('the queue of tasks is bounded and fair', async () => {
+  const db = await onServer({ maxWorkers: 1, maxQueue: 3 })
+  const stop = new AbortController()
+  const running = failure(
+    db.task(
+      () => {
+        for (;;);
+      },
+      [],
+      { signal: stop.signal },
+    ),
+  )
+  await eventually('it runs', () => db.stats.workers.running === 1)
+  const order: number[] = []
+  const queued = [1, 2, 3].map(async (n) => {
+    order.push(await db.task((m: number) => m, [n]))
+  })
+  await eventually('they wait', () => db.stats.workers.waiting === 3)
+  assert.equal((await failure(db.task(() => 1))).category, 'overload')
+  stop.abort()
+  await running
+  await Promise.all(queued)
+  assert.deepEqual(order, [1, 2, 3])
+})
+
+test('a worker queries on a connection of its own: statements, transactions, streams, errors', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  const table = await freshTable('a int PRIMARY KEY')
+  const result = await db.worker(
+    async (client, name: string) => {
+      await client.query(`INSERT INTO ${name} VALUES ($1)`, [1])
+      await client.transaction(async (tx) => tx.query(`INSERT INTO ${name} VALUES (2)`))
+      const seen: number[] = []
+      for await (const row of client.stream<{ a: number }>(`SELECT a FROM ${name} ORDER BY a`)) seen.push(row.a)
+      return seen
+    },
+    [table],
+  )
+  assert.deepEqual(result, [1, 2])
+  const error = await failure(
+    db.worker(async (client, name: string) => client.query(`INSERT INTO ${name} VALUES (1)`), [table]),
+  )
+  assert.equal(error.sqlState, '23505')
+  assert.equal(error.category, 'constraint')
+  assert.equal(error.mayHaveExecuted, false)
+  assert.equal(error.table, table)
+})
+
+test('a client is dead when its function has ended', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  await db.worker(async (client) => {
+    ;(globalThis as { kept?: unknown }).kept = client
+    await client.query('SELECT 1')
+  })
+  const error = await failure(
+    db.worker(async () => {
+      const { kept } = globalThis as unknown as { kept: { query(text: string): Promise<unknown> } }
+      await kept.query('SELECT 1')
+    }),
+  )
+  assert.equal(error.category, 'closed')
+})
+
+test('threads and main pool together never exceed max', async () => {
+  const db = await onServer({ max: 3, maxWorkers: 4 })
+  await db.query('SELECT 1')
+  let most = 0
+  let running = true
+  const watch = (async () => {
+    while (running) {
+      const { total, connecting, lent } = db.stats.pool
+      most = Math.max(most, total + connecting + lent)
+      assert(total + connecting + lent <= 3)
+      await new Promise(setImmediate)
+    }
+  })()
+  const work: Promise<unknown>[] = []
+  for (let n = 0; n < 60; n++) {
+    work.push(db.query('SELECT pg_sleep(0.001)'))
+    if (n % 3 === 0) work.push(db.worker(async (client) => client.query('SELECT pg_sleep(0.002)').then(() => 1)))
+  }
+  await Promise.all(work)
+  running = false
+  await watch
+  assert.equal(most, 3)
+})
+
+test('one connection serves the main thread and the threads in turn', async () => {
+  const db = await onServer({ max: 1, maxWorkers: 2 })
+  for (let n = 0; n < 5; n++) {
+    assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+    assert.equal(await db.worker(async (client) => (await client.query('SELECT 2 AS n')).rows[0]?.['n']), 2)
+  }
+})
+
+test('a worker that is aborted is cancelled on the server', async () => {
+  const db = await onServer({ max: 2, maxWorkers: 1 })
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  const stop = new AbortController()
+  const call = failure(
+    db.worker(
+      async (client, name: string) =>
+        client.transaction(async (tx) => {
+          await tx.query(`UPDATE ${name} SET a = 2`)
+          await tx.query('SELECT pg_sleep(600)')
+        }),
+      [table],
+      { signal: stop.signal },
+    ),
+  )
+  await eventually('it is connected', () => db.stats.workers.connected === 1)
+  await new Promise((done) => setTimeout(done, 100))
+  stop.abort()
+  assert.equal((await call).category, 'aborted')
+  // Its row lock is gone with it.
+  await db.query(`UPDATE ${table} SET a = a + 10`, [], { timeoutMs: 20_000 })
+  assert.deepEqual(await direct(`SELECT a FROM ${table}`), [{ a: 11 }])
+  assert.equal(await db.worker(async (client) => (await client.query('SELECT 3 AS n')).rows[0]?.['n']), 3)
+})
+
+test('options that cannot be sent to a thread are refused by worker() and only there', async () => {
+  const db = await onServer({ maxWorkers: 1, onConnect: () => {} })
+  assert.equal(await db.task(() => 1), 1)
+  const error = await failure(db.worker(async (client) => client.query('SELECT 1').then(() => 1)))
+  assert.equal(error.category, 'configuration')
+  assert.match(error.message, /onConnect/)
+  const logged = await onServer({ maxWorkers: 1, logger: console, password: () => 'unused' })
+  assert.equal(await logged.worker(async (client) => (await client.query('SELECT 4 AS n')).rows[0]?.['n']), 4)
+})
+
+test('CPU work on threads leaves the event loop free', async () => {
+  const db = await onServer({ maxWorkers: 1 })
+  await db.warmup({ connections: 1, threads: 1 })
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  const burn = db.task(() => {
+    const end = performance.now() + 500
+    while (performance.now() < end);
+    return 'burnt'
+  })
+  delay.enable()
+  await burn
+  delay.disable()
+  // Far below the half second that the task takes; a busy machine must not make this fail.
+  assert(delay.max / 1e6 < 400, `${delay.max / 1e6} ms`)
+})
+
+test('warmup brings up connections and threads, ten at a time, and reports what fails', async () => {
+  const db = await onServer({ max: 25, maxWorkers: 2 })
+  let most = 0
+  const watch = setInterval(() => (most = Math.max(most, db.stats.pool.connecting)), 0)
+  const report = await db.warmup()
+  clearInterval(watch)
+  assert.deepEqual(report, { connections: 25, threads: 2, errors: [] })
+  assert(most <= 10, `${most} at once`)
+  const nobody = open({
+    connectionString: `postgres://postgres@127.0.0.1:${await freePort()}/postgres`,
+    max: 5,
+    maxWorkers: 1,
+  })
+  const failed = await nobody.warmup()
+  assert.equal(failed.connections, 0)
+  assert.equal(failed.threads, 1)
+  assert(failed.errors.length > 0)
+  assert.equal(failed.errors[0]?.category, 'connection')
+})
+
+test('shutdown lets calls finish, refuses new ones, and may be called again', async () => {
+  const db = await onServer({ max: 2, maxWorkers: 1 })
+  const calls = [
+    db.query('SELECT pg_sleep(0.2)'),
+    db.query('SELECT pg_sleep(0.1)'),
+    db.query('SELECT 1'),
+    db.task(() => new Promise((done) => setTimeout(done, 150))),
+  ]
+  const down = db.shutdown()
+  assert.equal(db.shutdown({ timeoutMs: 1 }), down)
+  assert.equal((await failure(db.query('SELECT 1'))).category, 'closed')
+  assert.equal((await failure(db.task(() => 1))).category, 'closed')
+  assert.equal((await failure(db.transaction(async () => {}))).category, 'closed')
+  await Promise.all(calls)
+  await down
+  assert.equal(db.totalCount, 0)
+})
+
+test('shutdown ends what does not finish in time, on the server too', async () => {
+  const db = await onServer({ max: 2, maxWorkers: 1 })
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  const calls = [
+    db.transaction(async (tx) => {
+      await tx.query(`UPDATE ${table} SET a = 2`)
+      await tx.query('SELECT pg_sleep(600)')
+    }),
+    db.query('SELECT pg_sleep(600)'),
+    db.query('SELECT 1'),
+    db.task(() => {
+      for (;;);
+    }),
+  ].map(failure)
+  await eventually('they run', () => db.stats.pool.busy === 2 && db.stats.workers.running === 1)
+  await db.shutdown({ timeoutMs: 50 })
+  await Promise.all(calls)
+  await direct(`UPDATE ${table} SET a = a + 10`)
+  assert.deepEqual(await direct(`SELECT a FROM ${table}`), [{ a: 11 }])
+})
+
+test('after shutdown nothing keeps the process alive', async () => {
+  const child = spawn(process.execPath, [join(fixture('exits.mjs')), (await server()).url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const code = await new Promise((done) => child.once('exit', done))
+  assert.equal(output, 'done')
+  assert.equal(code, 0)
+})
