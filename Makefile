@@ -16,7 +16,7 @@ PYTHON := build/venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-clients test-crash test-slow subprojects oracle lint bench gen compat
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-clients test-crash test-slow subprojects oracle lint bench gen compat
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -48,7 +48,7 @@ build/venv/done: tests/requirements.txt
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) subprojects; do
+	for part in test-unit test-sql test-wire $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -60,6 +60,9 @@ test-unit: setup
 
 test-sql: debug
 	@python3 tests/sql/run.py --check
+
+test-wire: debug
+	@python3 tests/wire/run.py --check
 
 test-clients: debug build/venv/done
 	@$(PYTHON) tests/clients/run.py
@@ -75,6 +78,7 @@ subprojects:
 
 oracle: build/venv/done
 	@tools/oracle.sh python3 tests/sql/run.py --check --target postgres
+	@tools/oracle.sh python3 tests/wire/run.py --check --target postgres
 	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 
 lint: setup

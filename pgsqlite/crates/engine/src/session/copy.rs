@@ -305,7 +305,7 @@ impl Session {
         types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
         let insert = Arc::new(RawStatement { node, text: raw.text.clone(), offset: raw.offset });
         let insert = Arc::new(self.analyze_now(&insert, &types, &view).map_err(|e| match e.code() {
-            SqlState::UNDEFINED_COLUMN if relation.live_columns().any(|c| e.message().contains(&c.name)) => {
+            SqlState::UNDEFINED_COLUMN if names_unlisted(&relation, &columns, e.message()) => {
                 PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
             }
             // the condition is analyzed as an INSERT's: its clause has another name here
@@ -398,7 +398,11 @@ impl Session {
     pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
         let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
         match self.take_copy() {
-            Ok(copy) => {
+            Ok(mut copy) => {
+                // what came before it is read: its errors come first
+                if let Err(e) = self.copy_rows(&mut copy, false) {
+                    return self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"));
+                }
                 let line = if copy.options.binary { copy.tuples.number } else { copy.lines.number } + 1;
                 let error = error.context(format!("COPY {}, line {line}", copy.table));
                 self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
@@ -612,6 +616,14 @@ fn check_header(fields: &Fields, columns: &[Target], options: &CopyOptions) -> R
 
 fn not_referenced(option: &str, column: &str) -> PgError {
     PgError::new(SqlState::INVALID_COLUMN_REFERENCE, format!("{option} column \"{column}\" not referenced by COPY"))
+}
+
+/// Whether the message is about a column of the table that COPY does not fill.
+fn names_unlisted(relation: &Relation, columns: &[Column], message: &str) -> bool {
+    relation
+        .live_columns()
+        .filter(|c| !columns.iter().any(|l| l.attnum == c.attnum))
+        .any(|c| message.contains(&format!("column \"{}\"", c.name)) || message.contains(&format!(".{} ", c.name)))
 }
 
 /// A column that COPY may name.
