@@ -74,7 +74,8 @@ impl RegNames for CatalogNames<'_> {
         let names = Names::new(self.catalog, self.search_path);
         match reg_type {
             oid::REGCLASS => self.catalog.relation(value).map(|_| names.relation(value)),
-            oid::REGTYPE => self.catalog.type_entry(value).map(|_| names.type_name(value, -1)),
+            oid::REGTYPE => pgsqlite_types::typmod::type_name(value)
+                .or_else(|| self.catalog.type_entry(value).map(|_| names.type_name(value, -1))),
             oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
                 let qualified = builtin::procs_named(p.name).count() > 1;
                 let name = quote_identifier(p.name);

@@ -82,8 +82,16 @@ fn cat(c: &Call) -> Result<Datum> {
     if b.dimensions.is_empty() {
         return Ok(a.to_datum());
     }
-    let incompatible = || subscript("cannot concatenate incompatible arrays");
     let (x, y) = (&a.dimensions, &b.dimensions);
+    let incompatible = || {
+        let what = match x.len().abs_diff(y.len()) {
+            0 => "with differing element dimensions".to_string(),
+            1 => "with differing dimensions".to_string(),
+            _ => format!("of {} and {} dimensions", x.len(), y.len()),
+        };
+        subscript("cannot concatenate incompatible arrays")
+            .detail(format!("Arrays {what} are not compatible for concatenation."))
+    };
     let dimensions = if x.len() == y.len() && x[1..] == y[1..] {
         std::iter::once(x[0] + y[0]).chain(x[1..].iter().copied()).collect()
     } else if x.len() + 1 == y.len() && x[..] == y[1..] {
@@ -248,11 +256,92 @@ fn enum_first(c: &Call) -> Result<Datum> {
 fn enum_last(c: &Call) -> Result<Datum> {
     Ok(labels(c)?.last().cloned().into())
 }
+/// The labels from one value to another; a NULL bound is the end.
+fn enum_range_bounds(c: &Call) -> Result<Datum> {
+    let labels = labels(c)?;
+    let at = |i: usize, default: usize| match c.datum(i) {
+        DatumRef::Text(label) => {
+            labels.iter().position(|l| l == label).ok_or_else(|| PgError::internal("no such label"))
+        }
+        _ => Ok(default),
+    };
+    let (low, high) = (at(1, 0)?, at(2, labels.len().saturating_sub(1))?);
+    let chosen = labels.iter().enumerate().filter(|(i, _)| (low..=high).contains(i));
+    Ok(Array::from_elements(chosen.map(|(_, l)| Datum::Text(l.clone())).collect()).to_datum())
+}
+/// (value, lengths [, lower bounds])
+fn fill(c: &Call) -> Result<Datum> {
+    let no_null = |m: &str| PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, m);
+    if c.is_null(2) || c.len() > 3 && c.is_null(3) {
+        return Err(no_null("dimension array or low bound array cannot be null"));
+    }
+    let numbers = |i: usize, what: &str| {
+        let array = untyped(c.text(i)?)?;
+        if array.dimensions.len() > 1 {
+            return Err(
+                subscript("wrong number of array subscripts").detail(format!("{what} array must be one dimensional."))
+            );
+        }
+        array
+            .elements
+            .iter()
+            .map(|e| match e {
+                Datum::Int(n) => Ok(*n),
+                _ => Err(no_null("dimension values cannot be null")),
+            })
+            .collect::<Result<Vec<i64>>>()
+    };
+    let lengths = numbers(2, "Dimension")?;
+    if lengths.len() > 6 {
+        return Err(PgError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            format!("number of array dimensions ({}) exceeds the maximum allowed (6)", lengths.len()),
+        ));
+    }
+    if c.len() > 3 {
+        let bounds = numbers(3, "Low bound")?;
+        if bounds.len() != lengths.len() {
+            return Err(subscript("wrong number of array subscripts")
+                .detail("Low bound array has different size than dimensions array."));
+        }
+        if bounds.iter().any(|b| *b != 1) {
+            return Err(PgError::not_supported("an array that does not begin at 1"));
+        }
+    }
+    const MOST: i64 = 134_217_727;
+    let too_large =
+        || PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("array size exceeds the maximum allowed ({MOST})"));
+    let mut count = 1i64;
+    for &n in &lengths {
+        count = count.checked_mul(n).filter(|p| n >= 0 && *p <= MOST).ok_or_else(too_large)?;
+    }
+    if lengths.is_empty() || count == 0 {
+        return Ok(Datum::from("[]"));
+    }
+    let dimensions = lengths.iter().map(|n| *n as usize).collect();
+    Ok(Array { dimensions, elements: vec![c.datum(1).to_owned(); count as usize] }.to_datum())
+}
+/// How many of the sorted thresholds are at or below the operand.
+fn width_bucket(c: &Call) -> Result<Datum> {
+    let thresholds = argument(c, 1)?;
+    if thresholds.dimensions.len() > 1 {
+        return Err(subscript("thresholds must be one-dimensional array"));
+    }
+    if thresholds.elements.iter().any(Datum::is_null) {
+        return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs"));
+    }
+    let codec = element_codec(c, 1)?;
+    let below = thresholds.elements.partition_point(|t| codec.compare_storage(c.datum(1), t.as_ref()).is_ge());
+    Ok(Datum::Int(below as i64))
+}
 fn enum_range(c: &Call) -> Result<Datum> {
     Ok(Array::from_elements(labels(c)?.into_iter().map(Datum::Text).collect()).to_datum())
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("array_fill array_fill_with_lower_bounds", fill),
+    ("width_bucket_array", width_bucket),
+    ("enum_range_bounds", enum_range_bounds),
     ("array_length array_upper", length),
     ("array_lower", lower),
     ("array_ndims", dimensions),

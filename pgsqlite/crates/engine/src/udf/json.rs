@@ -392,7 +392,20 @@ fn changed(c: &Call, scalar: &str, how: Change) -> Result<Datum> {
     if !matches!(value, Json::Object(_) | Json::Array(_)) {
         return Err(invalid_parameter(scalar));
     }
-    stored(&change(value, &text_array(c.text(1)?)?, 0, how)?)
+    let path = c.text(1)?;
+    if path.starts_with("[[") {
+        return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+    }
+    // Where nothing can be created, an empty value stays as it is.
+    let empty = match &value {
+        Json::Object(pairs) => pairs.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    if empty && matches!(how, Change::Delete | Change::Set { create: false, .. }) {
+        return stored(&value);
+    }
+    stored(&change(value, &text_array(path)?, 0, how)?)
 }
 fn delete_path(c: &Call) -> Result<Datum> {
     changed(c, "cannot delete path in scalar", Change::Delete)
@@ -443,8 +456,8 @@ fn strip_nulls(c: &Call) -> Result<Datum> {
 }
 fn no_cast(value: &Json, to: &str) -> PgError {
     let what = match value {
-        Json::Object(_) | Json::Array(_) => value.type_name().to_string(),
-        other => other.type_name().to_string(),
+        Json::Number(_) => "numeric",
+        other => other.type_name(),
     };
     invalid_parameter(format!("cannot cast jsonb {what} to type {to}"))
 }
@@ -682,29 +695,140 @@ fn build_array(c: &Call, binary: bool) -> Result<Datum> {
     }
     Ok(Datum::Text(out))
 }
-fn object_of_arrays(c: &Call) -> Result<Datum> {
-    let texts = text_array(c.text(0)?)?;
+/// The pairs that one array of keys and values, or two arrays, make.
+fn pairs_of_arrays(c: &Call) -> Result<Vec<(String, Option<String>)>> {
     let no_null = || PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key");
-    let value = |v: &Option<String>| v.as_ref().map_or(Json::Null, |v| Json::String(v.clone()));
-    let odd = |m: &str| PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, m);
-    let mut pairs = Vec::new();
+    let odd = |m: &str| Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, m));
+    let shape = |i: usize| Ok::<_, PgError>(super::support::untyped(c.text(i)?)?.dimensions);
+    let (texts, dimensions) = (text_array(c.text(0)?)?, shape(0)?);
     if c.len() > 1 {
         let values = text_array(c.text(1)?)?;
+        if dimensions.len() > 1 || dimensions.len() != shape(1)?.len() {
+            return odd("wrong number of array subscripts");
+        }
         if values.len() != texts.len() {
-            return Err(odd("mismatched array dimensions"));
+            return odd("mismatched array dimensions");
         }
-        for (k, v) in texts.iter().zip(&values) {
-            pairs.push((k.clone().ok_or_else(no_null)?, value(v)));
+        return texts.into_iter().zip(values).map(|(k, v)| Ok((k.ok_or_else(no_null)?, v))).collect();
+    }
+    match dimensions[..] {
+        [] => {}
+        [n] if n % 2 != 0 => return odd("array must have even number of elements"),
+        [_] | [_, 2] => {}
+        [_, _] => return odd("array must have two columns"),
+        _ => return odd("wrong number of array subscripts"),
+    }
+    texts.chunks(2).map(|p| Ok((p[0].clone().ok_or_else(no_null)?, p[1].clone()))).collect()
+}
+fn object_of_arrays(c: &Call) -> Result<Datum> {
+    let pairs = pairs_of_arrays(c)?.into_iter().map(|(k, v)| (k, v.map_or(Json::Null, Json::String))).collect();
+    stored(&Json::object(pairs))
+}
+fn json_object_of_arrays(c: &Call) -> Result<Datum> {
+    let mut out = String::from("{");
+    for (i, (key, value)) in pairs_of_arrays(c)?.iter().enumerate() {
+        if i > 0 {
+            out += ", ";
         }
-    } else {
-        if texts.len() % 2 != 0 {
-            return Err(odd("array must have even number of elements"));
-        }
-        for p in texts.chunks(2) {
-            pairs.push((p[0].clone().ok_or_else(no_null)?, value(&p[1])));
+        quote(key, &mut out);
+        out += " : ";
+        match value {
+            Some(value) => quote(value, &mut out),
+            None => out += "null",
         }
     }
-    stored(&Json::object(pairs))
+    Ok(Datum::Text(out + "}"))
+}
+/// `json_strip_nulls`: the members that are not null, written without blanks.
+fn strip_into(text: &str, out: &mut String) -> Result<()> {
+    let text = text.trim_matches([' ', '\t', '\n', '\r']);
+    if is_object(text) {
+        out.push('{');
+        let mut first = true;
+        for (key, value) in pairs(text)? {
+            if value.trim_matches([' ', '\t', '\n', '\r']) == "null" {
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                out.push(',');
+            }
+            quote(&key, out);
+            out.push(':');
+            strip_into(value, out)?;
+        }
+        out.push('}');
+    } else if is_array(text) {
+        out.push('[');
+        for (i, item) in pieces(text).iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            strip_into(item, out)?;
+        }
+        out.push(']');
+    } else if text.starts_with('"') {
+        quote(&unescaped(text)?, out);
+    } else {
+        out.push_str(text);
+    }
+    Ok(())
+}
+fn json_strip_nulls(c: &Call) -> Result<Datum> {
+    let mut out = String::new();
+    strip_into(c.text(0)?, &mut out)?;
+    Ok(Datum::Text(out))
+}
+fn set_lax(c: &Call) -> Result<Datum> {
+    if c.is_null(0) || c.is_null(1) || c.is_null(3) {
+        return Ok(Datum::Null);
+    }
+    let wrong = || {
+        invalid_parameter(
+            "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"",
+        )
+    };
+    if c.is_null(4) {
+        return Err(wrong());
+    }
+    if !c.is_null(2) {
+        return set(c);
+    }
+    match c.text(4)? {
+        "raise_exception" => Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "JSON value must not be null")
+            .detail("Exception was raised because null_value_treatment is \"raise_exception\".")
+            .hint(
+                "To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.",
+            )),
+        "use_json_null" => {
+            changed(c, "cannot set path in scalar", Change::Set { new: &Json::Null, create: c.bool(3)? })
+        }
+        "delete_key" => delete_path(c),
+        "return_target" => Ok(Datum::from(c.text(0)?)),
+        _ => Err(wrong()),
+    }
+}
+/// `array_to_json(array, pretty)`: with a line per element.
+fn pretty_array(c: &Call) -> Result<Datum> {
+    let mut out = String::new();
+    write(c.session, c.types()?.args[0], c.datum(1), &mut out)?;
+    if !c.bool(2)? {
+        return Ok(Datum::Text(out));
+    }
+    Ok(Datum::Text(format!("[{}]", pieces(&out).join(",\n "))))
+}
+fn pretty_row(c: &Call) -> Result<Datum> {
+    let mut out = String::new();
+    write(c.session, c.types()?.args[0], c.datum(1), &mut out)?;
+    if !c.bool(2)? {
+        return Ok(Datum::Text(out));
+    }
+    let mut lines = Vec::new();
+    for (key, value) in pairs(&out)? {
+        let mut line = String::new();
+        quote(&key, &mut line);
+        lines.push(format!("{line}:{value}"));
+    }
+    Ok(Datum::Text(format!("{{{}}}", lines.join(",\n "))))
 }
 
 // --- aggregates ------------------------------------------------------------------------------------------------------
@@ -766,6 +890,11 @@ pub(super) const AGGREGATES: &[(&str, NewState)] = &[
 ];
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("json_object json_object_two_arg", json_object_of_arrays),
+    ("json_strip_nulls", json_strip_nulls),
+    ("jsonb_set_lax", set_lax),
+    ("array_to_json_pretty", pretty_array),
+    ("row_to_json_pretty", pretty_row),
     ("json_object_field jsonb_object_field", object_field),
     ("json_object_field_text jsonb_object_field_text", object_field_text),
     ("json_array_element jsonb_array_element", array_element),

@@ -8,6 +8,7 @@ mod aggregates;
 mod arrays;
 pub mod collation;
 mod distinct;
+mod encodings;
 mod formatting;
 mod json;
 mod json_paths;
@@ -43,6 +44,7 @@ use std::sync::{Arc, OnceLock};
 const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     strings::FUNCTIONS,
+    encodings::FUNCTIONS,
     pattern::FUNCTIONS,
     times::FUNCTIONS,
     formatting::FUNCTIONS,

@@ -96,6 +96,20 @@ fn xor(c: &Call) -> Result<Datum> {
 fn out_of_range(message: &str) -> PgError {
     PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
 }
+/// Functions of the C library, whose last digit Rust's own formulas do not always share.
+mod c_math {
+    extern "C" {
+        pub fn sinh(v: f64) -> f64;
+        pub fn asinh(v: f64) -> f64;
+        pub fn acosh(v: f64) -> f64;
+        pub fn atanh(v: f64) -> f64;
+    }
+    pub fn call(function: unsafe extern "C" fn(f64) -> f64, v: f64) -> f64 {
+        // SAFETY: pure functions of the C library.
+        unsafe { function(v) }
+    }
+}
+
 fn overflow() -> PgError {
     out_of_range("value out of range: overflow")
 }
@@ -161,9 +175,8 @@ fn sign(c: &Call) -> Result<Datum> {
         1.0
     } else if v < 0.0 {
         -1.0
-    } else if v.is_nan() {
-        v
     } else {
+        // NaN, too, as in PostgreSQL
         0.0
     }))
 }
@@ -262,7 +275,7 @@ fn atan2(c: &Call) -> Result<Datum> {
     Ok(float::to_datum(c.float(0)?.atan2(c.float(1)?)))
 }
 fn sinh(c: &Call) -> Result<Datum> {
-    Ok(float::to_datum(c.float(0)?.sinh()))
+    Ok(float::to_datum(c_math::call(c_math::sinh, c.float(0)?)))
 }
 fn cosh(c: &Call) -> Result<Datum> {
     Ok(float::to_datum(c.float(0)?.cosh()))
@@ -271,17 +284,17 @@ fn tanh(c: &Call) -> Result<Datum> {
     Ok(float::to_datum(c.float(0)?.tanh()))
 }
 fn asinh(c: &Call) -> Result<Datum> {
-    Ok(float::to_datum(c.float(0)?.asinh()))
+    Ok(float::to_datum(c_math::call(c_math::asinh, c.float(0)?)))
 }
 fn acosh(c: &Call) -> Result<Datum> {
     let v = c.float(0)?;
     if v < 1.0 {
         return Err(input_out_of_range());
     }
-    Ok(float::to_datum(v.acosh()))
+    Ok(float::to_datum(c_math::call(c_math::acosh, v)))
 }
 fn atanh(c: &Call) -> Result<Datum> {
-    unit(c, f64::atanh)
+    unit(c, |v| c_math::call(c_math::atanh, v))
 }
 fn pi(_: &Call) -> Result<Datum> {
     Ok(Datum::Real(std::f64::consts::PI))

@@ -52,14 +52,18 @@ impl Cache {
 
 /// Whether `text` matches a LIKE pattern with `\` as escape character.
 fn like(text: &str, pattern: &str) -> Result<bool> {
+    like_bytes(text.as_bytes(), pattern.as_bytes(), true)
+}
+
+/// The same for byte strings; `utf8`: `_` stands for a character, not for a byte.
+fn like_bytes(text: &[u8], pattern: &[u8], utf8: bool) -> Result<bool> {
     let bad = || PgError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character");
-    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut t, mut p) = (0, 0);
     // Where to go on if the text after the last % does not match: one character further.
     let mut retry: Option<(usize, usize)> = None;
     let character = |b: &[u8], i: usize| {
         let mut n = 1;
-        while b.get(i + n).is_some_and(|b| b & 0xc0 == 0x80) {
+        while utf8 && b.get(i + n).is_some_and(|b| b & 0xc0 == 0x80) {
             n += 1;
         }
         n
@@ -400,11 +404,14 @@ fn nth_part(c: &Call, name: &str, flags: usize, part: usize) -> Result<Option<(u
     let text = c.text(0)?;
     let from = start(c, text, 2)?;
     let n = bounded(c, 3, "n", 1, 1)? as usize;
+    if flags > 4 {
+        at_end(c)?;
+    }
+    let part = bounded(c, part, "subexpr", 0, 0)? as usize;
     let (options, global) = flags_argument(c, flags)?;
     if global {
         return Err(no_global(name));
     }
-    let part = bounded(c, part, "subexpr", 0, 0)? as usize;
     let regex = compiled(c, c.text(1)?, options, true)?;
     let Some(from) = from else { return Ok(None) };
     let found = all(&regex, text, from, n)?;
@@ -414,15 +421,18 @@ fn regexp_substr(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
     Ok(nth_part(c, "regexp_substr()", 4, 5)?.map(|(a, b)| &text[a..b]).into())
 }
+/// The argument `endoption` of `regexp_instr`: whether the position behind the match is asked for.
+fn at_end(c: &Call) -> Result<bool> {
+    match bounded(c, 4, "endoption", 0, 0)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        v => Err(invalid_parameter(format!("invalid value for parameter \"endoption\": {v}"))),
+    }
+}
 fn regexp_instr(c: &Call) -> Result<Datum> {
-    let at_end = match bounded(c, 4, "endoption", 0, 0)? {
-        0 => false,
-        1 => true,
-        v => return Err(invalid_parameter(format!("invalid value for parameter \"endoption\": {v}"))),
-    };
     let text = c.text(0)?;
     Ok(Datum::Int(match nth_part(c, "regexp_instr()", 5, 6)? {
-        Some((a, b)) => text[..if at_end { b } else { a }].chars().count() as i64 + 1,
+        Some((a, b)) => text[..if at_end(c)? { b } else { a }].chars().count() as i64 + 1,
         None => 0,
     }))
 }
@@ -515,6 +525,8 @@ fn regexp_split_to_table(c: &Call) -> Result<Datum> {
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("bytealike", |c| Ok(Datum::from(like_bytes(c.bytes(0)?, c.bytes(1)?, false)?))),
+    ("byteanlike", |c| Ok(Datum::from(!like_bytes(c.bytes(0)?, c.bytes(1)?, false)?))),
     ("textlike namelike", like_call),
     ("textnlike namenlike", not_like),
     ("texticlike nameiclike", ilike_call),

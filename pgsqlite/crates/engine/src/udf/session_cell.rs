@@ -155,7 +155,7 @@ pub struct BuiltinNames;
 
 impl RegNames for BuiltinNames {
     fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
-        (reg_type == pgsqlite_types::oid::REGTYPE).then(|| pgsqlite_types::typmod::format_type(oid, -1))?
+        (reg_type == pgsqlite_types::oid::REGTYPE).then(|| pgsqlite_types::typmod::type_name(oid))?
     }
     fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
         Err(PgError::not_supported(format!("the name \"{name}\" as type {reg_type} outside a session")))
@@ -219,7 +219,7 @@ impl SessionCell {
     /// The codec of a type, built-in or of the user; 0A000 where there is none.
     pub fn codec(&self, type_oid: Oid) -> Result<TypeCodec> {
         TypeCodec::builtin(type_oid).or_else(|| self.state.borrow().catalog.codec(type_oid)).ok_or_else(|| {
-            let name = pgsqlite_types::typmod::format_type(type_oid, -1).unwrap_or_else(|| type_oid.to_string());
+            let name = pgsqlite_types::typmod::type_name(type_oid).unwrap_or_else(|| type_oid.to_string());
             PgError::not_supported(format!("type {name}"))
         })
     }

@@ -50,6 +50,25 @@ fn name_to_text(c: &Call) -> Result<Datum> {
 fn text_to_name(c: &Call) -> Result<Datum> {
     Ok(Datum::from(text::truncate_name(c.text(0)?.trim_end_matches('\0'))))
 }
+/// The number of a `"char"`; none is 0.
+fn char_to_int(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(c.text(0)?.bytes().next().unwrap_or(0) as i8 as i64))
+}
+fn int_to_char(c: &Call) -> Result<Datum> {
+    match c.int(0)? {
+        0 => Ok(Datum::from("")),
+        n @ 1..=127 => Ok(Datum::Text((n as u8 as char).to_string())),
+        -128..=-1 => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
+        _ => Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "\"char\" out of range")),
+    }
+}
+fn text_to_char(c: &Call) -> Result<Datum> {
+    match c.text(0)?.chars().next() {
+        None => Ok(Datum::from("")),
+        Some(first) if first.is_ascii() => Ok(Datum::Text(first.to_string())),
+        Some(_) => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
+    }
+}
 fn bpchar_to_name(c: &Call) -> Result<Datum> {
     Ok(Datum::from(text::truncate_name(c.text(0)?).trim_end_matches(' ')))
 }
@@ -95,12 +114,23 @@ fn left(c: &Call) -> Result<Datum> {
 }
 fn right(c: &Call) -> Result<Datum> {
     let (text, n) = (c.text(0)?, c.int(1)?);
-    let skip = if n >= 0 { (text.chars().count() as i64 - n).max(0) } else { -n };
+    let skip = match n {
+        // PostgreSQL's integer has no positive of it.
+        n if n == i32::MIN as i64 => 0,
+        n if n >= 0 => (text.chars().count() as i64 - n).max(0),
+        n => -n,
+    };
     Ok(Datum::from(&text[offset(text, skip as usize)..]))
 }
 fn position(c: &Call) -> Result<Datum> {
     let (text, part) = (c.text(0)?, c.text(1)?);
     Ok(Datum::Int(text.find(part).map_or(0, |i| text[..i].chars().count() as i64 + 1)))
+}
+/// The position after `length` from `start`; 22003 beyond an integer.
+fn after(start: i64, length: i64) -> Result<i64> {
+    let end = start + length;
+    i32::try_from(end).map_err(|_| pgsqlite_types::int::Width::Four.out_of_range())?;
+    Ok(end)
 }
 fn overlay(c: &Call) -> Result<Datum> {
     let (text, new, start) = (c.text(0)?, c.text(1)?, c.int(2)?);
@@ -109,10 +139,7 @@ fn overlay(c: &Call) -> Result<Datum> {
         return Err(negative_length());
     }
     let head = &text[..offset(text, start as usize - 1)];
-    let tail = start
-        .checked_add(length)
-        .ok_or_else(|| PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"))?;
-    let tail = &text[offset(text, (tail - 1).max(0) as usize)..];
+    let tail = &text[offset(text, (after(start, length)? - 1).max(0) as usize)..];
     Ok(Datum::Text([head, new, tail].concat()))
 }
 
@@ -214,7 +241,7 @@ fn chr(c: &Call) -> Result<Datum> {
     let n = c.int(0)?;
     let error = |m: String| PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, m);
     if n < 0 {
-        return Err(error("character number must be positive".into()));
+        return Err(invalid_parameter("character number must be positive"));
     }
     if n == 0 {
         return Err(error("null character not permitted".into()));
@@ -579,21 +606,6 @@ fn decode(c: &Call) -> Result<Datum> {
     }))
 }
 /// Only encodings whose text is UTF-8 are there; the name may be written in several ways.
-fn require_utf8(name: &str, what: &str) -> Result<()> {
-    let plain: String = name.chars().filter(|ch| ch.is_ascii_alphanumeric()).collect();
-    match plain.to_ascii_lowercase().as_str() {
-        "utf8" | "unicode" => Ok(()),
-        _ => Err(PgError::not_supported(format!("{what} with encoding \"{name}\""))),
-    }
-}
-fn convert_to(c: &Call) -> Result<Datum> {
-    require_utf8(c.text(1)?, "convert_to")?;
-    Ok(Datum::Blob(c.text(0)?.as_bytes().to_vec()))
-}
-fn convert_from(c: &Call) -> Result<Datum> {
-    require_utf8(c.text(1)?, "convert_from")?;
-    Ok(Datum::from(text::decode_utf8(c.bytes(0)?)?))
-}
 fn unistr(c: &Call) -> Result<Datum> {
     let bad = || {
         PgError::new(SqlState::SYNTAX_ERROR, "invalid Unicode escape")
@@ -674,7 +686,7 @@ fn bytea_overlay(c: &Call) -> Result<Datum> {
         return Err(negative_length());
     }
     let head = &bytes[..(start as usize - 1).min(bytes.len())];
-    let tail = &bytes[((start.saturating_add(length) - 1).max(0) as usize).min(bytes.len())..];
+    let tail = &bytes[((after(start, length)? - 1).max(0) as usize).min(bytes.len())..];
     Ok(Datum::Blob([head, new, tail].concat()))
 }
 fn index(i: i64, length: usize) -> Result<usize> {
@@ -744,6 +756,10 @@ pub(super) fn text_array(text: &str) -> Result<Vec<Option<String>>> {
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("chartoi4", char_to_int),
+    ("i4tochar", int_to_char),
+    ("text_char", text_to_char),
+    ("char_bpchar", name_to_text),
     ("btrim btrim1", btrim),
     ("ltrim ltrim1", ltrim),
     ("rtrim rtrim1", rtrim),
@@ -788,8 +804,6 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("sha512_bytea", sha512),
     ("binary_encode", encode),
     ("binary_decode", decode),
-    ("pg_convert_to", convert_to),
-    ("pg_convert_from", convert_from),
     ("unistr", unistr),
     ("byteacat", bytea_cat),
     ("byteapos", bytea_position),

@@ -39,9 +39,14 @@ fn current_schema(c: &Call) -> Result<Datum> {
 }
 fn current_schemas(c: &Call) -> Result<Datum> {
     let state = c.session.state();
-    let path = if c.bool(0)? { &state.search_path } else { &state.explicit_path };
+    const PG_CATALOG: Oid = pgsqlite_sql::catalog::PG_CATALOG;
+    let mut path = state.explicit_path.clone();
+    // pg_catalog is searched first where the path does not name it.
+    if c.bool(0)? && !path.contains(&PG_CATALOG) {
+        path.insert(0, PG_CATALOG);
+    }
     let name = |s: &Oid| match *s {
-        pgsqlite_sql::catalog::PG_CATALOG => Some("pg_catalog".to_string()),
+        PG_CATALOG => Some("pg_catalog".to_string()),
         s => state.catalog.schemas.get(&s).map(|s| s.name.clone()),
     };
     Ok(Array::from_elements(path.iter().filter_map(name).map(Datum::Text).collect()).to_datum())
@@ -134,6 +139,11 @@ fn format_type(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
         return Ok(Datum::Null);
     }
+    if c.is_null(1) {
+        if let Some(name) = pgsqlite_types::typmod::type_name(c.int(0)? as Oid) {
+            return text(name);
+        }
+    }
     let typmod = if c.is_null(1) { -1 } else { c.int(1)? as i32 };
     let (state, type_oid) = (c.session.state(), c.int(0)? as Oid);
     if type_oid == 0 {
@@ -202,16 +212,29 @@ fn any_description(c: &Call) -> Result<Datum> {
     let (state, object) = (c.session.state(), c.int(0)? as Oid);
     Ok(state.catalog.comments.iter().find(|((_, o, s), _)| *o == object && *s == 0).map(|(_, t)| t.clone()).into())
 }
+/// The name that a text means where a number is no OID.
+fn as_name(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return format!("\"{text}\"").into();
+    }
+    text.into()
+}
 fn regclass(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(c.session.state().names.reg_oid(oid::REGCLASS, c.text(0)?)? as i64))
+    Ok(Datum::Int(c.session.state().names.reg_oid(oid::REGCLASS, &as_name(c.text(0)?))? as i64))
 }
 /// `to_reg…`: NULL where the cast raises that there is no such object.
 fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
-    match c.session.state().names.reg_oid(reg_type, c.text(0)?) {
+    match c.session.state().names.reg_oid(reg_type, &as_name(c.text(0)?)) {
         Ok(found) => Ok(Datum::Int(found as i64)),
         Err(e)
-            if [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_OBJECT, SqlState::INVALID_SCHEMA_NAME]
-                .contains(&e.code()) =>
+            if [
+                SqlState::UNDEFINED_FUNCTION,
+                SqlState::AMBIGUOUS_FUNCTION,
+                SqlState::UNDEFINED_TABLE,
+                SqlState::UNDEFINED_OBJECT,
+                SqlState::INVALID_SCHEMA_NAME,
+            ]
+            .contains(&e.code()) =>
         {
             Ok(Datum::Null)
         }
@@ -223,6 +246,12 @@ fn to_regclass(c: &Call) -> Result<Datum> {
 }
 fn to_regtype(c: &Call) -> Result<Datum> {
     to_reg(c, oid::REGTYPE)
+}
+fn to_regproc(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGPROC)
+}
+fn to_regprocedure(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGPROCEDURE)
 }
 fn to_regnamespace(c: &Call) -> Result<Datum> {
     to_reg(c, oid::REGNAMESPACE)
@@ -358,6 +387,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("text_regclass", regclass),
     ("to_regclass", to_regclass),
     ("to_regtype", to_regtype),
+    ("to_regproc", to_regproc),
+    ("to_regprocedure", to_regprocedure),
     ("to_regnamespace", to_regnamespace),
     ("to_regrole", to_regrole),
     ("pg_typeof", type_of),

@@ -78,8 +78,14 @@ stored! {
     from_unix(c) = Timestamp::from_unix(c.float(0)?)?;
     at_zone(c) = c.timestamp(1)?.to_utc(&Zone::parse(c.text(0)?)?)?;
     at_zone_tz(c) = c.timestamp(1)?.to_local(&Zone::parse(c.text(0)?)?)?;
-    at_izone(c) = c.timestamp(1)?.to_utc(&arith::interval_zone(c.interval(0)?)?)?;
-    at_izone_tz(c) = c.timestamp(1)?.to_local(&arith::interval_zone(c.interval(0)?)?)?;
+    at_izone(c) = match c.timestamp(1)? {
+        t if t.is_infinite() => t,
+        t => t.to_utc(&arith::interval_zone(c.interval(0)?)?)?,
+    };
+    at_izone_tz(c) = match c.timestamp(1)? {
+        t if t.is_infinite() => t,
+        t => t.to_local(&arith::interval_zone(c.interval(0)?)?)?,
+    };
     timetz_at_zone(c) = c.timetz(1)?.at_zone(&Zone::parse(c.text(0)?)?, transaction_start(c));
     timetz_at_izone(c) = c.timetz(1)?.at_zone(&arith::interval_zone(c.interval(0)?)?, transaction_start(c));
     date_timestamp(c) = c.date(0)?.to_timestamp()?;
@@ -104,7 +110,15 @@ stored! {
         let t = c.timetz(0)?;
         TimeTz { micros: round_micros(t.micros, c.int(1)? as i32), ..t }
     };
-    timestamp_scale(c) = timestamp_typmod(c.timestamp(0)?, c.int(1)? as i32)?;
+    timestamp_scale(c) = {
+        let (t, precision) = (c.timestamp(0)?, c.int(1)? as i32);
+        if !t.is_infinite() && precision != -1 && !(0..=6).contains(&precision) {
+            return Err(super::strings::invalid_parameter(format!(
+                "timestamp({precision}) precision must be between 0 and 6"
+            )));
+        }
+        timestamp_typmod(t, precision)?
+    };
     interval_scale(c) = c.interval(0)?.apply_typmod(c.int(1)? as i32)?;
 }
 
@@ -147,6 +161,9 @@ fn timeofday(c: &Call) -> Result<Datum> {
 }
 fn trunc_in_zone(c: &Call) -> Result<Datum> {
     let (t, unit) = (c.timestamp(1)?, c.text(0)?);
+    if t.is_infinite() {
+        return Ok(Datum::Text(t.to_storage()));
+    }
     Ok(Datum::Text(
         match Zone::parse(c.text(2)?)? {
             Zone::Rules(zone) => trunc::timestamptz(unit, t, &zone)?,
@@ -211,6 +228,47 @@ fn date_part_date(c: &Call) -> Result<Datum> {
     as_float(fields::timestamp(c.text(0)?, c.date(1)?.to_timestamp()?)?)
 }
 
+// --- OVERLAPS --------------------------------------------------------------------------------------------------------
+
+/// Whether two stretches of time overlap; each may be given backwards, or by one end if the other is NULL.
+fn overlaps<T: PartialOrd>(first: (Option<T>, Option<T>), second: (Option<T>, Option<T>)) -> Datum {
+    // In order, the NULL last.
+    let ordered = |(start, end): (Option<T>, Option<T>)| match (start, end) {
+        (None, end) => (end, None),
+        (Some(s), Some(e)) if s > e => (Some(e), Some(s)),
+        pair => pair,
+    };
+    let ((Some(start1), end1), (Some(start2), end2)) = (ordered(first), ordered(second)) else { return Datum::Null };
+    // The one that begins first decides by its end.
+    let (later, end_of_earlier, end_of_later) = match start1.partial_cmp(&start2) {
+        Some(Ordering::Greater) => (start1, end2, end1),
+        Some(Ordering::Less) => (start2, end1, end2),
+        _ => return if end1.is_some() && end2.is_some() { Datum::from(true) } else { Datum::Null },
+    };
+    match end_of_earlier {
+        None => Datum::Null,
+        Some(end) if later < end => Datum::from(true),
+        Some(_) if end_of_later.is_none() => Datum::Null,
+        Some(_) => Datum::from(false),
+    }
+}
+fn four<T>(c: &Call, read: impl Fn(usize) -> Result<T>) -> Result<[Option<T>; 4]> {
+    let at = |i: usize| if c.is_null(i) { Ok(None) } else { read(i).map(Some) };
+    Ok([at(0)?, at(1)?, at(2)?, at(3)?])
+}
+fn overlaps_timestamp(c: &Call) -> Result<Datum> {
+    let [a, b, x, y] = four(c, |i| c.timestamp(i))?;
+    Ok(overlaps((a, b), (x, y)))
+}
+fn overlaps_time(c: &Call) -> Result<Datum> {
+    let [a, b, x, y] = four(c, |i| c.time(i))?;
+    Ok(overlaps((a, b), (x, y)))
+}
+fn overlaps_timetz(c: &Call) -> Result<Datum> {
+    let [a, b, x, y] = four(c, |i| c.timetz(i))?;
+    Ok(overlaps((a, b), (x, y)))
+}
+
 // --- comparison across types -------------------------------------------------------------------------------------------
 
 /// Midnight of a day for a comparison: days beyond the range of timestamps stay in order.
@@ -256,6 +314,9 @@ fn moment_to_local(c: &Call) -> Result<Ordering> {
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("overlaps_timestamp", overlaps_timestamp),
+    ("overlaps_time", overlaps_time),
+    ("overlaps_timetz", overlaps_timetz),
     ("date_pli", date_add_days),
     ("date_mii", date_sub_days),
     ("date_mi", date_since),

@@ -205,6 +205,17 @@ impl Analyzer<'_> {
 
     /// Length coercion, where the type has one and the expression is not known to be of that typmod already.
     fn apply_typmod(&self, expr: Expr, ty: Oid, typmod: i32, form: CastForm) -> Expr {
+        // A cast is carried out by its own modifier, so it keeps it where the value is used without one.
+        if typmod < 0 && expr.typmod >= 0 && matches!(expr.kind, ExprKind::Cast { .. }) {
+            let location = expr.location;
+            return Expr {
+                kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form: CastForm::Implicit },
+                ty,
+                typmod,
+                collation: 0,
+                location,
+            };
+        }
         if typmod < 0
             || expr.typmod == typmod && !matches!(expr.kind, ExprKind::Const(_))
             || matches!(expr.kind, ExprKind::Const(Datum::Null))

@@ -135,7 +135,8 @@ impl Analyzer<'_> {
         }
         let mut converted = Vec::with_capacity(args.len());
         for (arg, &target) in args.into_iter().zip(&targets) {
-            converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN {
+            let shows_type = proc.src == Some("pg_typeof");
+            converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
                 // VARIADIC "any": PostgreSQL reads an unknown literal as text
                 self.coerce_implicit(arg, oid::TEXT)?
             } else {

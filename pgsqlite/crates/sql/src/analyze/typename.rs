@@ -103,7 +103,7 @@ impl Analyzer<'_> {
     /// A type as error messages name it: format_type without typmod.
     pub fn type_display(&self, ty: Oid) -> String {
         match self.env.catalog.type_entry(ty) {
-            Some(TypeEntry::Builtin(t)) => typmod::format_type(ty, -1).unwrap_or_else(|| t.name.to_string()),
+            Some(TypeEntry::Builtin(t)) => typmod::type_name(ty).unwrap_or_else(|| t.name.to_string()),
             Some(TypeEntry::User(t)) => t.name.clone(),
             Some(TypeEntry::ArrayOf(e)) => format!("{}[]", self.type_display(e)),
             Some(TypeEntry::Row(r)) => r.name.clone(),

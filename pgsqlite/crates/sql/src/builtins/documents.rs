@@ -6,7 +6,7 @@ use Imp::{Native, NativeAggregate, NativeSet, NativeTyped, Special};
 pub const ROWS: &[Row] = &[
     row(
         "array_length array_lower array_upper array_ndims array_dims array_cardinality array_cat trim_array \
-         enum_first enum_last",
+         enum_first enum_last array_fill array_fill_with_lower_bounds width_bucket_array enum_range_bounds array_to_json_pretty row_to_json_pretty",
         NativeTyped,
     ),
     row(
@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = &[
          json_array_length jsonb_array_length jsonb_contains jsonb_contained jsonb_exists jsonb_exists_any \
          jsonb_exists_all jsonb_concat jsonb_delete jsonb_delete_idx jsonb_delete_array jsonb_delete_path jsonb_set \
          jsonb_insert jsonb_pretty jsonb_strip_nulls jsonb_bool jsonb_int2 jsonb_int4 jsonb_int8 jsonb_numeric \
-         jsonb_float4 jsonb_float8 jsonb_object jsonb_object_two_arg",
+         jsonb_float4 jsonb_float8 jsonb_object jsonb_object_two_arg json_object json_object_two_arg json_strip_nulls jsonb_set_lax",
         Native,
     ),
     row(

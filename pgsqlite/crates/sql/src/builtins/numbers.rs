@@ -7,13 +7,13 @@ pub const ROWS: &[Row] = &[
     // Values whose storage forms compare as PostgreSQL compares them (under the collation that lowering adds).
     row(
         "int2eq int4eq int8eq int24eq int28eq int42eq int48eq int82eq int84eq oideq xideq cideq booleq chareq nameeq \
-         texteq textnename(text,name) nameeqtext texteqname bpchareq byteaeq date_eq time_eq timetz_eq timestamp_eq \
+         texteq nameeqtext texteqname bpchareq byteaeq date_eq time_eq timetz_eq timestamp_eq \
          interval_eq uuid_eq numeric_eq float4eq float8eq float48eq float84eq enum_eq jsonb_eq array_eq record_eq",
         Inline("$1 = $2"),
     ),
     row(
         "int2ne int4ne int8ne int24ne int28ne int42ne int48ne int82ne int84ne oidne xidneq boolne charne namene textne \
-         namenetext bpcharne byteane date_ne time_ne timetz_ne timestamp_ne interval_ne uuid_ne numeric_ne float4ne \
+         textnename namenetext bpcharne byteane date_ne time_ne timetz_ne timestamp_ne interval_ne uuid_ne numeric_ne float4ne \
          float8ne float48ne float84ne enum_ne jsonb_ne array_ne record_ne",
         Inline("$1 <> $2"),
     ),

@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
         "rtrim1 ltrim1 btrim1 rtrim ltrim btrim text_substr text_substr_no_len text_left text_right textpos upper lower \
          initcap replace_text translate lpad rpad repeat text_reverse split_part text_starts_with textoverlay \
          textoverlay_no_len ascii chr to_hex32 to_hex64 quote_ident quote_literal quote_nullable md5_text md5_bytea \
-         sha224_bytea sha256_bytea sha384_bytea sha512_bytea binary_encode binary_decode pg_convert_to pg_convert_from \
+         sha224_bytea sha256_bytea sha384_bytea sha512_bytea binary_encode binary_decode pg_convert_to pg_convert_from pg_convert length_in_encoding pg_encoding_max_length_sql unicode_normalize_func unicode_is_normalized parse_ident chartoi4 i4tochar text_char char_bpchar bytealike byteanlike \
          unistr lpad(text,int4) rpad(text,int4)",
         Native,
     ),

@@ -1,7 +1,7 @@
 //! Session and system information, sequences, set-returning generators.
 
 use super::imp::{row, Imp, Row};
-use Imp::{Inline, Native, NativeSet, NativeTyped, Sql};
+use Imp::{Inline, Native, NativeSet, NativeTyped};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -13,18 +13,17 @@ pub const ROWS: &[Row] = &[
                  \
                  \
                pg_get_serial_sequence \
-         text_regclass to_regclass to_regtype to_regnamespace to_regrole  ",
+         text_regclass to_regclass to_regtype to_regproc to_regprocedure to_regnamespace to_regrole  ",
         Native,
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),
     row("pg_typeof", NativeTyped),
-    row("pg_is_in_recovery pg_is_other_temp_schema", Inline("0")),
+    row("pg_is_in_recovery pg_is_other_temp_schema pg_trigger_depth pg_jit_available", Inline("0")),
     row(
         "pg_collation_is_visible pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible",
         Inline("$1 IS NOT NULL OR NULL"),
     ),
     row("pg_num_nulls pg_num_nonnulls", NativeTyped),
-    row("uuid_cmp", Sql("CASE WHEN $1 < $2 THEN -1 WHEN $1 > $2 THEN 1 ELSE 0 END")),
     row(
         "generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8 \
          generate_series_numeric generate_series_step_numeric generate_series_timestamp generate_series_timestamptz",

@@ -97,6 +97,10 @@ impl<'a> Printer<'a> {
                     self.out.push_str(&format!("({})", expr.typmod));
                 }
             }
+            // the value of a cast with a modifier, used without it: nothing that PostgreSQL has a node for
+            ExprKind::Cast { arg, method: CastMethod::Relabel, form: CastForm::Implicit } if arg.ty == expr.ty => {
+                self.operand_of_hidden_cast(arg)?
+            }
             ExprKind::Cast { arg, form, .. } => {
                 if *form != CastForm::Explicit && !show_implicit {
                     self.operand_of_hidden_cast(arg)?;
@@ -576,7 +580,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
         ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
         ExprKind::Cast { form: CastForm::Keyword(_), .. } => true,
         ExprKind::Cast { arg, form, .. } => {
-            let hidden = *form != CastForm::Explicit && !show_implicit;
+            let hidden = *form != CastForm::Explicit && (!show_implicit || arg.ty == node.ty);
             if hidden {
                 is_simple(arg, parent, show_implicit)
             } else {

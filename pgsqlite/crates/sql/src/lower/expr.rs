@@ -8,6 +8,7 @@ use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
     FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
 };
+use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 
 impl Lowerer<'_> {
@@ -283,7 +284,7 @@ impl Lowerer<'_> {
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =
-                    p.args.iter().map(|&a| pgsqlite_types::typmod::format_type(a, -1).unwrap_or_default()).collect();
+                    p.args.iter().map(|&a| pgsqlite_types::typmod::type_name(a).unwrap_or_default()).collect();
                 format!("{}({})", p.name, args.join(", "))
             });
             PgError::not_supported(format!("function {name}")).at(whole.location)
@@ -330,7 +331,20 @@ impl Lowerer<'_> {
     fn cast(&mut self, arg: &Expr, method: &CastMethod, form: CastForm, whole: &Expr) -> Result<String> {
         let ty = whole.ty;
         match method {
-            CastMethod::Relabel => self.expr(arg),
+            CastMethod::Relabel => {
+                let text = self.expr(arg)?;
+                // An integer's 32 bits are an OID's, so that -1 is 4294967295; a constant that is not negative stays readable.
+                let unsigned = |t: Oid| matches!(self.env.catalog.codec(t), Some(TypeCodec::Oid | TypeCodec::Reg(_)));
+                let plain = matches!(arg.kind, ExprKind::Const(Datum::Int(0..=0x7fff_ffff) | Datum::Null));
+                let (from, to) = (self.env.catalog.base_type(arg.ty), self.env.catalog.base_type(ty));
+                Ok(if from == oid::INT4 && unsigned(to) && !plain {
+                    format!("({text} & 4294967295)")
+                } else if unsigned(from) && to == oid::INT4 && !plain {
+                    format!("((({text} + 2147483648) & 4294967295) - 2147483648)")
+                } else {
+                    text
+                })
+            }
             CastMethod::Function(proc) => {
                 let declared = builtin::proc_by_oid(*proc)
                     .ok_or_else(|| PgError::internal("a cast without a function"))?

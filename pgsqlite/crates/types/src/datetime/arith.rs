@@ -74,14 +74,15 @@ impl Date {
     }
     /// `make_date`: a negative year is BC; 22008 for what is no date.
     pub fn make(year: i32, month: i32, day: i32) -> Result<Date> {
-        let error = || out_of_range(format!("date field value out of range: {year}-{month:02}-{day:02}"));
+        // What is shown is the year as it is counted inside: 0 is 1 BC.
+        let error = |y: i32| out_of_range(format!("date field value out of range: {y}-{month:02}-{day:02}"));
         let astronomical = match year {
-            0 => return Err(error()),
-            y if y < 0 => y.checked_add(1).ok_or_else(error)?,
+            0 => return Err(error(0)),
+            y if y < 0 => y + 1,
             y => y,
         };
         if !(1..=12).contains(&month) || day < 1 || day > calendar::days_in_month(astronomical, month) {
-            return Err(error());
+            return Err(error(astronomical));
         }
         let range = || out_of_range(format!("date out of range: {astronomical}-{month:02}-{day:02}"));
         if !calendar::is_valid_year_month(astronomical, month) {
@@ -93,6 +94,11 @@ impl Date {
 
 /// C's `%02g` of seconds, as the error messages of `make_time` show them.
 fn seconds_shown(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        let mut out = Vec::new();
+        crate::float::write(seconds, false, 0, &mut out);
+        return String::from_utf8_lossy(&out).into_owned();
+    }
     format!("{:0>2}", crate::float::general(seconds, 6))
 }
 
@@ -101,7 +107,8 @@ impl Time {
     pub fn make(hour: i32, minute: i32, seconds: f64) -> Result<Time> {
         let micros = (seconds * MICROS_PER_SECOND as f64).round_ties_even();
         let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
-        let total = hour as i64 * MICROS_PER_HOUR + minute as i64 * MICROS_PER_MINUTE + micros as i64;
+        let total =
+            if valid { hour as i64 * MICROS_PER_HOUR + minute as i64 * MICROS_PER_MINUTE + micros as i64 } else { 0 };
         if !valid || total > MICROS_PER_DAY {
             return Err(out_of_range(format!(
                 "time field value out of range: {hour}:{minute:02}:{}",

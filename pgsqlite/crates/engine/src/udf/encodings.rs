@@ -1,0 +1,244 @@
+//! Text in other encodings and normal forms: `convert…`, `length(bytea, name)`, `normalize`, `parse_ident`.
+
+use super::shim::{Call, Scalar};
+use super::strings::invalid_parameter;
+use pgsqlite_types::array::Array;
+use pgsqlite_types::{text, Datum, PgError, Result, SqlState};
+use unicode_normalization::UnicodeNormalization;
+
+/// The encodings that texts are converted to and from.
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    Utf8,
+    Latin1,
+    /// bytes as they are
+    SqlAscii,
+}
+
+/// Names of PostgreSQL's other encodings, without what is no letter or digit: they are refused, not unknown.
+const OTHERS: &[&str] = &[
+    "abc",
+    "alt",
+    "big5",
+    "euccn",
+    "eucjis2004",
+    "eucjp",
+    "euckr",
+    "euctw",
+    "gb18030",
+    "gbk",
+    "iso885910",
+    "iso885913",
+    "iso885914",
+    "iso885915",
+    "iso885916",
+    "iso88592",
+    "iso88593",
+    "iso88594",
+    "iso88595",
+    "iso88596",
+    "iso88597",
+    "iso88598",
+    "iso88599",
+    "johab",
+    "koi8",
+    "koi8r",
+    "koi8u",
+    "latin10",
+    "latin2",
+    "latin3",
+    "latin4",
+    "latin5",
+    "latin6",
+    "latin7",
+    "latin8",
+    "latin9",
+    "mskanji",
+    "muleinternal",
+    "shiftjis",
+    "shiftjis2004",
+    "sjis",
+    "tcvn",
+    "tcvn5712",
+    "uhc",
+    "vscii",
+    "win",
+    "win1250",
+    "win1251",
+    "win1252",
+    "win1253",
+    "win1254",
+    "win1255",
+    "win1256",
+    "win1257",
+    "win1258",
+    "win866",
+    "win874",
+    "win932",
+    "win936",
+    "win949",
+    "win950",
+    "windows1250",
+    "windows1251",
+    "windows1252",
+    "windows1253",
+    "windows1254",
+    "windows1255",
+    "windows1256",
+    "windows1257",
+    "windows1258",
+    "windows866",
+    "windows874",
+    "windows932",
+    "windows936",
+    "windows949",
+    "windows950",
+];
+
+/// The encoding of a name; 22023 for one that PostgreSQL does not know, either. `role` is `source`, `destination` or nothing.
+fn encoding(name: &str, role: &str) -> Result<Encoding> {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    match plain.as_str() {
+        "utf8" | "unicode" => Ok(Encoding::Utf8),
+        "latin1" | "iso88591" => Ok(Encoding::Latin1),
+        "sqlascii" => Ok(Encoding::SqlAscii),
+        other if OTHERS.contains(&other) => Err(PgError::not_supported(format!("encoding \"{name}\""))),
+        _ if role.is_empty() => Err(invalid_parameter(format!("invalid encoding name \"{name}\""))),
+        _ => Err(invalid_parameter(format!("invalid {role} encoding name \"{name}\""))),
+    }
+}
+
+/// The bytes of a text in an encoding; 22P05 for a character that it has not.
+fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>> {
+    if encoding != Encoding::Latin1 {
+        return Ok(text.as_bytes().to_vec());
+    }
+    text.chars()
+        .map(|c| {
+            u8::try_from(c as u32).map_err(|_| {
+                let mut bytes = [0; 4];
+                let shown: Vec<String> = c.encode_utf8(&mut bytes).bytes().map(|b| format!("0x{b:02x}")).collect();
+                PgError::new(
+                    SqlState::UNTRANSLATABLE_CHARACTER,
+                    format!(
+                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"",
+                        shown.join(" ")
+                    ),
+                )
+            })
+        })
+        .collect()
+}
+/// The text of bytes in an encoding; 22021 for what is none.
+fn decode(bytes: &[u8], encoding: Encoding) -> Result<String> {
+    match encoding {
+        Encoding::Latin1 if !bytes.contains(&0) => Ok(bytes.iter().map(|b| *b as char).collect()),
+        _ => Ok(text::decode_utf8(bytes)?.to_string()),
+    }
+}
+
+fn convert_to(c: &Call) -> Result<Datum> {
+    encode(c.text(0)?, encoding(c.text(1)?, "destination")?).map(Datum::Blob)
+}
+fn convert_from(c: &Call) -> Result<Datum> {
+    decode(c.bytes(0)?, encoding(c.text(1)?, "source")?).map(Datum::Text)
+}
+fn convert(c: &Call) -> Result<Datum> {
+    let (from, to) = (encoding(c.text(1)?, "source")?, encoding(c.text(2)?, "destination")?);
+    if from == to {
+        decode(c.bytes(0)?, from)?;
+        return Ok(Datum::Blob(c.bytes(0)?.to_vec()));
+    }
+    encode(&decode(c.bytes(0)?, from)?, to).map(Datum::Blob)
+}
+fn length_in(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(match encoding(c.text(1)?, "")? {
+        Encoding::Utf8 => text::decode_utf8(c.bytes(0)?)?.chars().count(),
+        _ => c.bytes(0)?.len(),
+    } as i64))
+}
+fn longest_character(c: &Call) -> Result<Datum> {
+    match c.int(0)? {
+        0 => Ok(Datum::Int(1)),
+        6 => Ok(Datum::Int(4)),
+        n if !(0..42).contains(&n) => Ok(Datum::Null),
+        n => Err(PgError::not_supported(format!("the character length of encoding {n}"))),
+    }
+}
+
+// --- normal forms ----------------------------------------------------------------------------------------------------
+
+fn normal_form(c: &Call) -> Result<String> {
+    let text = c.text(0)?;
+    let form = c.text(1)?;
+    Ok(match form.to_ascii_uppercase().as_str() {
+        "NFC" => text.nfc().collect(),
+        "NFD" => text.nfd().collect(),
+        "NFKC" => text.nfkc().collect(),
+        "NFKD" => text.nfkd().collect(),
+        _ => return Err(invalid_parameter(format!("invalid normalization form: {form}"))),
+    })
+}
+
+// --- identifiers -----------------------------------------------------------------------------------------------------
+
+fn parse_ident(c: &Call) -> Result<Datum> {
+    let (whole, strict) = (c.text(0)?, c.bool(1)?);
+    let bad = || invalid_parameter(format!("string is not a valid identifier: \"{whole}\""));
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c');
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    let (mut out, mut rest, mut after_dot) = (Vec::new(), whole.trim_start_matches(blank), false);
+    loop {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (mut name, mut tail) = (String::new(), quoted);
+            loop {
+                let end = tail.find('"').ok_or_else(|| bad().detail("String has unclosed double quotes."))?;
+                name.push_str(&tail[..end]);
+                tail = &tail[end + 1..];
+                match tail.strip_prefix('"') {
+                    Some(more) => {
+                        name.push('"');
+                        tail = more;
+                    }
+                    None => break,
+                }
+            }
+            if name.is_empty() {
+                return Err(bad().detail("Quoted identifier must not be empty."));
+            }
+            out.push(Datum::Text(name));
+            rest = tail;
+        } else if rest.starts_with(begins) {
+            let end = rest.find(|c: char| !begins(c) && !c.is_ascii_digit() && c != '$').unwrap_or(rest.len());
+            out.push(Datum::Text(rest[..end].to_ascii_lowercase()));
+            rest = &rest[end..];
+        } else if rest.starts_with('.') {
+            return Err(bad().detail("No valid identifier before \".\"."));
+        } else if after_dot {
+            return Err(bad().detail("No valid identifier after \".\"."));
+        } else {
+            return Err(bad());
+        }
+        rest = rest.trim_start_matches(blank);
+        match rest.strip_prefix('.') {
+            Some(more) => {
+                after_dot = true;
+                rest = more.trim_start_matches(blank);
+            }
+            None if rest.is_empty() || !strict => break,
+            None => return Err(bad()),
+        }
+    }
+    Ok(Array::from_elements(out).to_datum())
+}
+
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pg_convert_to", convert_to),
+    ("pg_convert_from", convert_from),
+    ("pg_convert", convert),
+    ("length_in_encoding", length_in),
+    ("pg_encoding_max_length_sql", longest_character),
+    ("unicode_normalize_func", |c| normal_form(c).map(Datum::Text)),
+    ("unicode_is_normalized", |c| Ok(Datum::from(normal_form(c)? == c.text(0)?))),
+    ("parse_ident", parse_ident),
+];
