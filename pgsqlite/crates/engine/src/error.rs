@@ -30,6 +30,10 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
         }
         ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(message, catalog),
         // RESTRICT is a trigger of SQLite's
+        // RAISE() in a trigger of another program's making
+        ffi::SQLITE_CONSTRAINT_TRIGGER if message != "FOREIGN KEY constraint failed" => {
+            PgError::new(SqlState::RAISE_EXCEPTION, message)
+        }
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY | ffi::SQLITE_CONSTRAINT_TRIGGER => {
             PgError::new(SqlState::FOREIGN_KEY_VIOLATION, "insert, update or delete violates a foreign key constraint")
         }

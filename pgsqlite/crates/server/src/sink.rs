@@ -59,9 +59,14 @@ impl RowSink for WireSink<'_> {
             } else {
                 column.codec.text_out(value, context, buffer)
             };
-            if let Err(e) = encoded {
+            if let Err(mut e) = encoded {
                 // the half-written row is taken back
                 self.out.buffer.truncate(start - 1);
+                if column.table_oid != 0 {
+                    // a plain column: another program stored what its declared type does not hold
+                    let place = format!(" in column \"{}\"", column.name);
+                    e.fields_mut().message.push_str(&place);
+                }
                 return Err(e);
             }
             let length = (buffer.len() - at - 4) as i32;

@@ -70,6 +70,8 @@ pub fn parse(declared: &str) -> Declared {
                 typed
             }
         }
+        // `INTEGER_OR_TEXT`: numbers and texts stand side by side
+        other if other.contains("INT") && (other.contains("TEXT") || other.contains("CHAR")) => foreign(oid::TEXT),
         other if other.contains("INT") => canonical(oid::INT8),
         other if other.contains("CHAR") || other.contains("CLOB") || other.contains("TEXT") => canonical(oid::TEXT),
         other if other.contains("BLOB") => canonical(oid::BYTEA),

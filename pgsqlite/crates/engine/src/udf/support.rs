@@ -170,6 +170,25 @@ fn domain(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+/// A number with as many decimals as the column declares, as PostgreSQL shows it. Digits beyond them stay: they are the value.
+fn padded(number: Datum, typmod: i32) -> Datum {
+    let (Datum::Text(text), Some((_, scale))) = (&number, pgsqlite_types::typmod::numeric_precision_scale(typmod))
+    else {
+        return number;
+    };
+    if !text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.')) {
+        return number;
+    }
+    let decimals = text.split_once('.').map_or(0, |(_, d)| d.len());
+    match (scale as usize).checked_sub(decimals).filter(|_| scale > 0) {
+        Some(0) | None => number,
+        Some(missing) => {
+            let point = if decimals == 0 { "." } else { "" };
+            Datum::Text(format!("{text}{point}{}", "0".repeat(missing)))
+        }
+    }
+}
+
 /// A value of another program's making, in the storage form of the column's type.
 fn foreign(c: &Call) -> Result<Datum> {
     let type_oid = type_argument(c, 0)?;
@@ -201,8 +220,9 @@ fn foreign(c: &Call) -> Result<Datum> {
         }
         (DatumRef::Int(i), TypeCodec::Float4 | TypeCodec::Float8) => Ok(Datum::Real(i as f64)),
         (DatumRef::Real(r), TypeCodec::Float4 | TypeCodec::Float8) => Ok(Datum::Real(r)),
-        (DatumRef::Int(i), TypeCodec::Numeric) => Ok(Datum::Text(i.to_string())),
-        (DatumRef::Real(r), TypeCodec::Numeric) => Ok(Numeric::from_f64(r).to_datum()),
+        (DatumRef::Int(i), TypeCodec::Numeric) => Ok(padded(Datum::Text(i.to_string()), c.int(3)? as i32)),
+        (DatumRef::Real(r), TypeCodec::Numeric) => Ok(padded(Numeric::from_f64(r).to_datum(), c.int(3)? as i32)),
+        (DatumRef::Text(t), TypeCodec::Numeric) => Ok(padded(through_text(t)?, c.int(3)? as i32)),
         (DatumRef::Int(i), TypeCodec::Timestamp | TypeCodec::TimestampTz) => {
             Ok(Datum::Text(moment(i as f64)?.to_storage()))
         }
@@ -213,9 +233,7 @@ fn foreign(c: &Call) -> Result<Datum> {
         (DatumRef::Real(r), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name) => {
             text_of(c.session, oid::FLOAT8, DatumRef::Real(r)).map(Datum::Text)
         }
-        (DatumRef::Text(t), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Json) => {
-            Ok(Datum::from(t))
-        }
+        (DatumRef::Text(t), TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name) => Ok(Datum::from(t)),
         (DatumRef::Text(t), _) => through_text(t),
         (DatumRef::Int(i), _) => Err(unreadable(i.to_string())),
         (DatumRef::Real(r), _) => Err(unreadable(r.to_string())),
@@ -468,7 +486,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::CHECK, 5, true, check),
     (support::NOT_NULL, 4, true, not_null),
     (support::DOMAIN, -1, true, domain),
-    (support::FOREIGN, 3, true, foreign),
+    (support::FOREIGN, 4, true, foreign),
     (support::ARRAY, -1, true, array),
     (support::FLATTEN, 1, true, flatten),
     (support::ELEMENT, -1, true, element),

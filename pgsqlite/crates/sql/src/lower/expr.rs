@@ -855,10 +855,11 @@ impl Lowerer<'_> {
             StorageForm::Canonical => reference,
             StorageForm::Foreign => {
                 format!(
-                    "{}({}, {reference}, {})",
+                    "{}({}, {reference}, {}, {})",
                     support::FOREIGN,
                     column.type_oid,
-                    quote_text(&format!("{}.{}", relation.name, column.name))
+                    quote_text(&format!("{}.{}", relation.name, column.name)),
+                    column.typmod
                 )
             }
         }

@@ -50,7 +50,7 @@ pub mod support {
     pub const TOUCH: &str = "pg_touch";
     /// (value, schema, domain, not null, condition, constraint …) → value; 23514/23502
     pub const DOMAIN: &str = "pg_domain";
-    /// (type OID, value, place) → value in canonical storage form
+    /// (type OID, value, place, typmod) → value in canonical storage form
     pub const FOREIGN: &str = "pg_foreign";
     /// (nested, element …) → array
     pub const ARRAY: &str = "pg_array";

