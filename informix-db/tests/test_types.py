@@ -281,6 +281,36 @@ def test_values_without_an_exact_form_are_refused(value):
         bind((value,), "iso-8859-1")
 
 
+def test_generated_encoders_agree_with_those_of_single_values():
+    rng = __import__("random").Random(5)
+    pool = [
+        0,
+        1,
+        -7,
+        2**31 - 1,
+        2**31,
+        1.5,
+        -0.0,
+        "",
+        "a",
+        "ab",
+        "grüße",
+        "x" * 300,
+        True,
+        False,
+        None,
+        dt.date(2026, 1, 2),
+    ]
+    pool += [Decimal("1.5"), dt.datetime(2026, 1, 2, 3, 4, 5), b"blob", IntervalYM(3)]
+    for _ in range(2000):
+        values = [rng.choice(pool) for _ in range(rng.randrange(8))]
+        lobs = [v for v in values if v == b"blob"]
+        expected = pack(">hh", 5, len(values)) + b"".join(map(encode_param, values))
+        got = bind(values, "iso-8859-1")
+        assert got[: len(expected)] == expected
+        assert bool(got[len(expected) :]) == bool(lobs)
+
+
 def test_unknown_python_types_are_refused():
     with pytest.raises(ProgrammingError, match="parameter 2: cannot bind a parameter of type"):
         bind((1, object()), "iso-8859-1")

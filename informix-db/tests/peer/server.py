@@ -146,7 +146,9 @@ def guess_columns(names: list[str], rows: list[tuple[Any, ...]], declared: dict[
     for i, name in enumerate(names):
         values = [r[i] for r in rows if r[i] is not None]
         kind = declared.get(name, "").lower()
-        if kind.startswith(("int", "serial")) or (not kind and values and all(isinstance(v, int) for v in values)):
+        if kind == "bigint":
+            columns.append(Col(name, 52, 8))
+        elif kind.startswith(("int", "serial")) or (not kind and values and all(isinstance(v, int) for v in values)):
             big = any(abs(v) > 2**31 - 1 for v in values)
             columns.append(Col(name, 52, 8) if big else Col(name, 2, 4))
         elif kind.startswith("float") or (not kind and values and all(isinstance(v, float) for v in values)):

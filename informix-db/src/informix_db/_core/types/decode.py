@@ -225,19 +225,13 @@ def interval_decoder(encoded_length: int) -> Decoder:
 def char_decoder(encoding: str) -> Decoder:
     """CHAR and NCHAR: blank padding is removed; a first byte of 00 is NULL."""
 
-    def char(raw: bytes) -> str | None:
-        return None if raw[:1] == b"\0" else raw.rstrip(b" ").decode(encoding)
-
-    return char
+    return lambda raw: _char(raw, encoding)
 
 
 def varchar_decoder(encoding: str) -> Decoder:
     """VARCHAR and NVARCHAR without the length byte: one byte 00 is NULL."""
 
-    def varchar(raw: bytes) -> str | None:
-        return None if raw == b"\0" else raw.decode(encoding)
-
-    return varchar
+    return lambda raw: _varchar(raw, encoding)
 
 
 def text_decoder(encoding: str) -> Decoder:
@@ -310,9 +304,25 @@ def decoder_for(type_code: int, encoded_length: int = 0, encoding: str = "iso-88
     raise LookupError(f"type {type_code} has no decoder")
 
 
+def _char(raw: bytes, encoding: str) -> str | None:
+    return None if raw[:1] == b"\0" else raw.rstrip(b" ").decode(encoding)
+
+
+def _varchar(raw: bytes, encoding: str) -> str | None:
+    return None if raw == b"\0" else raw.decode(encoding)
+
+
+_TEXT = {T.CHAR: _char, T.NCHAR: _char, T.VARCHAR: _varchar, T.NVARCHAR: _varchar, T.LVARCHAR: _varchar}
+_FIXED_GET = _FIXED.get
+_TEXT_GET = {int(code): function for code, function in _TEXT.items()}.get
+
+
 def decode(type_code: int, raw: bytes, encoding: str = "iso-8859-1", encoded_length: int = 0x20FF) -> Any:
-    """One value from its bytes: the slow, direct way (rows go through `rowplan`)."""
-    fixed = _FIXED.get(type_code)
+    """One value from its bytes: the direct way (rows go through `rowplan`)."""
+    fixed = _FIXED_GET(type_code)
     if fixed is not None:
         return fixed(raw)
+    text = _TEXT_GET(type_code)
+    if text is not None:
+        return text(raw, encoding)
     return decoder_for(type_code, encoded_length, encoding)(raw)

@@ -253,22 +253,22 @@ def encoder_for(cls: type) -> Encoder:
 
 def encode_param(value: Any, encoding: str = "iso-8859-1") -> bytes:
     """One parameter as it stands in BIND."""
-    lob = as_lob(value, encoding)
-    if lob is not None:
-        return lob_parameter(lob)
+    if type(value) is int and -0x80000000 < value < 0x80000000:  # the commonest, without a further call
+        return _INT(2, 0, 0x0A00, value)
+    encoder = ENCODERS.get(type(value))
+    if encoder is None:
+        lob = as_lob(value, encoding)
+        if lob is not None:
+            return lob_parameter(lob)
+        encoder = encoder_for(type(value))
     try:
-        return ENCODERS[type(value)](value, encoding)
-    except KeyError:
-        return encoder_for(type(value))(value, encoding)
+        return encoder(value, encoding)
     except UnicodeEncodeError as error:
         raise DataError(f"the string has a character that {encoding} does not have: {error}") from error
 
 
 def as_lob(value: Any, encoding: str) -> Lob | None:
     """bytes-like values and `Text` are BYTE and TEXT large objects; everything else is not."""
-    cls = type(value)
-    if cls in _NOT_LOB:
-        return None
     if isinstance(value, Text):
         return Lob(T.TEXT, str.__str__(value).encode(encoding))
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -276,7 +276,6 @@ def as_lob(value: Any, encoding: str) -> Lob | None:
     return None
 
 
-_NOT_LOB = frozenset((type(None), bool, int, float, str, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta))
 _BIND = Struct(">hh").pack
 _BBIND = Struct(">hh").pack
 #: Bytes of content per BLOB chunk.
@@ -285,6 +284,99 @@ CHUNK = 1024
 
 def bind(values: Sequence[Any], encoding: str, *, bigint: bool = True) -> bytes:
     """BIND with all parameters, and BBIND with the contents of large ones."""
+    types = tuple(map(type, values))
+    fast = _binders.get(types)
+    if fast is None:
+        if len(_binders) >= MAX_BINDERS:
+            _binders.clear()
+        fast = _binders[types] = compile_binder(types)
+    if bigint:
+        try:
+            return fast(values, encoding)
+        except _Unusual:
+            pass
+        except UnicodeEncodeError:
+            pass  # the slow way says which parameter
+    return _bind_each(values, encoding, bigint)
+
+
+class _Unusual(Exception):
+    """A value needs the slow way; raised inside generated code only."""
+
+
+Binder = Callable[[Sequence[Any], str], bytes]
+#: Generated encoders by the types of their parameters.
+_binders: dict[tuple[type, ...], Binder] = {}
+MAX_BINDERS = 512
+
+
+def _no_binder(values: Sequence[Any], encoding: str) -> bytes:
+    raise _Unusual
+
+
+def compile_binder(types: tuple[type, ...]) -> Binder:
+    """A function for parameters of exactly these types: one `struct` call per run of values without text.
+
+    Values outside of the ordinary (integers beyond 32 bits, NaN, very long text) raise `_Unusual`.
+    """
+    if len(types) > 200 or not all(t in _SIMPLE for t in types):
+        return _no_binder
+    lines: list[str] = []
+    pieces: list[str] = []  # expressions whose concatenation is the message
+    fmt, items = ">hh", ["5", str(len(types))]
+    names: dict[str, Any] = {"Unusual": _Unusual, "PAD": (b"", b"\0"), "EPOCH": DATE_EPOCH, "MAX": MAX_STRING}
+
+    def flush() -> None:
+        nonlocal fmt, items
+        if items:
+            name = f"P{len(pieces)}"
+            names[name] = Struct(fmt).pack
+            pieces.append(f"{name}({', '.join(items)})")
+        fmt, items = ">", []
+
+    for i, t in enumerate(types):
+        v = f"v{i}"
+        if t is int:
+            lines.append(f"    if not -2147483648 < {v} < 2147483648: raise Unusual")
+            fmt += "hhhi"
+            items += ["2", "0", "2560", v]
+        elif t is float:
+            lines.append(f"    if {v} - {v} != 0.0: raise Unusual")
+            fmt += "hhhd"
+            items += ["3", "0", "0", v]
+        elif t is dt.date:
+            fmt += "hhhi"
+            items += ["7", "0", "0", f"{v}.toordinal() - EPOCH"]
+        elif t is type(None):
+            fmt += "hhh"
+            items += ["0", "-1", "0"]
+        elif t is bool:
+            fmt += "hhhhBx"
+            items += ["0", "0", "0", "1", f"116 if {v} else 102"]
+        else:
+            lines.append(f"    {v} = {v}.encode(encoding)")
+            lines.append(f"    n{i} = len({v})")
+            lines.append(f"    if n{i} > MAX: raise Unusual")
+            fmt += "hhhh"
+            items += ["0", "0", "0", f"n{i}"]
+            flush()
+            pieces.append(v)
+            pieces.append(f"PAD[n{i} & 1]")
+    flush()
+    targets = "".join(f"v{i}, " for i in range(len(types)))
+    head = f"    {targets}= values" if types else "    pass"
+    body = "\n".join([head, *lines, f"    return b''.join(({', '.join(pieces)},))"])
+    arguments = ", ".join(f"{name}={name}" for name in sorted(names))
+    exec(f"def binder(values, encoding, *, {arguments}):\n{body}\n", names)
+    made: Binder = names["binder"]
+    return made
+
+
+_SIMPLE = frozenset((int, float, str, bool, type(None), dt.date))
+
+
+def _bind_each(values: Sequence[Any], encoding: str, bigint: bool) -> bytes:
+    """`bind`, parameter by parameter."""
     parts = [_BIND(5, len(values))]
     lobs: list[Lob] = []
     get = ENCODERS.get
