@@ -252,6 +252,32 @@ impl Connection {
         unsafe { ffi::sqlite3_reset(statement.stmt) };
     }
 
+    /// The first row of a query of our own.
+    pub fn first_row(&self, sql: &str, parameters: &[Datum]) -> Result<Option<Vec<Datum>>> {
+        use rusqlite::types::Value;
+        let values = parameters.iter().map(|p| match p {
+            Datum::Null => Value::Null,
+            Datum::Int(i) => Value::Integer(*i),
+            Datum::Real(r) => Value::Real(*r),
+            Datum::Text(t) => Value::Text(t.clone()),
+            Datum::Blob(b) => Value::Blob(b.clone()),
+        });
+        let mut statement = self.conn.prepare(sql).map_err(|_| self.error())?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(|_| self.error())?;
+        let Some(row) = rows.next().map_err(|_| self.error())? else { return Ok(None) };
+        let value = |i: usize| -> rusqlite::Result<Datum> {
+            Ok(match row.get(i)? {
+                Value::Null => Datum::Null,
+                Value::Integer(i) => Datum::Int(i),
+                Value::Real(r) => Datum::Real(r),
+                Value::Text(t) => Datum::Text(t),
+                Value::Blob(b) => Datum::Blob(b),
+            })
+        };
+        (0..columns).map(|i| value(i).map_err(|_| self.error())).collect::<Result<Vec<_>>>().map(Some)
+    }
+
     /// Whether rows of the open transaction violate foreign keys that are checked at its end.
     pub fn has_deferred_violations(&self) -> bool {
         let (mut current, mut highest) = (0, 0);

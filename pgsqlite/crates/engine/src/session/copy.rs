@@ -387,9 +387,10 @@ impl Session {
         let mut copy = self.take_copy()?;
         let mut result = self.copy_rows(&mut copy, true);
         if result.is_ok() && !copy.self_references.is_empty() {
-            result = self.check_self_references(&copy).map_err(|e| self.diagnose_commit(e));
+            result = self.check_self_references(&copy).map_err(|e| self.explain_commit(e));
         }
         let rows = copy.rows;
+        let result = result.and_then(|()| self.check_constraints());
         self.end_copy(copy, result)?;
         Ok(format!("COPY {rows}"))
     }

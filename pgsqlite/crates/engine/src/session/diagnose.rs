@@ -8,8 +8,7 @@ use super::plans::Prepared;
 use super::Session;
 use crate::connection::{Connection, Step};
 use pgsqlite_sql::analyze::{analyze, Statement};
-use pgsqlite_sql::catalog::{Catalog, ConstraintKind, RelationKind};
-use pgsqlite_sql::deparse::quote_identifier;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -45,67 +44,6 @@ impl Session {
                 error
             }
         }
-    }
-
-    /// The error of a COMMIT that a deferred foreign key refused, with the constraint and the key.
-    pub(super) fn diagnose_commit(&mut self, error: PgError) -> PgError {
-        if error.code() != SqlState::FOREIGN_KEY_VIOLATION {
-            return error;
-        }
-        match self.find_deferred() {
-            Ok(Some(found)) => found,
-            Ok(None) => error,
-            Err(e) => {
-                tracing::debug!(%e, "the row of a deferred foreign key could not be read");
-                error
-            }
-        }
-    }
-
-    fn find_deferred(&mut self) -> Result<Option<PgError>> {
-        let view = self.view();
-        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let check = "SELECT c.\"table\", c.rowid, group_concat(l.\"from\", char(0)) FROM \
-                     (SELECT * FROM pragma_foreign_key_check LIMIT 1) AS c \
-                     JOIN pragma_foreign_key_list(c.\"table\") AS l ON l.id = c.fkid";
-        let Some(found) = read(connection, check, &[], 1)? else { return Ok(None) };
-        let Some([Datum::Text(table), rowid, Datum::Text(columns)]) = found.first().map(|r| &r[..]) else {
-            return Ok(None);
-        };
-        let columns: Vec<&str> = columns.split('\0').collect();
-        let Some(child) = catalog.relations.values().find(|r| r.sqlite_name == *table && r.kind == RelationKind::Table)
-        else {
-            return Ok(None);
-        };
-        let named = |attnum: &i16| child.column_by_attnum(*attnum).map_or("", |c| &c.name[..]);
-        let constraint = child.constraints.iter().find_map(|c| match &c.kind {
-            ConstraintKind::ForeignKey { references, .. }
-                if c.columns.len() == columns.len() && c.columns.iter().all(|a| columns.contains(&named(a))) =>
-            {
-                Some((c, *references))
-            }
-            _ => None,
-        });
-        let Some((constraint, parent)) = constraint else { return Ok(None) };
-        let quoted: Vec<String> =
-            constraint.columns.iter().map(|a| format!("\"{}\"", named(a).replace('"', "\"\""))).collect();
-        let sql = format!("SELECT {} FROM \"{}\" WHERE rowid = ?1", quoted.join(", "), table.replace('"', "\"\""));
-        let rows = read(connection, &sql, std::slice::from_ref(rowid), 1)?.unwrap_or_default();
-        let Some(key) = rows.first() else { return Ok(None) };
-        let mut shown = Vec::new();
-        for (attnum, value) in constraint.columns.iter().zip(key) {
-            let ty = child.column_by_attnum(*attnum).map_or(0, |c| c.type_oid);
-            shown.push(text(catalog, &context, ty, value)?);
-        }
-        let parent = catalog.relation(parent).map_or(String::new(), |p| p.name.clone());
-        let columns: Vec<String> = constraint.columns.iter().map(|a| quote_identifier(named(a)).to_string()).collect();
-        Ok(Some(missing_parent(
-            (catalog.schema_name(child.schema), &child.name),
-            &constraint.name,
-            &format!("({})=({})", columns.join(", "), shown.join(", ")),
-            &parent,
-        )))
     }
 
     fn find_violation(&mut self, prepared: &Prepared, parameters: &[Datum], code: SqlState) -> Result<Option<PgError>> {
@@ -392,7 +330,7 @@ impl Search<'_> {
     }
 
     fn text(&self, type_oid: Oid, value: &Datum) -> Result<String> {
-        text(self.catalog, &self.context, type_oid, value)
+        printed(self.catalog, &self.context, type_oid, value)
     }
 }
 
@@ -410,7 +348,7 @@ fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str
 }
 
 /// A value as its type's output function prints it.
-fn text(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+pub(super) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
     if *value == Datum::Null {
         return Ok("null".into());
     }

@@ -13,6 +13,7 @@
 mod api;
 mod cancel;
 mod characteristics;
+mod constraints;
 mod copy;
 mod copy_binary;
 mod copy_format;

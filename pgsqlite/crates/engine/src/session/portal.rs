@@ -180,6 +180,12 @@ impl Session {
                     return Box::pin(self.run_portal(portal, max_rows, sink)).await;
                 }
                 let result = result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e));
+                let result = match result {
+                    Ok(Execution::Complete(tag)) if !query.modifies.is_empty() => {
+                        self.check_constraints().map(|()| Execution::Complete(tag))
+                    }
+                    other => other,
+                };
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
                     portal.state = State::Done(tag.clone());

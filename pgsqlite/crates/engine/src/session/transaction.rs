@@ -27,6 +27,7 @@ pub(super) struct Savepoint {
     catalog: Option<Arc<Catalog>>,
     gucs: Gucs,
     pending: crate::notify::Mark,
+    constraints: super::constraints::Modes,
 }
 
 #[derive(Default)]
@@ -41,6 +42,10 @@ pub(super) struct Transaction {
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     pub queried: bool,
     pub savepoints: Vec<Savepoint>,
+    /// SET CONSTRAINTS
+    pub constraints: super::constraints::Modes,
+    /// SQLite checks all foreign keys at COMMIT only
+    pub defers_all: bool,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
     /// settings to go back to on rollback
@@ -227,6 +232,9 @@ impl Session {
             // what waited for the slot, or another program, may have changed the schema
             self.engine.refresh(self.connection()?)?;
             self.reopen_savepoints()?;
+            if !self.transaction.constraints.is_default() {
+                self.defer_in_sqlite()?;
+            }
         }
         Ok(())
     }
@@ -402,7 +410,7 @@ impl Session {
             let committed = self.connection()?.exec("COMMIT");
             if let Err(e) = committed {
                 // a deferred constraint: the transaction is still open in SQLite
-                let e = self.diagnose_commit(e);
+                let e = self.explain_commit(e);
                 self.rollback()?;
                 return Err(e);
             }
@@ -559,6 +567,7 @@ impl Session {
                     catalog: self.transaction.catalog.clone(),
                     gucs: self.gucs.clone(),
                     pending: self.server.pending.lock().mark(),
+                    constraints: self.transaction.constraints.clone(),
                 };
                 self.transaction.savepoints.push(savepoint);
                 Ok("SAVEPOINT".into())
@@ -586,8 +595,10 @@ impl Session {
                 self.transaction.savepoints.truncate(i + 1);
                 let savepoint = &self.transaction.savepoints[i];
                 self.server.pending.lock().roll_back_to(savepoint.pending);
+                let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
                 self.transaction.catalog = catalog;
+                self.transaction.constraints = constraints;
                 self.gucs = gucs;
                 self.apply_characteristics();
                 self.transaction.block = Block::Open;

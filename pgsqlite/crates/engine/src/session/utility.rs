@@ -93,6 +93,7 @@ impl Session {
             }
             NodeEnum::DeclareCursorStmt(d) => self.declare(d, prepared, &portal.parameters).await?,
             NodeEnum::ClosePortalStmt(c) => self.close_cursor(&c.portalname)?,
+            NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,
             NodeEnum::ListenStmt(l) => {
                 self.server.pending.lock().listen(&l.conditionname);
                 "LISTEN".into()

@@ -405,7 +405,8 @@ pub(crate) fn rowid_name(relation: &Relation) -> Result<String> {
 }
 
 /// The table's name in SQLite, with the database it lives in.
-pub(crate) fn table_name(relation: &Relation) -> String {
+/// How a relation is written in SQLite's SQL: quoted, with the name of its database.
+pub fn table_name(relation: &Relation) -> String {
     if relation.temporary {
         format!("temp.{}", quote(&relation.sqlite_name))
     } else if relation.kind == RelationKind::System {

@@ -1,0 +1,249 @@
+//! SET CONSTRAINTS, and the foreign keys that are checked later than their statement.
+//!
+//! SQLite checks a key declared INITIALLY DEFERRED at COMMIT and every other one after its statement; `defer_foreign_keys`
+//! makes it wait for COMMIT with all of them. What PostgreSQL's rules check in between is looked for here, after each change
+//! while SQLite says that keys are violated: the keys that are immediate now although SQLite waits with them.
+
+use super::diagnose::printed;
+use super::Session;
+use crate::connection::Connection;
+use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
+use pgsqlite_sql::lower::table_name;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What SET CONSTRAINTS said in the running transaction: true is deferred.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Modes {
+    all: Option<bool>,
+    named: BTreeMap<Oid, bool>,
+}
+
+impl Modes {
+    fn is_deferred(&self, constraint: &Constraint) -> bool {
+        let said = self.named.get(&constraint.oid).copied().or(self.all);
+        constraint.deferrable && said.unwrap_or(constraint.initially_deferred)
+    }
+
+    /// Whether anything may differ from what the constraints were declared as.
+    pub fn is_default(&self) -> bool {
+        self.all.is_none() && self.named.is_empty()
+    }
+}
+
+/// A foreign key with its tables.
+struct ForeignKey {
+    child: Arc<Relation>,
+    parent: Arc<Relation>,
+    constraint: Constraint,
+}
+
+fn foreign_keys(catalog: &Catalog, wanted: impl Fn(&Constraint) -> bool) -> Vec<ForeignKey> {
+    let mut keys = Vec::new();
+    for child in catalog.relations.values() {
+        for constraint in child.constraints.iter().filter(|c| wanted(c)) {
+            let ConstraintKind::ForeignKey { references, .. } = &constraint.kind else { continue };
+            let Some(parent) = catalog.relation(*references) else { continue };
+            keys.push(ForeignKey { child: child.clone(), parent: parent.clone(), constraint: constraint.clone() });
+        }
+    }
+    keys.sort_by_key(|k| k.constraint.oid);
+    keys
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl ForeignKey {
+    /// The names of the referencing and of the referenced columns.
+    fn columns(&self) -> Result<(Vec<&str>, Vec<&str>)> {
+        let ConstraintKind::ForeignKey { columns, .. } = &self.constraint.kind else {
+            return Err(PgError::internal("not a foreign key"));
+        };
+        fn names<'a>(relation: &'a Relation, attnums: &[i16]) -> Option<Vec<&'a str>> {
+            attnums.iter().map(|a| relation.column_by_attnum(*a).map(|c| c.name.as_str())).collect()
+        }
+        let own = names(&self.child, &self.constraint.columns);
+        own.zip(names(&self.parent, columns)).ok_or_else(|| PgError::internal("a foreign key on a missing column"))
+    }
+
+    /// SQL: whether the referenced table has a row with these values.
+    fn present(&self, values: &[String]) -> Result<String> {
+        let (_, columns) = self.columns()?;
+        let equal: Vec<String> = columns.iter().zip(values).map(|(c, v)| format!("p.{} = {v}", quoted(c))).collect();
+        Ok(format!("EXISTS (SELECT 1 FROM {} AS p WHERE {})", table_name(&self.parent), equal.join(" AND ")))
+    }
+
+    /// The key of a row that references nothing.
+    fn violation(&self, connection: &Connection) -> Result<Option<Vec<Datum>>> {
+        let (own, _) = self.columns()?;
+        let values: Vec<String> = own.iter().map(|c| format!("c.{}", quoted(c))).collect();
+        let given: Vec<String> = values.iter().map(|v| format!("{v} IS NOT NULL")).collect();
+        let sql = format!(
+            "SELECT {} FROM {} AS c WHERE {} AND NOT {} LIMIT 1",
+            values.join(", "),
+            table_name(&self.child),
+            given.join(" AND "),
+            self.present(&values)?
+        );
+        connection.first_row(&sql, &[])
+    }
+
+    /// 23503 as PostgreSQL words it. `committed` sees the database without the transaction: a referenced row that was there
+    /// has been taken away, else the referencing one is new.
+    fn error(
+        &self,
+        key: &[Datum],
+        committed: Option<&Connection>,
+        catalog: &Catalog,
+        context: &Context,
+    ) -> Result<PgError> {
+        let (own, other) = self.columns()?;
+        let (child, parent, name) = (&self.child.name, &self.parent.name, &self.constraint.name);
+        let places: Vec<String> = (1..=key.len()).map(|i| format!("?{i}")).collect();
+        let sql = format!("SELECT {}", self.present(&places)?);
+        // a table that the transaction made is not there for others: then neither was the row
+        let was_there = committed
+            .and_then(|c| c.first_row(&sql, key).ok().flatten())
+            .is_some_and(|row| row.first() == Some(&Datum::Int(1)));
+        let mut shown = Vec::new();
+        for (column, value) in own.iter().zip(key) {
+            let ty = self.child.column(column).map_or(0, |c| c.type_oid);
+            shown.push(printed(catalog, context, ty, value)?);
+        }
+        let (columns, message, outcome) = if was_there {
+            (
+                other,
+                format!("update or delete on table \"{parent}\" violates foreign key constraint \"{name}\" on table \"{child}\""),
+                format!("is still referenced from table \"{child}\"."),
+            )
+        } else {
+            (
+                own,
+                format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\""),
+                format!("is not present in table \"{parent}\"."),
+            )
+        };
+        Ok(PgError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+            .detail(format!("Key ({})=({}) {outcome}", columns.join(", "), shown.join(", ")))
+            .schema(catalog.schema_name(self.child.schema))
+            .table(child.clone())
+            .constraint(name.clone()))
+    }
+}
+
+impl Session {
+    /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
+    /// is violated.
+    pub(super) fn set_constraints(&mut self, s: &ast::ConstraintsSetStmt) -> Result<String> {
+        if self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
+            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
+        }
+        let mut modes = self.transaction.constraints.clone();
+        if s.constraints.is_empty() {
+            modes = Modes { all: Some(s.deferred), named: BTreeMap::new() };
+        }
+        for node in &s.constraints {
+            let Some(NodeEnum::RangeVar(name)) = &node.node else {
+                return Err(PgError::internal("a constraint's name"));
+            };
+            for oid in self.constraints_named(name)? {
+                modes.named.insert(oid, s.deferred);
+            }
+        }
+        self.transaction.constraints = modes;
+        self.defer_in_sqlite()?;
+        self.check_constraints()?;
+        Ok("SET CONSTRAINTS".into())
+    }
+
+    /// The deferrable constraints of a name: those of the first schema of the path that has any.
+    fn constraints_named(&self, name: &ast::RangeVar) -> Result<Vec<Oid>> {
+        let view = self.view();
+        let catalog = &view.catalog;
+        let schemas = match name.schemaname.as_str() {
+            "" => view.path.clone(),
+            schema => vec![catalog.schema_oid(schema).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+            })?],
+        };
+        for schema in schemas {
+            let found: Vec<&Constraint> = catalog
+                .relations
+                .values()
+                .filter(|r| r.schema == schema)
+                .flat_map(|r| r.constraints.iter().filter(|c| c.name == name.relname))
+                .collect();
+            if found.iter().any(|c| !c.deferrable) {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("constraint \"{}\" is not deferrable", name.relname),
+                ));
+            }
+            if !found.is_empty() {
+                return Ok(found.iter().map(|c| c.oid).collect());
+            }
+        }
+        Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.relname)))
+    }
+
+    /// Makes SQLite wait with all keys where one that it would check at once is deferred now. Also when SQLite's transaction
+    /// begins later than SET CONSTRAINTS. Once on it stays on until the transaction ends: turned off, SQLite forgets what it
+    /// has seen violated.
+    pub(super) fn defer_in_sqlite(&mut self) -> Result<()> {
+        let modes = &self.transaction.constraints;
+        if !self.transaction.sqlite || self.transaction.defers_all {
+            return Ok(());
+        }
+        if !foreign_keys(&self.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
+            self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
+            self.transaction.defers_all = true;
+        }
+        Ok(())
+    }
+
+    /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it.
+    pub(super) fn check_constraints(&mut self) -> Result<()> {
+        let as_declared = self.transaction.constraints.is_default() && !self.transaction.defers_all;
+        if as_declared || !self.transaction.sqlite || !self.connection()?.has_deferred_violations() {
+            return Ok(());
+        }
+        let modes = self.transaction.constraints.clone();
+        match self.violated(|c| !modes.is_deferred(c))? {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of a COMMIT that a deferred key refused, with the constraint and the key.
+    pub(super) fn explain_commit(&self, error: PgError) -> PgError {
+        if error.code() != SqlState::FOREIGN_KEY_VIOLATION {
+            return error;
+        }
+        match self.violated(|_| true) {
+            Ok(Some(found)) => found,
+            Ok(None) => error,
+            Err(problem) => {
+                tracing::debug!(%problem, "the key of a deferred constraint could not be read");
+                error
+            }
+        }
+    }
+
+    fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let connection = self.connection()?;
+        for key in foreign_keys(&view.catalog, wanted) {
+            if let Some(values) = key.violation(connection)? {
+                let keeper = self.engine.keeper();
+                return key.error(&values, keeper.as_ref(), &view.catalog, &context).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
