@@ -94,20 +94,16 @@ async def test_tasks_share_a_connection_one_statement_at_a_time(server):
 
 @run
 async def test_statements_of_different_connections_run_at_once(server):
-    started, barrier = [], threading.Barrier(5)
+    barrier = threading.Barrier(5)
 
     def rule(values):
-        if len(started) >= 5:  # the first five calls are those of PREPARE
-            barrier.wait(20)
-        started.append(1)
+        if values[0] is not None:  # not at PREPARE
+            barrier.wait(60)
         return ONE
 
+    server.rules["select m where a = ?"] = rule
     conns = [await connect(server) for _ in range(5)]
-    for c in conns:
-        server.rules["select n"] = ONE
-        await c.execute("select n")
-    server.rules["select m"] = rule
-    cursors = await asyncio.gather(*(c.execute("select m") for c in conns))
+    cursors = await asyncio.gather(*(c.execute("select m where a = ?", (1,)) for c in conns))
     assert [await c.fetchall() for c in cursors] == [[(1,)]] * 5
     for c in conns:
         await c.close()
