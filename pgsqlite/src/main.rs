@@ -283,7 +283,9 @@ fn run() -> anyhow::Result<()> {
     use std::io::IsTerminal;
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // the engine lets one thread be held up by a long statement: another must be there
+    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     runtime.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
         let text = greeting(&config);

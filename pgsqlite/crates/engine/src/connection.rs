@@ -201,7 +201,13 @@ impl Connection {
             .map_err(|_| self.error())
     }
 
-    /// Runs SQL of our own without parameters (BEGIN, SAVEPOINT …).
+    /// Runs one statement of our own without parameters that comes again and again (BEGIN, COMMIT …): it stays prepared.
+    pub fn command(&self, sql: &'static str) -> Result<()> {
+        let run = || self.conn.prepare_cached(sql)?.raw_query().next().map(|_| ());
+        run().map_err(|_| self.error())
+    }
+
+    /// Runs SQL of our own without parameters.
     pub fn exec(&self, sql: &str) -> Result<()> {
         self.conn.execute_batch(sql).map_err(|_| self.error())
     }

@@ -13,6 +13,7 @@ pub mod connection;
 pub mod ddl;
 pub mod engine;
 pub mod error;
+mod hold;
 mod memory;
 mod notify;
 pub mod pg_catalog;

@@ -4,6 +4,7 @@
 //! "database is locked"). A commit appends to the WAL under `synchronous=NORMAL`; before it is acknowledged, one
 //! fdatasync of the WAL runs outside the slot, shared by all sessions that wait for one (group commit).
 
+use crate::hold;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::File;
 use std::path::PathBuf;
@@ -81,7 +82,12 @@ impl Writer {
                 synced.file = Some(File::open(path)?);
             }
             let file = synced.file.as_ref().expect("opened above");
-            tokio::task::block_in_place(|| file.sync_data())
+            if self.slot.try_lock().is_ok() {
+                hold::up(|| file.sync_data())
+            } else {
+                // the next writer may be waiting for this very thread
+                tokio::task::block_in_place(|| file.sync_data())
+            }
         })();
         match result {
             Ok(()) => {

@@ -205,7 +205,7 @@ impl Session {
         if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
             self.cancel.arm(connection.interrupt_handle())?;
         }
-        let result = if short { run(self, portal) } else { tokio::task::block_in_place(|| run(self, portal)) };
+        let result = if short { run(self, portal) } else { crate::hold::up(|| run(self, portal)) };
         self.cancel.disarm();
         result
     }

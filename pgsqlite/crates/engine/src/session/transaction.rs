@@ -168,7 +168,7 @@ impl Session {
         }
         if self.transaction.block == Block::Open && self.transaction.repeatable && !self.transaction.sqlite {
             let connection = self.connection()?;
-            connection.exec("BEGIN")?;
+            connection.command("BEGIN")?;
             connection.take_snapshot()?;
             self.transaction.sqlite = true;
             self.reopen_savepoints()?;
@@ -227,7 +227,7 @@ impl Session {
     pub(super) async fn begin_slot(&mut self) -> Result<()> {
         self.take_slot().await?;
         if !self.transaction.sqlite {
-            self.connection()?.exec("BEGIN IMMEDIATE")?;
+            self.connection()?.command("BEGIN IMMEDIATE")?;
             self.transaction.sqlite = true;
             // what waited for the slot, or another program, may have changed the schema
             self.engine.refresh(self.connection()?)?;
@@ -371,11 +371,11 @@ impl Session {
     }
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
-    fn end_sqlite(&mut self, sql: &str) -> Result<()> {
+    fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
         if self.transaction.sqlite {
             let connection = self.connection()?;
             if !connection.is_autocommit() {
-                connection.exec(sql)?;
+                connection.command(sql)?;
             }
             self.transaction.sqlite = false;
         }
@@ -407,7 +407,7 @@ impl Session {
                     return Err(e);
                 }
             }
-            let committed = self.connection()?.exec("COMMIT");
+            let committed = self.connection()?.command("COMMIT");
             if let Err(e) = committed {
                 // a deferred constraint: the transaction is still open in SQLite
                 let e = self.explain_commit(e);
