@@ -3,6 +3,7 @@
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
+//! * [`sets`], [`stages`]: functions that give rows, SELECTs of several stages; [`with`]: data modifications in WITH
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
 //!
 //! Every sub-query's columns are named `c1`, `c2` …, every range table entry gets an alias `t1`, `t2` … unique in the
@@ -15,12 +16,14 @@ pub mod proposed;
 mod query;
 mod sets;
 mod stages;
+mod with;
 
 use crate::analyze::{Environment, Statement};
 use crate::catalog::{Relation, RelationKind};
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
-use crate::typed::{Cte, CteBody, Expr, Query, QueryBody, RteKind};
+use crate::typed::{Expr, Query, QueryBody, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
+use with::query_reads;
 
 /// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.
 pub mod support {
@@ -192,157 +195,6 @@ impl<'a> Lowerer<'a> {
         }
         Ok(())
     }
-
-    /// INSERT, UPDATE, DELETE in WITH: each runs first as a step of its own and leaves its rows in a temporary table that
-    /// stands for it afterwards. PostgreSQL lets all parts see the state before the statement, so a statement
-    /// that reads a table which one of its parts changes is refused.
-    fn modifying_ctes(&mut self, query: &Query, steps: &mut Vec<Step>, modifies: &mut Vec<Oid>) -> Result<Query> {
-        let mut query = query.clone();
-        self.run_modifying_ctes(&mut query.ctes, steps, modifies)?;
-        if !modifies.is_empty() && query_reads(&query, modifies) {
-            return Err(PgError::not_supported("reading a table that a WITH query of the same statement changes"));
-        }
-        Ok(query)
-    }
-
-    fn run_modifying_ctes(&mut self, ctes: &mut [Cte], steps: &mut Vec<Step>, modifies: &mut Vec<Oid>) -> Result<()> {
-        for i in 0..ctes.len() {
-            let CteBody::Modify(modify) = ctes[i].body.clone() else { continue };
-            if modifies.contains(&modify.target.oid) {
-                return Err(PgError::not_supported("changing a table twice in one statement"));
-            }
-            let uses_with =
-                !modify.ctes.is_empty() || modify.range_table.iter().any(|r| entry_reads(&r.kind, modifies));
-            if uses_with {
-                return Err(PgError::not_supported("this data-modifying statement in WITH"));
-            }
-            let table = format!("pg_with_{}", i + 1);
-            let columns = modify.returning.len();
-            // it may refer to the WITH queries before it, which are those of the level around it
-            self.scopes.push(Scope::default());
-            let lowered = self.with_queries(&ctes[..i]).and_then(|with| Ok((with, self.modify_steps(&modify, &[])?)));
-            self.scopes.pop();
-            let (with, mut step) = lowered?;
-            for s in &mut step {
-                s.sql.insert_str(0, &with);
-            }
-            if let Some(last) = step.last_mut() {
-                if columns > 0 {
-                    last.output = StepOutput::Materialize { table: table.clone(), columns };
-                }
-                last.counts = false;
-            }
-            steps.extend(step);
-            modifies.push(modify.target.oid);
-            if columns > 0 {
-                ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
-            } else {
-                ctes[i].body = CteBody::Query(materialized_query("", &ctes[i]));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// `SELECT c1, … FROM temp."table"`, as a typed query over a stand-in relation.
-fn materialized_query(table: &str, cte: &Cte) -> Query {
-    let relation = Relation {
-        oid: 0,
-        schema: crate::catalog::PG_TEMP,
-        name: table.into(),
-        kind: RelationKind::Table,
-        sqlite_name: table.into(),
-        owner: 10,
-        row_type: 0,
-        array_type: 0,
-        temporary: true,
-        unlogged: false,
-        columns: cte
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| crate::catalog::Column {
-                attnum: i as i16 + 1,
-                name: format!("c{}", i + 1),
-                type_oid: c.ty,
-                typmod: c.typmod,
-                not_null: false,
-                default: None,
-                generated: None,
-                identity: None,
-                collation: 0,
-                dropped: false,
-                storage: Default::default(),
-                sequence: 0,
-                sqlite_default: false,
-            })
-            .collect(),
-        constraints: vec![],
-        rowid_column: None,
-        without_rowid: false,
-        origin: Default::default(),
-        acl: None,
-        on_commit: Default::default(),
-    };
-    let columns = cte.columns.clone();
-    let targets = columns
-        .iter()
-        .enumerate()
-        .map(|(i, c)| crate::typed::Target {
-            expr: crate::analyze::var(0, 0, i, c, -1),
-            name: c.name.clone(),
-            origin: c.origin,
-        })
-        .collect();
-    Query {
-        ctes: vec![],
-        range_table: vec![crate::typed::RangeTableEntry {
-            kind: RteKind::Relation(std::sync::Arc::new(relation)),
-            alias: table.into(),
-            has_alias: false,
-            columns: columns.clone(),
-            row_type: 0,
-            sample: None,
-        }],
-        body: QueryBody::Select(crate::typed::Select {
-            from: if table.is_empty() { vec![] } else { vec![crate::typed::FromItem::Entry(0)] },
-            targets,
-            ..Default::default()
-        }),
-        columns,
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
-    }
-}
-
-fn entry_reads(kind: &RteKind, tables: &[Oid]) -> bool {
-    match kind {
-        RteKind::Relation(r) => tables.contains(&r.oid),
-        RteKind::Subquery { query, .. } => query_reads(query, tables),
-        _ => false,
-    }
-}
-
-/// Whether a query reads one of the tables, anywhere.
-fn query_reads(query: &Query, tables: &[Oid]) -> bool {
-    let mut found = query.range_table.iter().any(|r| entry_reads(&r.kind, tables));
-    for cte in &query.ctes {
-        if let CteBody::Query(q) = &cte.body {
-            found |= query_reads(q, tables);
-        }
-    }
-    if let QueryBody::SetOperation { left, right, .. } = &query.body {
-        found |= query_reads(left, tables) || query_reads(right, tables);
-    }
-    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| {
-        if let crate::typed::ExprKind::SubLink { query, .. } = &e.kind {
-            found |= query_reads(query, tables);
-        }
-    });
-    found
 }
 
 /// Whether at most a handful of rows are touched: no FROM, or a key look-up in one table.

@@ -20,18 +20,7 @@ impl Lowerer<'_> {
     pub(super) fn modify_plan(&mut self, modify: &Modify, parameters: Vec<Oid>) -> Result<Plan> {
         let mut steps = Vec::new();
         let mut modifies = Vec::new();
-        let mut modify = modify.clone();
-        self.run_modifying_ctes(&mut modify.ctes, &mut steps, &mut modifies)?;
-        if !modifies.is_empty() {
-            let mut reads = modify.range_table.iter().skip(1).any(|r| super::entry_reads(&r.kind, &modifies));
-            reads |= modifies.contains(&modify.target.oid);
-            if let ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } = &modify.action {
-                reads |= super::query_reads(query, &modifies);
-            }
-            if reads {
-                return Err(PgError::not_supported("reading a table that a WITH query of the same statement changes"));
-            }
-        }
+        let modify = self.modification_after_ctes(modify, &mut steps, &mut modifies)?;
         let ctes = modify.ctes.clone();
         let own = self.modify_steps(&modify, &ctes)?;
         let several = steps.len() + own.len() > 1;
@@ -88,6 +77,12 @@ impl Lowerer<'_> {
 
     fn modify_in_scope(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
         let with = self.with_queries(ctes)?;
+        if modify.returning.iter().any(|t| uses_other_entries(&t.expr)) {
+            return self.modify_by_rows(modify, &with);
+        }
+        let mut before = Vec::new();
+        let copied = self.returning_without_target(modify, &mut before)?;
+        let modify = copied.as_ref().unwrap_or(modify);
         let sql = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
                 self.insert(modify, columns, source, on_conflict.as_ref())?
@@ -97,7 +92,128 @@ impl Lowerer<'_> {
         };
         let returning = self.returning(modify)?;
         let output = if modify.returning.is_empty() { StepOutput::None } else { StepOutput::Rows };
-        Ok(vec![Step { sql: format!("{with}{sql}{returning}"), output, counts: true }])
+        before.push(Step { sql: format!("{with}{sql}{returning}"), output, counts: true });
+        Ok(before)
+    }
+
+    /// RETURNING whose sub-queries read the target: they see it as it was before the statement, in a copy.
+    fn returning_without_target(&mut self, modify: &Modify, steps: &mut Vec<Step>) -> Result<Option<Modify>> {
+        let target = modify.target.oid;
+        if !modify.returning.iter().any(|t| reads(&t.expr, target)) {
+            return Ok(None);
+        }
+        let mut modify = modify.clone();
+        let copy = self.copy_step(&modify.target, steps);
+        for t in &mut modify.returning {
+            super::with::replace_in_sub_queries(&mut t.expr, target, &copy);
+        }
+        Ok(Some(modify))
+    }
+
+    /// UPDATE … FROM and DELETE … USING whose RETURNING shows columns of the other tables: the rows are chosen first, with
+    /// the new values and what RETURNING needs, into a temporary table; then they are changed.
+    fn modify_by_rows(&mut self, modify: &Modify, with: &str) -> Result<Vec<Step>> {
+        let target = modify.target.clone();
+        if target.without_rowid {
+            return Err(PgError::not_supported("RETURNING columns of other tables on a table WITHOUT ROWID"));
+        }
+        let rowid = rowid_name(&target)?;
+        let mut steps = Vec::new();
+        let copied = self.returning_without_target(modify, &mut steps)?;
+        let modify = copied.as_ref().unwrap_or(modify);
+        let (set, from, filter): (&[(i16, Expr)], _, _) = match &modify.action {
+            ModifyAction::Update { set, from, filter } => (set, from, filter),
+            ModifyAction::Delete { using, filter } => (&[], using, filter),
+            ModifyAction::Insert { .. } => return Err(PgError::internal("other tables in RETURNING of INSERT")),
+        };
+        let mut others: Vec<Expr> = Vec::new();
+        for t in &modify.returning {
+            collect_other_columns(&t.expr, &mut others);
+        }
+        // the rows
+        let alias = self.unique("t");
+        let from_text = self.other_entries(modify, &format!("{alias}."), from)?;
+        let mut columns = vec![format!("{alias}.{rowid} AS c1")];
+        for expr in others.iter().chain(set.iter().map(|(_, e)| e)) {
+            columns.push(format!("{} AS c{}", self.expr(expr)?, columns.len() + 1));
+        }
+        let condition = match filter {
+            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
+            None => String::new(),
+        };
+        let items = if from_text.is_empty() { String::new() } else { format!(", {from_text}") };
+        let table = self.unique("pg_rows_");
+        let width = columns.len();
+        steps.push(Step {
+            sql: format!(
+                "{with}SELECT {} FROM {} AS {alias}{items}{condition} GROUP BY {alias}.{rowid}",
+                columns.join(", "),
+                table_name(&target)
+            ),
+            output: StepOutput::Materialize { table: table.clone(), columns: width },
+            counts: false,
+        });
+        // the change: values come from the rows
+        let rows = self.unique("t");
+        let name = table_name(&target);
+        let first_value = 2 + others.len();
+        let mut key = "c1".to_string();
+        let sql = match &modify.action {
+            ModifyAction::Update { .. } => {
+                let mut entry = Vec::new();
+                let mut values = Vec::new();
+                for (i, (attnum, expr)) in set.iter().enumerate() {
+                    let column = first_value + i;
+                    if target.rowid_column == Some(*attnum) {
+                        key = format!("c{column}");
+                    }
+                    entry.push(format!("{rows}.c{column}"));
+                    let var = crate::typed::Var { levels_up: 0, rte: self.scope().entries.len(), column: i };
+                    values.push((*attnum, Expr { kind: ExprKind::Var(var), ..expr.clone() }));
+                }
+                self.add_entry(entry);
+                self.scope().entries[0] = self.target_columns(&target, &format!("{alias}."));
+                let assignments = self.assignments(&target, &values, &format!("{alias}."))?;
+                format!(
+                    "UPDATE {name} AS {alias} SET {} FROM temp.{} AS {rows} WHERE {alias}.{rowid} = {rows}.c1",
+                    assignments.join(", "),
+                    quote(&table)
+                )
+            }
+            _ => format!("DELETE FROM {name} WHERE {rowid} IN (SELECT c1 FROM temp.{})", quote(&table)),
+        };
+        // RETURNING looks up what belongs to the row
+        let qualified = self.returning_prefix(&target)?;
+        let row = self.unique("t");
+        let look_up: Vec<String> = (0..others.len())
+            .map(|i| {
+                format!(
+                    "(SELECT {row}.c{} FROM temp.{} AS {row} WHERE {row}.{key} = {qualified}{rowid})",
+                    i + 2,
+                    quote(&table)
+                )
+            })
+            .collect();
+        let rte = self.add_entry(look_up);
+        let mut modify = modify.clone();
+        for t in &mut modify.returning {
+            super::stages::replace(&mut t.expr, &others, rte);
+        }
+        self.scope().entries[0] = self.target_columns(&target, &qualified);
+        let returning = self.returning(&modify)?;
+        steps.push(Step { sql: format!("{with}{sql}{returning}"), output: StepOutput::Rows, counts: true });
+        Ok(steps)
+    }
+
+    /// How RETURNING's sub-queries name the target's columns: by the table's name, which no alias of ours may hide.
+    fn returning_prefix(&self, target: &Relation) -> Result<String> {
+        let name = &target.sqlite_name;
+        let like_ours =
+            name.len() > 1 && name.starts_with(['t', 'w', 'T', 'W']) && name[1..].bytes().all(|b| b.is_ascii_digit());
+        if like_ours {
+            return Err(PgError::not_supported(format!("a sub-query in RETURNING of a table named \"{name}\"")));
+        }
+        Ok(format!("{}.", quote(name)))
     }
 
     /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
@@ -409,9 +525,9 @@ impl Lowerer<'_> {
         let mut text = format!("UPDATE {} AS {alias} SET {}", table_name(&target), assignments.join(", "));
         if !from_text.is_empty() {
             text += &format!(" FROM {from_text}");
-            if modify.returning.iter().any(|t| uses_other_entries(&t.expr)) {
-                return Err(PgError::not_supported("RETURNING columns of other tables from UPDATE … FROM"));
-            }
+        } else if set.iter().any(|(_, e)| reads(e, target.oid)) {
+            // with FROM all new values are computed before the first row changes
+            text += " FROM (SELECT 1)";
         }
         if let Some(filter) = filter {
             text += &format!(" WHERE {}", self.expr(filter)?);
@@ -446,9 +562,6 @@ impl Lowerer<'_> {
         let text = if using_text.is_empty() {
             format!("DELETE FROM {} AS {alias}{condition}", table_name(&target))
         } else {
-            if modify.returning.iter().any(|t| uses_other_entries(&t.expr)) {
-                return Err(PgError::not_supported("RETURNING columns of other tables from DELETE … USING"));
-            }
             if target.without_rowid {
                 return Err(PgError::not_supported("DELETE … USING on a table WITHOUT ROWID"));
             }
@@ -474,9 +587,9 @@ impl Lowerer<'_> {
                 )
                 .at(expr.location));
             }
-            let has_query = crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }));
-            if has_query {
-                return Err(PgError::not_supported("a sub-query in RETURNING").at(expr.location));
+            if crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. })) {
+                let prefix = self.returning_prefix(&modify.target)?;
+                self.scope().entries[0] = self.target_columns(&modify.target, &prefix);
             }
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
@@ -570,11 +683,28 @@ fn reads(expr: &Expr, table: Oid) -> bool {
 
 /// Whether an expression uses entries besides the target.
 fn uses_other_entries(expr: &Expr) -> bool {
-    crate::analyze::walk::any(expr, &|e| match &e.kind {
-        ExprKind::Var(v) => v.levels_up == 0 && v.rte != 0,
-        ExprKind::WholeRow { rte, levels_up, .. } => *levels_up == 0 && *rte != 0,
-        _ => false,
-    })
+    let mut others = Vec::new();
+    collect_other_columns(expr, &mut others);
+    !others.is_empty()
+}
+
+/// The columns of entries besides the target that an expression uses, sub-queries included, as this level writes them.
+fn collect_other_columns(expr: &Expr, out: &mut Vec<Expr>) {
+    crate::analyze::walk::deep(expr, 0, &mut |depth, e| {
+        let kind = match &e.kind {
+            ExprKind::Var(v) if v.levels_up == depth && v.rte != 0 => {
+                ExprKind::Var(crate::typed::Var { levels_up: 0, ..*v })
+            }
+            ExprKind::WholeRow { levels_up, rte, fields } if *levels_up == depth && *rte != 0 => {
+                ExprKind::WholeRow { levels_up: 0, rte: *rte, fields: fields.clone() }
+            }
+            _ => return,
+        };
+        let own = Expr { kind, ..e.clone() };
+        if !out.contains(&own) {
+            out.push(own);
+        }
+    });
 }
 
 /// Whether a condition pins the primary key of an entry by equality with something that is no column of it.

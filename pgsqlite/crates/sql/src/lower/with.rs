@@ -1,0 +1,393 @@
+//! INSERT, UPDATE, DELETE in WITH, and what they share with the rest of their statement.
+//!
+//! Each modification runs as a step of its own and leaves the rows of its RETURNING in a temporary table, which stands for
+//! the WITH query afterwards. In PostgreSQL all parts of a statement see the tables as they were before it: a table that one
+//! part changes and another one reads is copied first, and the copy is read.
+
+use super::{Lowerer, Scope};
+use crate::analyze::walk;
+use crate::catalog::{Relation, RelationKind};
+use crate::plan::{Step, StepOutput};
+use crate::typed::{
+    Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, Query, QueryBody, RteColumn, RteKind,
+};
+use pgsqlite_types::{Oid, PgError, Result};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    /// The query over what its modifying WITH queries left; their steps and tables are added.
+    pub(super) fn modifying_ctes(
+        &mut self,
+        query: &Query,
+        steps: &mut Vec<Step>,
+        modifies: &mut Vec<Oid>,
+    ) -> Result<Query> {
+        let mut query = query.clone();
+        let changed = changed_tables(&query.ctes);
+        if changed.is_empty() {
+            return Ok(query);
+        }
+        let mut read = Vec::new();
+        each_table(&mut query, &mut |r| note(r, &changed, &mut read));
+        let copies = self.copies(&query.ctes, &changed, read, steps)?;
+        each_table(&mut query, &mut |r| replace(r, &copies));
+        self.run_modifying_ctes(&mut query.ctes, &copies, steps, modifies)?;
+        Ok(query)
+    }
+
+    /// The same for a data modification.
+    pub(super) fn modification_after_ctes(
+        &mut self,
+        modify: &Modify,
+        steps: &mut Vec<Step>,
+        modifies: &mut Vec<Oid>,
+    ) -> Result<Modify> {
+        let mut modify = modify.clone();
+        let changed = changed_tables(&modify.ctes);
+        if changed.is_empty() {
+            return Ok(modify);
+        }
+        check_repeated(&changed, &modify)?;
+        let mut read = Vec::new();
+        each_table_of_modify(&mut modify, &mut |r| note(r, &changed, &mut read));
+        for cte in &mut modify.ctes {
+            // the target, too, is a table that WITH queries must not see changed: nothing has changed it yet
+            if let CteBody::Query(query) = &mut cte.body {
+                each_table(query, &mut |r| note(r, &changed, &mut read));
+            }
+        }
+        let copies = self.copies(&modify.ctes, &changed, read, steps)?;
+        each_table_of_modify(&mut modify, &mut |r| replace(r, &copies));
+        self.run_modifying_ctes(&mut modify.ctes, &copies, steps, modifies)?;
+        Ok(modify)
+    }
+
+    /// Steps that copy the changed tables that are read: what stands for each.
+    fn copies(
+        &mut self,
+        ctes: &[Cte],
+        changed: &[Oid],
+        mut read: Vec<Arc<Relation>>,
+        steps: &mut Vec<Step>,
+    ) -> Result<Vec<(Oid, Arc<Relation>)>> {
+        for cte in ctes {
+            match cte.body.clone() {
+                CteBody::Query(mut query) => each_table(&mut query, &mut |r| note(r, changed, &mut read)),
+                CteBody::Modify(mut modify) => {
+                    // what it reads of its own target is as it was, if nothing else changes that
+                    let own = modify.target.oid;
+                    let alone = changed.iter().filter(|oid| **oid == own).count() == 1;
+                    let others: Vec<Oid> = changed.iter().copied().filter(|oid| *oid != own || !alone).collect();
+                    each_table_of_modify(&mut modify, &mut |r| note(r, &others, &mut read));
+                }
+            }
+        }
+        Ok(read.into_iter().map(|relation| (relation.oid, self.copy_step(&relation, steps))).collect())
+    }
+
+    /// A step that copies a table: what stands for it.
+    pub(super) fn copy_step(&mut self, relation: &Relation, steps: &mut Vec<Step>) -> Arc<Relation> {
+        let table = self.unique("pg_before_");
+        let columns: Vec<String> = relation
+            .live_columns()
+            .enumerate()
+            .map(|(i, c)| format!("{} AS c{}", self.column_text(relation, c, super::quote(&c.name)), i + 1))
+            .collect();
+        let width = columns.len();
+        steps.push(Step {
+            sql: format!("SELECT {} FROM {}", columns.join(", "), super::table_name(relation)),
+            output: StepOutput::Materialize { table: table.clone(), columns: width },
+            counts: false,
+        });
+        Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation)))
+    }
+
+    fn run_modifying_ctes(
+        &mut self,
+        ctes: &mut [Cte],
+        copies: &[(Oid, Arc<Relation>)],
+        steps: &mut Vec<Step>,
+        modifies: &mut Vec<Oid>,
+    ) -> Result<()> {
+        for i in 0..ctes.len() {
+            let table = format!("pg_with_{}", i + 1);
+            let modify = match &mut ctes[i].body {
+                CteBody::Query(query) => {
+                    // computed once for all parts
+                    let mut volatile = false;
+                    walk::query_exprs(query, 0, &mut |_, e| volatile |= super::modify::is_volatile(e));
+                    if volatile && !ctes[i].recursive {
+                        let query = query.clone();
+                        self.scopes.push(Scope::default());
+                        let lowered =
+                            self.with_queries(&ctes[..i]).and_then(|with| Ok(format!("{with}{}", self.query(&query)?)));
+                        self.scopes.pop();
+                        let columns = ctes[i].columns.len();
+                        let output = StepOutput::Materialize { table: table.clone(), columns };
+                        steps.push(Step { sql: lowered?, output, counts: false });
+                        ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
+                    }
+                    continue;
+                }
+                CteBody::Modify(modify) => modify.clone(),
+            };
+            let own = modify.target.oid;
+            let mut modify = *modify;
+            let own_first = !modifies.contains(&own);
+            let mut substitutes: Vec<(Oid, Arc<Relation>)> = copies.to_vec();
+            if own_first && modifies.is_empty() {
+                substitutes.retain(|(oid, _)| *oid != own);
+            }
+            each_table_of_modify(&mut modify, &mut |r| replace(r, &substitutes));
+            let columns = modify.returning.len();
+            // it may refer to the WITH queries before it, which are those of the level around it
+            self.scopes.push(Scope::default());
+            let lowered = self
+                .with_queries(&ctes[..i])
+                .and_then(|with| Ok((with, self.modify_steps(&modify, &modify.ctes.clone())?)));
+            self.scopes.pop();
+            let (with, mut step) = lowered?;
+            if !with.is_empty() {
+                for s in &mut step {
+                    if s.sql.starts_with("WITH ") {
+                        return Err(PgError::not_supported("WITH in a data-modifying statement in WITH"));
+                    }
+                    s.sql.insert_str(0, &with);
+                }
+            }
+            if let Some(last) = step.last_mut() {
+                if columns > 0 {
+                    last.output = StepOutput::Materialize { table: table.clone(), columns };
+                }
+            }
+            for s in &mut step {
+                s.counts = false;
+            }
+            steps.extend(step);
+            modifies.push(own);
+            let table = if columns > 0 { table.as_str() } else { "" };
+            ctes[i].body = CteBody::Query(materialized_query(table, &ctes[i]));
+        }
+        Ok(())
+    }
+}
+
+/// The tables that WITH queries change, one entry per modification.
+fn changed_tables(ctes: &[Cte]) -> Vec<Oid> {
+    ctes.iter()
+        .filter_map(|cte| match &cte.body {
+            CteBody::Modify(modify) => Some(modify.target.oid),
+            CteBody::Query(_) => None,
+        })
+        .collect()
+}
+
+/// Rows that one part of a statement inserted or changed must not be met by an UPDATE or DELETE of another part.
+fn check_repeated(changed: &[Oid], modify: &Modify) -> Result<()> {
+    let inserts = matches!(modify.action, ModifyAction::Insert { on_conflict: None, .. });
+    if changed.contains(&modify.target.oid) && !inserts {
+        return Err(PgError::not_supported("changing a table twice in one statement"));
+    }
+    Ok(())
+}
+
+fn note(table: &mut Arc<Relation>, changed: &[Oid], read: &mut Vec<Arc<Relation>>) {
+    if changed.contains(&table.oid) && !read.iter().any(|r| r.oid == table.oid) {
+        read.push(table.clone());
+    }
+}
+
+fn replace(table: &mut Arc<Relation>, copies: &[(Oid, Arc<Relation>)]) {
+    if let Some((_, copy)) = copies.iter().find(|(oid, _)| *oid == table.oid) {
+        *table = copy.clone();
+    }
+}
+
+/// Calls `f` on every table that a query reads, in sub-queries and WITH queries (but not in modifications), too.
+fn each_table(query: &mut Query, f: &mut dyn FnMut(&mut Arc<Relation>)) {
+    tables_of_from(query, f);
+    walk::query_exprs_mut(query, 0, &mut |_, e| {
+        if let ExprKind::SubLink { query, .. } = &mut e.kind {
+            tables_of_from(query, f);
+        }
+    });
+}
+
+fn tables_of_from(query: &mut Query, f: &mut dyn FnMut(&mut Arc<Relation>)) {
+    for entry in &mut query.range_table {
+        match &mut entry.kind {
+            RteKind::Relation(relation) => f(relation),
+            RteKind::Subquery { query, .. } => tables_of_from(query, f),
+            _ => {}
+        }
+    }
+    for cte in &mut query.ctes {
+        if let CteBody::Query(query) = &mut cte.body {
+            tables_of_from(query, f);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &mut query.body {
+        tables_of_from(left, f);
+        tables_of_from(right, f);
+    }
+}
+
+/// As [`each_table`], of what a modification reads besides its target's own rows.
+fn each_table_of_modify(modify: &mut Modify, f: &mut dyn FnMut(&mut Arc<Relation>)) {
+    for entry in modify.range_table.iter_mut().skip(1) {
+        match &mut entry.kind {
+            RteKind::Relation(relation) if entry.alias != "excluded" => f(relation),
+            RteKind::Subquery { query, .. } => each_table(query, f),
+            _ => {}
+        }
+    }
+    for cte in &mut modify.ctes {
+        if let CteBody::Query(query) = &mut cte.body {
+            each_table(query, f);
+        }
+    }
+    if let ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } = &mut modify.action {
+        each_table(query, f);
+    }
+    for expr in modify_exprs_mut(modify) {
+        walk::deep_mut(expr, 0, &mut |_, e| {
+            if let ExprKind::SubLink { query, .. } = &mut e.kind {
+                tables_of_from(query, f);
+            }
+        });
+    }
+}
+
+/// In an expression's sub-queries, `copy` is read in the place of a table.
+pub(super) fn replace_in_sub_queries(expr: &mut Expr, table: Oid, copy: &Arc<Relation>) {
+    let copies = [(table, copy.clone())];
+    walk::deep_mut(expr, 0, &mut |_, e| {
+        if let ExprKind::SubLink { query, .. } = &mut e.kind {
+            tables_of_from(query, &mut |r| replace(r, &copies));
+        }
+    });
+}
+
+/// The expressions of a modification itself.
+fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
+    fn of_from<'m>(item: &'m mut FromItem, out: &mut Vec<&'m mut Expr>) {
+        if let FromItem::Join { left, right, on, .. } = item {
+            of_from(left, out);
+            of_from(right, out);
+            out.extend(on.iter_mut());
+        }
+    }
+    let mut out: Vec<&mut Expr> = Vec::new();
+    match &mut modify.action {
+        ModifyAction::Insert { source, on_conflict, .. } => {
+            match source {
+                InsertSource::Values(rows) => out.extend(rows.iter_mut().flatten()),
+                InsertSource::Query { values, .. } => out.extend(values.iter_mut()),
+            }
+            if let Some(conflict) = on_conflict {
+                out.extend(conflict.set.iter_mut().flatten().map(|(_, e)| e));
+                out.extend(conflict.filter.iter_mut());
+            }
+        }
+        ModifyAction::Update { set, from, filter } => {
+            out.extend(set.iter_mut().map(|(_, e)| e));
+            from.iter_mut().for_each(|item| of_from(item, &mut out));
+            out.extend(filter.iter_mut());
+        }
+        ModifyAction::Delete { using, filter } => {
+            using.iter_mut().for_each(|item| of_from(item, &mut out));
+            out.extend(filter.iter_mut());
+        }
+    }
+    out.extend(modify.returning.iter_mut().map(|t| &mut t.expr));
+    out
+}
+
+/// A temporary table of ours as a relation.
+fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
+    let mut relation = Relation {
+        oid: 0,
+        schema: crate::catalog::PG_TEMP,
+        name: table.into(),
+        kind: RelationKind::Table,
+        sqlite_name: table.into(),
+        owner: 10,
+        row_type: 0,
+        array_type: 0,
+        temporary: true,
+        unlogged: false,
+        columns: vec![],
+        constraints: vec![],
+        rowid_column: None,
+        without_rowid: false,
+        origin: Default::default(),
+        acl: None,
+        on_commit: Default::default(),
+    };
+    for (i, c) in columns.iter().enumerate() {
+        let name = format!("c{}", i + 1);
+        relation.columns.push(crate::catalog::Column::new(i as i16 + 1, name, c.ty, c.typmod));
+    }
+    relation
+}
+
+/// `SELECT c1, … FROM temp."table"`, as a typed query over a stand-in relation.
+fn materialized_query(table: &str, cte: &Cte) -> Query {
+    let columns = cte.columns.clone();
+    let targets = columns
+        .iter()
+        .enumerate()
+        .map(|(i, c)| crate::typed::Target {
+            expr: crate::analyze::var(0, 0, i, c, -1),
+            name: c.name.clone(),
+            origin: c.origin,
+        })
+        .collect();
+    Query {
+        ctes: vec![],
+        range_table: vec![crate::analyze::entry(
+            RteKind::Relation(Arc::new(stand_in(table, &columns))),
+            table.into(),
+            false,
+            columns.clone(),
+        )],
+        body: QueryBody::Select(crate::typed::Select {
+            from: if table.is_empty() { vec![] } else { vec![FromItem::Entry(0)] },
+            targets,
+            ..Default::default()
+        }),
+        columns,
+        order_by: vec![],
+        limit: None,
+        offset: None,
+        with_ties: false,
+        locking: None,
+    }
+}
+
+fn entry_reads(kind: &RteKind, tables: &[Oid]) -> bool {
+    match kind {
+        RteKind::Relation(r) => tables.contains(&r.oid),
+        RteKind::Subquery { query, .. } => query_reads(query, tables),
+        _ => false,
+    }
+}
+
+/// Whether a query reads one of the tables, anywhere.
+pub(super) fn query_reads(query: &Query, tables: &[Oid]) -> bool {
+    let mut found = query.range_table.iter().any(|r| entry_reads(&r.kind, tables));
+    for cte in &query.ctes {
+        if let CteBody::Query(q) = &cte.body {
+            found |= query_reads(q, tables);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &query.body {
+        found |= query_reads(left, tables) || query_reads(right, tables);
+    }
+    walk::query_exprs(query, 0, &mut |_, e| {
+        if let ExprKind::SubLink { query, .. } = &e.kind {
+            found |= query_reads(query, tables);
+        }
+    });
+    found
+}
