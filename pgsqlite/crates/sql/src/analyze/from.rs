@@ -281,6 +281,24 @@ impl Analyzer<'_> {
 
     /// A view stands for its query.
     fn view_entry(&mut self, view: &Relation, definition: &str, r: &ast::RangeVar) -> Result<usize> {
+        let query = self.view_query(view, definition)?;
+        let mut columns = relation_columns(view);
+        let name = r.alias.as_ref().map_or(view.name.clone(), |a| a.aliasname.clone());
+        rename_columns(&mut columns, r.alias.as_ref(), &name)?;
+        let level = self.level();
+        level.range_table.push(entry(
+            RteKind::Subquery { query: Box::new(query), lateral: false },
+            name,
+            r.alias.is_some(),
+            columns,
+        ));
+        let index = level.range_table.len() - 1;
+        level.range_table[index].row_type = view.row_type;
+        Ok(index)
+    }
+
+    /// A view's query.
+    pub(super) fn view_query(&mut self, view: &Relation, definition: &str) -> Result<crate::typed::Query> {
         if self.view_depth > 64 {
             return Err(PgError::new(
                 SqlState::INVALID_OBJECT_DEFINITION,
@@ -305,24 +323,11 @@ impl Analyzer<'_> {
         self.parameters = saved_parameters;
         self.parameters_open = saved_open;
         self.levels = saved_levels;
-        let query = result.map_err(|mut e| {
+        result.map_err(|mut e| {
             // positions in the view's text are not the statement's
             e.fields_mut().location = None;
             e
-        })?;
-        let mut columns = relation_columns(view);
-        let name = r.alias.as_ref().map_or(view.name.clone(), |a| a.aliasname.clone());
-        rename_columns(&mut columns, r.alias.as_ref(), &name)?;
-        let level = self.level();
-        level.range_table.push(entry(
-            RteKind::Subquery { query: Box::new(query), lateral: false },
-            name,
-            r.alias.is_some(),
-            columns,
-        ));
-        let index = level.range_table.len() - 1;
-        level.range_table[index].row_type = view.row_type;
-        Ok(index)
+        })
     }
 
     fn cte_reference(&mut self, r: &ast::RangeVar) -> Result<Option<(FromItem, Vec<NamespaceItem>)>> {

@@ -4,6 +4,7 @@
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
 //! * [`modify`]: INSERT, UPDATE, DELETE; [`assign`]: assignment to parts of columns
+//! * [`view_target`]: data modification through views
 //! * [`recursion`]: WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
 
@@ -18,6 +19,7 @@ mod recursion;
 mod resolve;
 mod select;
 pub(crate) mod typename;
+mod view_target;
 pub(crate) mod walk;
 
 use crate::builtins::catalog as builtin;
@@ -119,6 +121,8 @@ pub(crate) struct Level {
     pub dependency_keys: Vec<Expr>,
     /// names of WITH queries that are not analyzed yet
     pub pending_ctes: Vec<String>,
+    /// the view through which a statement changes a table
+    pub view_target: Option<view_target::ViewTarget>,
 }
 
 impl Level {
@@ -134,6 +138,7 @@ impl Level {
             pending_grouping: false,
             dependency_keys: Vec::new(),
             pending_ctes: Vec::new(),
+            view_target: None,
         }
     }
 }

@@ -43,7 +43,16 @@ impl Analyzer<'_> {
                 return Ok(relation);
             }
             RelationKind::MaterializedView { .. } => "materialized view",
-            RelationKind::View { .. } | RelationKind::ForeignView => {
+            RelationKind::View { .. } => {
+                let needed = match verb {
+                    "INSERT" => privilege::INSERT,
+                    "UPDATE" => privilege::UPDATE,
+                    _ => privilege::DELETE,
+                };
+                self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
+                return self.view_target(&relation, verb);
+            }
+            RelationKind::ForeignView => {
                 return Err(PgError::not_supported(format!("{verb} on a view (\"{}\")", relation.name)).at(r.location));
             }
             RelationKind::Sequence(_) => "sequence",
@@ -74,30 +83,26 @@ impl Analyzer<'_> {
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
         let target = self.target_relation(r, "INSERT")?;
         if !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) || stmt.on_conflict_clause.is_some() {
-            self.check_privilege(&target, privilege::SELECT)?;
+            let named = self.named_target(&target);
+            self.check_privilege(&named, privilege::SELECT)?;
         }
         if stmt.on_conflict_clause.as_ref().is_some_and(|c| !c.target_list.is_empty()) {
-            self.check_privilege(&target, privilege::UPDATE)?;
+            let named = self.named_target(&target);
+            self.check_privilege(&named, privilege::UPDATE)?;
         }
-        self.add_relation_entry(target.clone(), r.alias.as_ref(), false)?;
+        let item = self.target_entry(&target, r)?;
 
         // the columns named, or all
         let mut parts: Vec<&[ast::Node]> = Vec::new();
         let named: Vec<Column> = if stmt.cols.is_empty() {
-            target.live_columns().cloned().collect()
+            self.all_assigned_columns(&target)?
         } else {
             let mut named: Vec<Column> = Vec::new();
             for node in &stmt.cols {
                 let Some(NodeEnum::ResTarget(t)) = &node.node else {
                     return Err(PgError::internal("ResTarget expected"));
                 };
-                let column = target.column(&t.name).ok_or_else(|| {
-                    PgError::new(
-                        SqlState::UNDEFINED_COLUMN,
-                        format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name),
-                    )
-                    .at(t.location)
-                })?;
+                let column = self.assigned_column(&target, &t.name, "INSERT", t.location)?;
                 let mut earlier = named.iter().zip(&parts).filter(|(c, _)| c.attnum == column.attnum);
                 // only parts of a column may come several times
                 if earlier.any(|(_, part)| part.is_empty() || t.indirection.is_empty()) {
@@ -230,7 +235,9 @@ impl Analyzer<'_> {
             }
         };
         // ON CONFLICT and RETURNING see the table (and excluded)
-        let item = self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some());
+        if stmt.on_conflict_clause.is_some() && self.level().view_target.is_some() {
+            return Err(PgError::not_supported("ON CONFLICT on a view"));
+        }
         let on_conflict = match &stmt.on_conflict_clause {
             Some(clause) => Some(self.on_conflict(clause, &target, &item)?),
             None => None,
@@ -511,19 +518,27 @@ impl Analyzer<'_> {
             }
             let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("UPDATE without a table"))?;
             let target = a.target_relation(r, "UPDATE")?;
-            a.add_relation_entry(target.clone(), r.alias.as_ref(), true)?;
+            let item = a.target_entry(&target, r)?;
+            a.level().namespace.push(item);
             let from = a.from_clause(&stmt.from_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
+            let filter = super::view_target::both(a.view_filter(), filter);
             let set = a.set_list(&stmt.target_list, &target)?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
             let reads = |e: &Expr| super::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
             if filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e)) {
-                a.check_privilege(&target, privilege::SELECT)?;
+                let named = a.named_target(&target);
+                a.check_privilege(&named, privilege::SELECT)?;
             }
             Ok((target, ModifyAction::Update { set, from, filter }, returning))
         })?;
         let (target, action, returning) = result;
         Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+    }
+
+    /// The condition of the view that stands for the target.
+    fn view_filter(&mut self) -> Option<Expr> {
+        self.level().view_target.as_ref().and_then(|v| v.filter.clone())
     }
 
     fn where_clause(&mut self, node: Option<&ast::Node>) -> Result<Option<Expr>> {
@@ -537,16 +552,7 @@ impl Analyzer<'_> {
         let mut set: Vec<(i16, Expr)> = Vec::new();
         for node in nodes {
             let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
-            let column = target
-                .column(&t.name)
-                .ok_or_else(|| {
-                    PgError::new(
-                        SqlState::UNDEFINED_COLUMN,
-                        format!("column \"{}\" of relation \"{}\" does not exist", t.name, target.name),
-                    )
-                    .at(t.location)
-                })?
-                .clone();
+            let column = self.assigned_column(target, &t.name, "UPDATE", t.location)?;
             let earlier = set.iter().position(|(a, _)| *a == column.attnum);
             if earlier.is_some_and(|i| t.indirection.is_empty() || !matches!(set[i].1.kind, ExprKind::Assign { .. })) {
                 return Err(PgError::new(
@@ -674,12 +680,15 @@ impl Analyzer<'_> {
             }
             let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("DELETE without a table"))?;
             let target = a.target_relation(r, "DELETE")?;
-            a.add_relation_entry(target.clone(), r.alias.as_ref(), true)?;
+            let item = a.target_entry(&target, r)?;
+            a.level().namespace.push(item);
             let using = a.from_clause(&stmt.using_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
+            let filter = super::view_target::both(a.view_filter(), filter);
             let returning = a.returning(stmt.returning_clause.as_ref())?;
             if filter.is_some() || !returning.is_empty() {
-                a.check_privilege(&target, privilege::SELECT)?;
+                let named = a.named_target(&target);
+                a.check_privilege(&named, privilege::SELECT)?;
             }
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;

@@ -1,0 +1,223 @@
+//! INSERT, UPDATE and DELETE on views: a view over one table, without grouping and the like, stands for that table (manual,
+//! CREATE VIEW, "Updatable Views").
+
+use super::from::NamespaceItem;
+use super::{walk, Analyzer};
+use crate::catalog::{Column, Relation, RelationKind};
+use crate::parse::ast;
+use crate::typed::{Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Var};
+use pgsqlite_types::{oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// What a view is of its table. Expressions are over the table as entry 0.
+#[derive(Clone)]
+pub(crate) struct ViewTarget {
+    pub view: Arc<Relation>,
+    pub columns: Vec<(String, Expr)>,
+    pub filter: Option<Expr>,
+}
+
+/// A query of one table: the table, the columns and the condition.
+struct Simple {
+    table: Arc<Relation>,
+    columns: Vec<Expr>,
+    filter: Option<Expr>,
+}
+
+/// Why a view's query is not simple, as PostgreSQL's DETAIL says it.
+fn obstacle(query: &Query) -> Option<&'static str> {
+    let QueryBody::Select(select) = &query.body else {
+        return Some(match query.body {
+            QueryBody::SetOperation { .. } => {
+                "Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable."
+            }
+            _ => "Views that do not select from a single table or view are not automatically updatable.",
+        });
+    };
+    let any = |test: fn(&Expr) -> bool| select.targets.iter().any(|t| test(&t.expr));
+    if select.distinct != Distinct::No {
+        Some("Views containing DISTINCT are not automatically updatable.")
+    } else if !select.group_by.is_empty() || !select.grouping_sets.is_empty() {
+        Some("Views containing GROUP BY are not automatically updatable.")
+    } else if select.having.is_some() {
+        Some("Views containing HAVING are not automatically updatable.")
+    } else if !query.ctes.is_empty() {
+        Some("Views containing WITH are not automatically updatable.")
+    } else if query.limit.is_some() || query.offset.is_some() {
+        Some("Views containing LIMIT or OFFSET are not automatically updatable.")
+    } else if any(walk::contains_aggregate) {
+        Some("Views that return aggregate functions are not automatically updatable.")
+    } else if any(walk::contains_window) {
+        Some("Views that return window functions are not automatically updatable.")
+    } else if any(walk::contains_set_function) {
+        Some("Views that return set-returning functions are not automatically updatable.")
+    } else if !matches!(&select.from[..], [FromItem::Entry(0)]) {
+        Some("Views that do not select from a single table or view are not automatically updatable.")
+    } else {
+        None
+    }
+}
+
+fn simple(query: &Query) -> Result<Simple, &'static str> {
+    if let Some(obstacle) = obstacle(query) {
+        return Err(obstacle);
+    }
+    let single = "Views that do not select from a single table or view are not automatically updatable.";
+    let QueryBody::Select(select) = &query.body else { return Err(single) };
+    let mut columns: Vec<Expr> = select.targets.iter().map(|t| t.expr.clone()).collect();
+    let mut filter = select.filter.clone();
+    match &query.range_table[0].kind {
+        RteKind::Relation(table) if table.kind == RelationKind::Table && query.range_table[0].sample.is_none() => {
+            Ok(Simple { table: table.clone(), columns, filter })
+        }
+        // a view over a view
+        RteKind::Subquery { query: inner, .. } if query.range_table[0].row_type != 0 => {
+            let below = simple(inner)?;
+            columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below.columns));
+            let filter = both(below.filter, filter);
+            Ok(Simple { table: below.table, columns, filter })
+        }
+        _ => Err(single),
+    }
+}
+
+/// Puts the inner view's columns where the outer one names them.
+fn through(expr: &mut Expr, columns: &[Expr]) {
+    walk::deep_mut(expr, 0, &mut |depth, e| {
+        let ExprKind::Var(Var { levels_up, rte: 0, column }) = e.kind else { return };
+        if levels_up == depth {
+            if let Some(inner) = columns.get(column) {
+                let mut inner = inner.clone();
+                walk::deep_mut(&mut inner, 0, &mut |inside, v| {
+                    if let ExprKind::Var(v) = &mut v.kind {
+                        if v.levels_up == inside {
+                            // marked, so that it is not taken for the outer view's column
+                            v.rte = PUT_IN;
+                        }
+                        if v.levels_up >= inside {
+                            v.levels_up += depth;
+                        }
+                    }
+                });
+                *e = inner;
+            }
+        }
+    });
+    walk::deep_mut(expr, 0, &mut |_, e| {
+        if let ExprKind::Var(v) = &mut e.kind {
+            if v.rte == PUT_IN {
+                v.rte = 0;
+            }
+        }
+    });
+}
+
+/// The entry of variables that [`through`] has put in.
+const PUT_IN: usize = usize::MAX;
+
+/// The conjunction of two conditions.
+pub(super) fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Expr::new(ExprKind::And(vec![a, b]), oid::BOOL, -1)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Analyzer<'_> {
+    /// The table behind a view that a statement changes; the level keeps what the view is of it.
+    pub(super) fn view_target(&mut self, view: &Arc<Relation>, verb: &str) -> Result<Arc<Relation>> {
+        let RelationKind::View { definition, .. } = &view.kind else {
+            return Err(PgError::internal("a view expected"));
+        };
+        let query = self.view_query(view, &definition.clone())?;
+        let simple = simple(&query).map_err(|detail| {
+            let (act, participle, event) = match verb {
+                "INSERT" => ("insert into", "inserting into", "INSERT"),
+                "UPDATE" => ("update", "updating", "UPDATE"),
+                _ => ("delete from", "deleting from", "DELETE"),
+            };
+            PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("cannot {act} view \"{}\"", view.name),
+            )
+            .detail(detail)
+            .hint(format!(
+                "To enable {participle} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {event} DO \
+                 INSTEAD rule."
+            ))
+        })?;
+        let names = view.live_columns().map(|c| c.name.clone());
+        let columns = names.zip(simple.columns).collect();
+        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter: simple.filter });
+        Ok(simple.table)
+    }
+
+    /// The target as entry 0, and what its columns are called.
+    pub(super) fn target_entry(&mut self, target: &Arc<Relation>, r: &ast::RangeVar) -> Result<NamespaceItem> {
+        let alias = if self.level().view_target.is_some() { None } else { r.alias.as_ref() };
+        self.add_relation_entry(target.clone(), alias, false)?;
+        let Some(view) = self.level().view_target.clone() else {
+            return Ok(self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some()));
+        };
+        let mut item = self.namespace_of(0, Some((view.view.schema, view.view.name.clone())), r.alias.is_some());
+        item.alias = r.alias.as_ref().map_or(view.view.name.clone(), |a| a.aliasname.clone());
+        item.rte = None;
+        item.columns = view.columns;
+        Ok(item)
+    }
+
+    /// Whose privileges count: those on the view, if there is one.
+    pub(super) fn named_target(&mut self, target: &Arc<Relation>) -> Arc<Relation> {
+        self.level().view_target.as_ref().map_or(target.clone(), |v| v.view.clone())
+    }
+
+    /// The column that a statement assigns to by this name: `verb` is INSERT or UPDATE.
+    pub(super) fn assigned_column(
+        &mut self,
+        target: &Relation,
+        name: &str,
+        verb: &str,
+        location: i32,
+    ) -> Result<Column> {
+        let Some(view) = self.level().view_target.clone() else {
+            return target.column(name).cloned().ok_or_else(|| missing(name, &target.name, location));
+        };
+        let (_, expr) = view
+            .columns
+            .iter()
+            .find(|(n, _)| n == name)
+            .ok_or_else(|| missing(name, &view.view.name, location))?;
+        let attnum = match expr.kind {
+            ExprKind::Var(v) if v.levels_up == 0 && v.rte == 0 => {
+                self.level().range_table[0].columns.get(v.column).map(|c| c.attnum)
+            }
+            _ => None,
+        };
+        attnum.and_then(|a| target.column_by_attnum(a)).cloned().ok_or_else(|| {
+            let act = if verb == "INSERT" { "insert into" } else { "update" };
+            PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("cannot {act} column \"{name}\" of view \"{}\"", view.view.name),
+            )
+            .detail("View columns that are not columns of their base relation are not updatable.")
+        })
+    }
+
+    /// All columns that an INSERT without a list of columns gives values to.
+    pub(super) fn all_assigned_columns(&mut self, target: &Relation) -> Result<Vec<Column>> {
+        match self.level().view_target.clone() {
+            None => Ok(target.live_columns().cloned().collect()),
+            Some(view) => {
+                view.columns.iter().map(|(name, _)| self.assigned_column(target, name, "INSERT", -1)).collect()
+            }
+        }
+    }
+}
+
+fn missing(name: &str, relation: &str, location: i32) -> PgError {
+    PgError::new(
+        SqlState::UNDEFINED_COLUMN,
+        format!("column \"{name}\" of relation \"{relation}\" does not exist"),
+    )
+    .at(location)
+}
