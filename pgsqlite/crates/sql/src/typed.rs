@@ -546,6 +546,33 @@ pub enum ModifyAction {
         using: Vec<FromItem>,
         filter: Option<Expr>,
     },
+    /// `source` joined with the target on `on`; the first WHEN clause that fits a row acts on it
+    Merge {
+        source: FromItem,
+        on: Expr,
+        whens: Vec<MergeWhen>,
+    },
+}
+
+/// A WHEN clause of MERGE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeWhen {
+    pub matched: bool,
+    pub condition: Option<Expr>,
+    pub action: MergeAction,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum MergeAction {
+    Nothing,
+    /// (attnum, new value)
+    Update(Vec<(i16, Expr)>),
+    Delete,
+    /// as of [`ModifyAction::Insert`]: one row
+    Insert {
+        columns: Vec<i16>,
+        values: Vec<Expr>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -303,6 +303,11 @@ fn populate_set(c: &Call, name: &str) -> Result<Datum> {
     Ok(Array::from_elements(rows).to_datum())
 }
 
+fn merge_twice(_: &Call) -> Result<Datum> {
+    Err(PgError::new(SqlState::CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time")
+        .hint("Ensure that not more than one source row matches any one target row."))
+}
+
 /// (percent, seed, row, repeatable) → whether TABLESAMPLE takes the row.
 fn sample(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
@@ -613,6 +618,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::NEST, 1, true, nest),
     (support::JSON_ROWS, 3, true, json_rows),
     (support::SAMPLE, 4, false, sample),
+    (support::MERGE_TWICE, 0, false, merge_twice),
     (support::RANGE_KEY, 2, true, range_key),
     (support::SET_ELEMENT, -1, true, set_element),
     (support::SET_SLICE, -1, true, set_slice),

@@ -3,7 +3,7 @@
 //! * [`select`]: queries, WITH, set operations, GROUP BY, ORDER BY, windows
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
-//! * [`modify`]: INSERT, UPDATE, DELETE; [`assign`]: assignment to parts of columns
+//! * [`modify`]: INSERT, UPDATE, DELETE; [`merge`]: MERGE; [`assign`]: assignment to parts of columns
 //! * [`view_target`]: data modification through views
 //! * [`recursion`]: WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
@@ -14,6 +14,7 @@ mod expr;
 mod from;
 mod func;
 mod group;
+mod merge;
 mod modify;
 mod recursion;
 mod resolve;
@@ -27,7 +28,7 @@ use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CAT
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
 use from::NamespaceItem;
-pub(crate) use from::JSON_TO_RECORD;
+pub(crate) use from::{plain_column, JSON_TO_RECORD};
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 use std::sync::Arc;
@@ -247,7 +248,7 @@ pub fn analyze(
             NodeEnum::InsertStmt(insert) => Statement::Modify(analyzer.insert(insert)?),
             NodeEnum::UpdateStmt(update) => Statement::Modify(analyzer.update(update)?),
             NodeEnum::DeleteStmt(delete) => Statement::Modify(analyzer.delete(delete)?),
-            NodeEnum::MergeStmt(_) => return Err(PgError::not_supported("MERGE")),
+            NodeEnum::MergeStmt(merge) => Statement::Modify(analyzer.merge(merge)?),
             other => return Err(PgError::not_supported(expr::node_name(other))),
         };
         Ok((statement, analyzer.finish_parameters()?))

@@ -22,7 +22,7 @@ pub(super) fn schema_position(error: PgError, r: &ast::RangeVar) -> PgError {
 
 impl Analyzer<'_> {
     /// Runs `f` in a level of its own and hands the level back.
-    fn modify_level<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<(R, Level)> {
+    pub(super) fn modify_level<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<(R, Level)> {
         self.levels.push(Level::new());
         let result = f(self);
         let level = self.levels.pop().expect("pushed above");
@@ -291,7 +291,7 @@ impl Analyzer<'_> {
     }
 
     /// A value of VALUES for a column; DEFAULT is replaced by the column's default.
-    fn column_value(
+    pub(super) fn column_value(
         &mut self,
         expr: Expr,
         column: &Column,
@@ -548,7 +548,7 @@ impl Analyzer<'_> {
     }
 
     /// SET of UPDATE and ON CONFLICT DO UPDATE.
-    fn set_list(&mut self, nodes: &[ast::Node], target: &Arc<Relation>) -> Result<Vec<(i16, Expr)>> {
+    pub(super) fn set_list(&mut self, nodes: &[ast::Node], target: &Arc<Relation>) -> Result<Vec<(i16, Expr)>> {
         let mut set: Vec<(i16, Expr)> = Vec::new();
         for node in nodes {
             let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };

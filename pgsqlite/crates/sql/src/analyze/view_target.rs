@@ -182,11 +182,8 @@ impl Analyzer<'_> {
         let Some(view) = self.level().view_target.clone() else {
             return target.column(name).cloned().ok_or_else(|| missing(name, &target.name, location));
         };
-        let (_, expr) = view
-            .columns
-            .iter()
-            .find(|(n, _)| n == name)
-            .ok_or_else(|| missing(name, &view.view.name, location))?;
+        let (_, expr) =
+            view.columns.iter().find(|(n, _)| n == name).ok_or_else(|| missing(name, &view.view.name, location))?;
         let attnum = match expr.kind {
             ExprKind::Var(v) if v.levels_up == 0 && v.rte == 0 => {
                 self.level().range_table[0].columns.get(v.column).map(|c| c.attnum)
@@ -215,9 +212,6 @@ impl Analyzer<'_> {
 }
 
 fn missing(name: &str, relation: &str, location: i32) -> PgError {
-    PgError::new(
-        SqlState::UNDEFINED_COLUMN,
-        format!("column \"{name}\" of relation \"{relation}\" does not exist"),
-    )
-    .at(location)
+    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" of relation \"{relation}\" does not exist"))
+        .at(location)
 }

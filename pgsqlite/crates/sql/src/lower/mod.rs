@@ -2,6 +2,7 @@
 //!
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
+//! * [`merge`]: MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
 //! * [`sets`], [`stages`]: functions that give rows, SELECTs of several stages; [`with`]: data modifications in WITH
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
@@ -11,6 +12,7 @@
 //! support functions named in [`support`].
 
 mod expr;
+mod merge;
 mod modify;
 pub mod proposed;
 mod query;
@@ -83,6 +85,8 @@ pub mod support {
     /// (array, new value, subscript …) and (array, new values, lower, upper …) → the changed array; argument 0 is the type
     pub const SET_ELEMENT: &str = "pg_array_set_element";
     pub const SET_SLICE: &str = "pg_array_set_slice";
+    /// () → 21000: MERGE would change a row twice
+    pub const MERGE_TWICE: &str = "pg_merge_twice";
     /// (type OID, value) → integer that orders and spaces as the value does: microseconds or millionths
     pub const RANGE_KEY: &str = "pg_range_key";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row

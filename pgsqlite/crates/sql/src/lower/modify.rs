@@ -30,6 +30,7 @@ impl Lowerer<'_> {
             ModifyAction::Insert { .. } => Tag::Insert,
             ModifyAction::Update { .. } => Tag::Update,
             ModifyAction::Delete { .. } => Tag::Delete,
+            ModifyAction::Merge { .. } => Tag::Merge,
         };
         let columns = if modify.returning.is_empty() {
             None
@@ -53,6 +54,7 @@ impl Lowerer<'_> {
                 ModifyAction::Insert { .. } => false,
                 ModifyAction::Update { filter, from, .. } => from.is_empty() && self.bounded_filter(filter, &modify),
                 ModifyAction::Delete { filter, using } => using.is_empty() && self.bounded_filter(filter, &modify),
+                ModifyAction::Merge { .. } => false,
             };
         Ok(Plan {
             parameters,
@@ -89,6 +91,7 @@ impl Lowerer<'_> {
             }
             ModifyAction::Update { set, from, filter } => self.update(modify, set, from, filter.as_ref())?,
             ModifyAction::Delete { using, filter } => self.delete(modify, using, filter.as_ref())?,
+            ModifyAction::Merge { source, on, whens } => return self.merge_steps(modify, &with, source, on, whens),
         };
         let returning = self.returning(modify)?;
         let output = if modify.returning.is_empty() { StepOutput::None } else { StepOutput::Rows };
@@ -124,7 +127,9 @@ impl Lowerer<'_> {
         let (set, from, filter): (&[(i16, Expr)], _, _) = match &modify.action {
             ModifyAction::Update { set, from, filter } => (set, from, filter),
             ModifyAction::Delete { using, filter } => (&[], using, filter),
-            ModifyAction::Insert { .. } => return Err(PgError::internal("other tables in RETURNING of INSERT")),
+            ModifyAction::Insert { .. } | ModifyAction::Merge { .. } => {
+                return Err(PgError::internal("other tables in RETURNING of INSERT"))
+            }
         };
         let mut others: Vec<Expr> = Vec::new();
         for t in &modify.returning {
@@ -469,7 +474,7 @@ impl Lowerer<'_> {
     // --- UPDATE --------------------------------------------------------------------------------------------------------
 
     /// `"column" = value` for each, generated columns recomputed, CHECKs attached to the first.
-    fn assignments(&mut self, target: &Relation, set: &[(i16, Expr)], prefix: &str) -> Result<Vec<String>> {
+    pub(super) fn assignments(&mut self, target: &Relation, set: &[(i16, Expr)], prefix: &str) -> Result<Vec<String>> {
         let mut values: Vec<(Column, String)> = Vec::new();
         for (attnum, expr) in set {
             let column =

@@ -155,6 +155,8 @@ impl Lowerer<'_> {
                 }
                 (Some(new), Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
             }
+            // which clause acted on which row is forgotten by then
+            ModifyAction::Merge { .. } => return Ok(None),
             ModifyAction::Delete { using, filter } => {
                 if relation.without_rowid {
                     return Ok(None);

@@ -9,7 +9,8 @@ use crate::analyze::walk;
 use crate::catalog::{Relation, RelationKind};
 use crate::plan::{Step, StepOutput};
 use crate::typed::{
-    Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, Query, QueryBody, RteColumn, RteKind,
+    Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify, ModifyAction, Query, QueryBody,
+    RteColumn, RteKind,
 };
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
@@ -298,6 +299,18 @@ fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
             using.iter_mut().for_each(|item| of_from(item, &mut out));
             out.extend(filter.iter_mut());
         }
+        ModifyAction::Merge { source, on, whens } => {
+            of_from(source, &mut out);
+            out.push(on);
+            for when in whens {
+                out.extend(when.condition.iter_mut());
+                match &mut when.action {
+                    MergeAction::Update(set) => out.extend(set.iter_mut().map(|(_, e)| e)),
+                    MergeAction::Insert { values, .. } => out.extend(values.iter_mut()),
+                    MergeAction::Nothing | MergeAction::Delete => {}
+                }
+            }
+        }
     }
     out.extend(modify.returning.iter_mut().map(|t| &mut t.expr));
     out
@@ -333,7 +346,10 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
 
 /// `SELECT c1, … FROM temp."table"`, as a typed query over a stand-in relation.
 fn materialized_query(table: &str, cte: &Cte) -> Query {
-    let columns = cte.columns.clone();
+    query_of_table(table, cte.columns.clone())
+}
+
+pub(super) fn query_of_table(table: &str, columns: Vec<RteColumn>) -> Query {
     let targets = columns
         .iter()
         .enumerate()

@@ -1,0 +1,163 @@
+//! MERGE.
+
+use super::{Analyzer, Clause};
+use crate::acl::privilege;
+use crate::catalog::{Column, Relation, RelationKind};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction};
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Analyzer<'_> {
+    pub(crate) fn merge(&mut self, stmt: &ast::MergeStmt) -> Result<Modify> {
+        if stmt.returning_clause.is_some() {
+            return Err(PgError::not_supported("MERGE … RETURNING, which is not in PostgreSQL 15"));
+        }
+        let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
+        let (target, action) = result;
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning: vec![] })
+    }
+
+    fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction)> {
+        if let Some(with) = &stmt.with_clause {
+            self.with_clause(with)?;
+        }
+        let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("MERGE without a table"))?;
+        let target = self.required_relation(r)?;
+        if target.kind != RelationKind::Table {
+            let kind = match target.kind {
+                RelationKind::View { .. } | RelationKind::ForeignView => "views",
+                RelationKind::MaterializedView { .. } => "materialized views",
+                RelationKind::Sequence(_) => "sequences",
+                RelationKind::Index(_) => "indexes",
+                _ => "system catalogs",
+            };
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("cannot execute MERGE on relation \"{}\"", target.name),
+            )
+            .detail(format!("This operation is not supported for {kind}.")));
+        }
+        let target_item = self.target_entry(&target, r)?;
+        let source_node = stmt.source_relation.as_deref().ok_or_else(|| PgError::internal("MERGE without a source"))?;
+        let mut from = self.from_clause(std::slice::from_ref(source_node))?;
+        let source = from.pop().ok_or_else(|| PgError::internal("MERGE without a source"))?;
+        let source_items = self.level().namespace.clone();
+        if source_items.iter().any(|i| i.table_visible && i.alias == target_item.alias) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_ALIAS,
+                format!("name \"{}\" specified more than once", target_item.alias),
+            )
+            .detail("The name is used both as MERGE target table and data source."));
+        }
+        // the join sees both sides
+        let mut both_items = vec![target_item.clone()];
+        both_items.extend(source_items.iter().cloned());
+        self.level().namespace = both_items.clone();
+        let on = stmt.join_condition.as_deref().ok_or_else(|| PgError::internal("MERGE without ON"))?;
+        let on = self.in_clause(Clause::JoinOn, |a| a.expr(on))?;
+        let on = self.coerce_boolean(on, "JOIN/ON")?;
+
+        let mut whens: Vec<MergeWhen> = Vec::new();
+        for node in &stmt.merge_when_clauses {
+            let Some(NodeEnum::MergeWhenClause(clause)) = &node.node else {
+                return Err(PgError::internal("WHEN clause expected"));
+            };
+            let matched = match ast::MergeMatchKind::try_from(clause.match_kind) {
+                Ok(ast::MergeMatchKind::MergeWhenMatched) => true,
+                Ok(ast::MergeMatchKind::MergeWhenNotMatchedByTarget) => false,
+                _ => return Err(PgError::not_supported("WHEN NOT MATCHED BY SOURCE, which is not in PostgreSQL 15")),
+            };
+            if whens.iter().any(|w| w.matched == matched && w.condition.is_none()) {
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "unreachable WHEN clause specified after unconditional WHEN clause",
+                ));
+            }
+            // a row without a match has no target
+            self.level().namespace = if matched { both_items.clone() } else { source_items.clone() };
+            let condition = match clause.condition.as_deref() {
+                Some(node) => {
+                    let condition = self.in_clause(Clause::Where, |a| a.expr(node))?;
+                    Some(self.coerce_boolean(condition, "WHEN")?)
+                }
+                None => None,
+            };
+            let action = match ast::CmdType::try_from(clause.command_type) {
+                Ok(ast::CmdType::CmdNothing) => MergeAction::Nothing,
+                Ok(ast::CmdType::CmdDelete) => {
+                    self.check_privilege(&target, privilege::DELETE)?;
+                    MergeAction::Delete
+                }
+                Ok(ast::CmdType::CmdUpdate) => {
+                    self.check_privilege(&target, privilege::UPDATE)?;
+                    MergeAction::Update(self.set_list(&clause.target_list, &target)?)
+                }
+                Ok(ast::CmdType::CmdInsert) => {
+                    self.check_privilege(&target, privilege::INSERT)?;
+                    self.merge_insert(clause, &target)?
+                }
+                _ => return Err(PgError::internal("unknown action of MERGE")),
+            };
+            whens.push(MergeWhen { matched, condition, action });
+        }
+        self.check_privilege(&target, privilege::SELECT)?;
+        Ok((target, ModifyAction::Merge { source, on, whens }))
+    }
+
+    fn merge_insert(&mut self, clause: &ast::MergeWhenClause, target: &Arc<Relation>) -> Result<MergeAction> {
+        let mut named: Vec<Column> = Vec::new();
+        for node in &clause.target_list {
+            let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+            if !t.indirection.is_empty() {
+                return Err(PgError::not_supported("INSERT of MERGE into a part of a column").at(t.location));
+            }
+            let column = self.assigned_column(target, &t.name, "INSERT", t.location)?;
+            if named.iter().any(|c| c.attnum == column.attnum) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", t.name),
+                )
+                .at(t.location));
+            }
+            named.push(column);
+        }
+        let listed = !named.is_empty();
+        if !listed {
+            named = target.live_columns().cloned().collect();
+        }
+        let mut values: Vec<Expr> = Vec::new();
+        for node in &clause.values {
+            values.push(self.in_clause(Clause::Values, |a| a.expr(node))?);
+        }
+        if values.len() > named.len() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")
+                .at(values[named.len()].location));
+        }
+        if listed && values.len() < named.len() {
+            let location = match &clause.target_list[values.len()].node {
+                Some(NodeEnum::ResTarget(t)) => t.location,
+                _ => -1,
+            };
+            return Err(
+                PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more target columns than expressions").at(location)
+            );
+        }
+        named.truncate(values.len());
+        let system = clause.r#override == ast::OverridingKind::OverridingSystemValue as i32;
+        let user = clause.r#override == ast::OverridingKind::OverridingUserValue as i32;
+        let mut columns = Vec::new();
+        let mut out = Vec::new();
+        for (value, column) in values.into_iter().zip(&named) {
+            columns.push(column.attnum);
+            out.push(self.column_value(value, column, target, system, user)?);
+        }
+        for column in target.live_columns().filter(|c| !named.iter().any(|n| n.attnum == c.attnum)) {
+            if let Some(default) = self.default_of(column, target)? {
+                columns.push(column.attnum);
+                out.push(default);
+            }
+        }
+        Ok(MergeAction::Insert { columns, values: out })
+    }
+}
