@@ -2,9 +2,9 @@
 //!
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
-//! * [`merge`]: MERGE
+//! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
-//! * [`sets`], [`stages`]: functions that give rows, SELECTs of several stages; [`with`]: data modifications in WITH
+//! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
 //!
 //! Every sub-query's columns are named `c1`, `c2` …, every range table entry gets an alias `t1`, `t2` … unique in the
