@@ -253,7 +253,7 @@ test('a client is dead when its function has ended', async () => {
 })
 
 test('threads and main pool together never exceed max', async () => {
-  const db = await onServer({ max: 3, maxWorkers: 4 })
+  const db = await onServer({ max: 3, maxWorkers: 4, idleTimeoutMillis: 0 })
   await db.query('SELECT 1')
   let most = 0
   let running = true
@@ -277,7 +277,7 @@ test('threads and main pool together never exceed max', async () => {
 })
 
 test('one connection serves the main thread and the threads in turn', async () => {
-  const db = await onServer({ max: 1, maxWorkers: 2 })
+  const db = await onServer({ max: 1, maxWorkers: 2, idleTimeoutMillis: 0 })
   for (let n = 0; n < 5; n++) {
     assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
     assert.equal(await db.worker(async (client) => (await client.query('SELECT 2 AS n')).rows[0]?.['n']), 2)

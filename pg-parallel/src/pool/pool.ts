@@ -286,6 +286,11 @@ export class Pool {
     return false
   }
 
+  /** Something changed outside that those who wait may profit from. */
+  nudge(): void {
+    this.#grow()
+  }
+
   /** A slot comes back from a thread. */
   returnSlot(): void {
     this.#lent--

@@ -207,8 +207,15 @@ export class WorkerPool {
       )
       .finally(() => {
         this.#running.delete(job.id)
-        for (const thread of this.#threads.values()) if (thread.job === job.id) thread.job = undefined
+        for (const thread of this.#threads.values()) {
+          if (thread.job !== job.id) continue
+          thread.job = undefined
+          // It may have been too busy to hear the last request.
+          thread.reclaiming = false
+        }
         this.#pump()
+        // Its connection is idle now: perhaps somebody waits for the slot.
+        this.#core.pool.nudge()
       })
   }
 

@@ -59,9 +59,9 @@ function reserve(): Promise<void> {
 // Inline functions get the default loader by an interface that Node still calls experimental. Its users did not choose
 // it, so they are not warned of it.
 const { emitWarning } = process
-process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+process.emitWarning = (warning: string | Error, ...rest: never[]) => {
   if (!String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER')) emitWarning.call(process, warning, ...rest)
-})
+}
 
 type Fn = (...args: unknown[]) => unknown
 
