@@ -327,7 +327,7 @@ export class WorkerPool {
 
   /** The thread has ended: its socket is closed with it. */
   #gone(thread: Thread): void {
-    this.#threads.delete(thread.id)
+    if (!this.#threads.delete(thread.id)) return
     if (thread.waiter) this.#core.pool.withdraw(thread.waiter)
     this.#returnSlots(thread)
     this.#core.events.emit('workerEnded', { threadId: thread.id })
