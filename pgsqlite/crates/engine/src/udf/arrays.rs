@@ -5,7 +5,7 @@ use super::strings::array as read_array;
 use super::support::untyped;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, DatumRef, PgError, Result, SqlState};
 
 fn element_codec(c: &Call, argument: usize) -> Result<TypeCodec> {
     match c.session.codec(c.types()?.args[argument])? {
@@ -27,11 +27,20 @@ fn dimension(c: &Call) -> Result<Option<usize>> {
     let (array, n) = (untyped(c.text(1)?)?, c.int(2)?);
     Ok(usize::try_from(n - 1).ok().and_then(|n| array.dimensions.get(n).copied()))
 }
+/// The first subscript: the vectors of the catalogs begin at 0.
+fn base(c: &Call) -> Result<i64> {
+    Ok(!matches!(c.types()?.args[0], oid::INT2VECTOR | oid::OIDVECTOR) as i64)
+}
 fn length(c: &Call) -> Result<Datum> {
     Ok(dimension(c)?.map(|n| n as i64).into())
 }
 fn lower(c: &Call) -> Result<Datum> {
-    Ok(dimension(c)?.map(|_| 1i64).into())
+    let base = base(c)?;
+    Ok(dimension(c)?.map(|_| base).into())
+}
+fn upper(c: &Call) -> Result<Datum> {
+    let base = base(c)?;
+    Ok(dimension(c)?.map(|n| base + n as i64 - 1).into())
 }
 fn dimensions(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
@@ -44,7 +53,9 @@ fn shape(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
         return Ok(Datum::Null);
     }
-    let shape: String = untyped(c.text(1)?)?.dimensions.iter().map(|n| format!("[1:{n}]")).collect();
+    let base = base(c)?;
+    let dimensions = untyped(c.text(1)?)?.dimensions;
+    let shape: String = dimensions.iter().map(|n| format!("[{base}:{}]", base + *n as i64 - 1)).collect();
     Ok((!shape.is_empty()).then_some(shape).into())
 }
 fn cardinality(c: &Call) -> Result<Datum> {
@@ -237,9 +248,10 @@ fn expand(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(out))
 }
 fn subscripts(c: &Call) -> Result<Datum> {
-    let n = untyped(c.text(0)?)?.dimensions.get(usize::try_from(c.int(1)? - 1).unwrap_or(usize::MAX)).copied();
-    let mut all: Vec<Datum> = (1..=n.unwrap_or(0) as i64).map(Datum::Int).collect();
-    if c.len() > 2 && c.bool(2)? {
+    let base = base(c)?;
+    let n = dimension(c)?.unwrap_or(0) as i64;
+    let mut all: Vec<Datum> = (base..base + n).map(Datum::Int).collect();
+    if c.len() > 3 && c.bool(3)? {
         all.reverse();
     }
     Ok(Array::from_elements(all).to_datum())
@@ -342,7 +354,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("array_fill array_fill_with_lower_bounds", fill),
     ("width_bucket_array", width_bucket),
     ("enum_range_bounds", enum_range_bounds),
-    ("array_length array_upper", length),
+    ("array_length", length),
+    ("array_upper", upper),
     ("array_lower", lower),
     ("array_ndims", dimensions),
     ("array_dims", shape),

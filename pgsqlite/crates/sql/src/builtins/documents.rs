@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
     row("json_populate_record jsonb_populate_record", NativeTyped),
     row("json_populate_recordset jsonb_populate_recordset", NativeSet { typed: true }),
     row("array_unnest _pg_expandarray(anyarray)", NativeSet { typed: false }),
-    row("generate_subscripts_nodir generate_subscripts", NativeSet { typed: false }),
+    row("generate_subscripts_nodir generate_subscripts", NativeSet { typed: true }),
     row(
         "json_object_field json_object_field_text json_array_element json_array_element_text json_extract_path \
          json_extract_path_text jsonb_object_field jsonb_object_field_text jsonb_array_element \

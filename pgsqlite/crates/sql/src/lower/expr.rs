@@ -152,13 +152,13 @@ impl Lowerer<'_> {
                         for bound in [lower, upper] {
                             // an omitted bound is the array's own: told apart from a NULL one by being text
                             args.push(match bound {
-                                Some(e) => self.expr(e)?,
+                                Some(e) => self.subscript(e, arg.ty)?,
                                 None => "''".into(),
                             });
                         }
                     } else {
                         let index = upper.as_ref().ok_or_else(|| PgError::internal("a subscript without an index"))?;
-                        args.push(self.expr(index)?);
+                        args.push(self.subscript(index, arg.ty)?);
                     }
                 }
                 let f = if *slice { support::SLICE } else { support::ELEMENT };
@@ -842,6 +842,13 @@ impl Lowerer<'_> {
             out.push(format!("{text}{}", direction(key)));
         }
         Ok(out.join(", "))
+    }
+
+    /// A subscript, counted from 1: those of the catalogs' vectors begin at 0.
+    fn subscript(&mut self, index: &Expr, array: Oid) -> Result<String> {
+        let text = self.expr(index)?;
+        let vector = matches!(self.env.catalog.base_type(array), oid::INT2VECTOR | oid::OIDVECTOR);
+        Ok(if vector { format!("({text} + 1)") } else { text })
     }
 
     /// How a relation's column is read: foreign ones through their normalising function.
