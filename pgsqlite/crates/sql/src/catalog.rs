@@ -321,6 +321,8 @@ pub struct DomainConstraint {
     pub name: String,
     /// PostgreSQL SQL text over VALUE.
     pub expression: String,
+    #[serde(default)]
+    pub not_valid: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

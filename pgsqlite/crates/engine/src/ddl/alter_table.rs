@@ -19,6 +19,8 @@ impl Ddl<'_> {
             ast::ObjectType::ObjectIndex => "ALTER INDEX",
             ast::ObjectType::ObjectSequence => "ALTER SEQUENCE",
             ast::ObjectType::ObjectView => "ALTER VIEW",
+            ast::ObjectType::ObjectMatview => "ALTER MATERIALIZED VIEW",
+            ast::ObjectType::ObjectType => return self.alter_composite(statement),
             _ => return Err(PgError::not_supported("ALTER of this kind of relation")),
         };
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TABLE without a name"))?;
@@ -58,6 +60,28 @@ impl Ddl<'_> {
             let spec = command.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
             let owner = self.role(spec)?.oid;
             return self.change_owner(relation, owner);
+        }
+        if kind == T::AtSetTableSpace {
+            return self.check_table_place(&command.name, "");
+        }
+        if let (RelationKind::View { definition, options }, T::AtSetRelOptions | T::AtResetRelOptions) =
+            (&relation.kind, kind)
+        {
+            let mut options = options.clone();
+            if let Some(NodeEnum::List(list)) = command.def.as_ref().and_then(|d| d.node.as_ref()) {
+                for option in options::def_elems(&list.items) {
+                    let name = option.defname.as_str();
+                    if !matches!(name, "security_barrier" | "security_invoker") {
+                        return Err(PgError::not_supported(format!("the view option {name}")));
+                    }
+                    options.retain(|o| !o.starts_with(&format!("{name}=")));
+                    if kind == T::AtSetRelOptions {
+                        options.push(format!("{name}={}", options::boolean(option)?));
+                    }
+                }
+            }
+            let kind = RelationKind::View { definition: definition.clone(), options };
+            return self.put_relation(Relation { kind, ..relation.clone() });
         }
         if matches!(kind, T::AtSetRelOptions | T::AtResetRelOptions) {
             return match command.def.as_ref().and_then(|d| d.node.as_ref()) {
@@ -137,6 +161,9 @@ impl Ddl<'_> {
                 let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
                     return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
                 };
+                if !c.indexname.is_empty() {
+                    return self.constraint_using_index(relation, c);
+                }
                 let mut elements = Elements::default();
                 self.table_constraint(&relation, c, &mut elements)?;
                 self.add_constraints(table, elements)
@@ -156,6 +183,7 @@ impl Ddl<'_> {
                     Err(PgError::new(SqlState::UNDEFINED_OBJECT, message))
                 }
             },
+            T::AtAlterConstraint => self.alter_constraint(relation, command),
             T::AtValidateConstraint => {
                 let mut relation = relation;
                 let Some(at) = relation.constraints.iter().position(|c| c.name == command.name) else {
@@ -251,14 +279,16 @@ impl Ddl<'_> {
             T::AtDropExpression => {
                 let column = self.alter_column_of(&relation, &command.name)?;
                 let mut relation = relation;
-                if column.generated.is_none() && !command.missing_ok {
-                    return Err(PgError::new(
-                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                        format!(
-                            "column \"{}\" of relation \"{}\" is not a stored generated column",
-                            column.name, relation.name
-                        ),
-                    ));
+                if column.generated.is_none() {
+                    let message = format!(
+                        "column \"{}\" of relation \"{}\" is not a stored generated column",
+                        column.name, relation.name
+                    );
+                    if command.missing_ok {
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                        return Ok(());
+                    }
+                    return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                 }
                 relation.columns[column.attnum as usize - 1].generated = None;
                 self.put_relation(relation)
@@ -288,8 +318,7 @@ impl Ddl<'_> {
     }
 
     fn sqlite_table(&self, relation: &Relation) -> String {
-        let database = if relation.temporary { "temp" } else { "main" };
-        format!("{database}.{}", sqlite_quote(&relation.sqlite_name))
+        super::sqlite_table(relation)
     }
 
     fn any_row(&self, relation: &Relation, condition: &str) -> Result<bool> {
@@ -339,6 +368,9 @@ impl Ddl<'_> {
             _ => None,
         };
         self.put_relation(new.clone())?;
+        if value.is_some() {
+            self.show_catalog();
+        }
         if column.not_null {
             let value = value.unwrap_or_else(|| "NULL".into());
             self.rebuild(&old, &new, &HashMap::from([(attnum, value)]))?;
@@ -346,11 +378,8 @@ impl Ddl<'_> {
             let declared = self.column_sql(&new, &column)?;
             self.sqlite(&format!("ALTER TABLE {} ADD COLUMN {declared}", self.sqlite_table(&new)))?;
             if let Some(value) = value {
-                self.sqlite(&format!(
-                    "UPDATE {} SET {} = {value}",
-                    self.sqlite_table(&new),
-                    sqlite_quote(&column.name)
-                ))?;
+                let (table, name) = (self.sqlite_table(&new), sqlite_quote(&column.name));
+                self.run_rows(&format!("UPDATE {table} SET {name} = {value}"))?;
             }
         }
         elements.defaults.clear();
@@ -375,8 +404,7 @@ impl Ddl<'_> {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
                     format!("multiple primary keys for table \"{}\" are not allowed", old.name),
-                )
-                .at(spec.location));
+                ));
             }
             let mut new = old.clone();
             let mut indexes = Vec::new();
@@ -417,6 +445,123 @@ impl Ddl<'_> {
             self.rebuild(&old, &new, &HashMap::new())?;
         }
         Ok(())
+    }
+
+    /// ALTER CONSTRAINT of a foreign key: when it is checked.
+    fn alter_constraint(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
+        let Some(NodeEnum::AtalterConstraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+            return Err(PgError::internal("ALTER CONSTRAINT without its definition"));
+        };
+        let mut new = old.clone();
+        let Some(constraint) = new.constraints.iter_mut().find(|k| k.name == c.conname) else {
+            return Err(PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("constraint \"{}\" of relation \"{}\" does not exist", c.conname, old.name),
+            ));
+        };
+        if !matches!(constraint.kind, ConstraintKind::ForeignKey { .. }) {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("constraint \"{}\" of relation \"{}\" is not a foreign key constraint", c.conname, old.name),
+            ));
+        }
+        if !c.alter_deferrability {
+            return Err(PgError::not_supported("this form of ALTER CONSTRAINT"));
+        }
+        constraint.deferrable = c.deferrable;
+        constraint.initially_deferred = c.initdeferred;
+        self.put_relation(new.clone())?;
+        self.rebuild(&old, &new, &HashMap::new())
+    }
+
+    /// ADD CONSTRAINT … USING INDEX: an index becomes a constraint's.
+    fn constraint_using_index(&mut self, old: Relation, c: &ast::Constraint) -> Result<()> {
+        let wrong = |message: String| PgError::new(SqlState::WRONG_OBJECT_TYPE, message).at(c.location);
+        if c.deferrable || c.initdeferred {
+            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
+        }
+        let found = self.catalog.relation_in(old.schema, &c.indexname).cloned();
+        let Some((index_relation, RelationKind::Index(index))) = found.as_ref().map(|r| (r, &r.kind)) else {
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{}\" does not exist", c.indexname))
+                .at(c.location));
+        };
+        if old
+            .constraints
+            .iter()
+            .any(|k| k.index == index_relation.oid && !matches!(k.kind, ConstraintKind::ForeignKey { .. }))
+        {
+            return Err(wrong(format!("index \"{}\" is already associated with a constraint", c.indexname)));
+        }
+        if index.table != old.oid {
+            return Err(wrong(format!("index \"{}\" does not belong to table \"{}\"", c.indexname, old.name)));
+        }
+        if !index.unique {
+            return Err(wrong(format!("\"{}\" is not a unique index", c.indexname))
+                .detail("Cannot create a primary key or unique constraint using such an index."));
+        }
+        let unusable = |what: &str| {
+            wrong(format!("index \"{}\" {what}", c.indexname))
+                .detail("Cannot create a primary key or unique constraint using such an index.")
+        };
+        let columns: Option<Vec<i16>> = index
+            .columns
+            .iter()
+            .map(|k| match k.key {
+                IndexKey::Column(attnum) => Some(attnum),
+                IndexKey::Expression(_) => None,
+            })
+            .collect();
+        let columns = columns.ok_or_else(|| unusable("contains expressions"))?;
+        if index.predicate.is_some() {
+            return Err(wrong(format!("\"{}\" is a partial index", c.indexname))
+                .detail("Cannot create a primary key or unique constraint using such an index."));
+        }
+        if index.columns.iter().any(|k| k.descending || k.nulls_first) {
+            return Err(wrong(format!(
+                "index \"{}\" column number 1 does not have default sorting behavior",
+                c.indexname
+            ))
+            .detail("Cannot create a primary key or unique constraint using such an index."));
+        }
+        let primary = c.contype() == ast::ConstrType::ConstrPrimary;
+        if primary && old.primary_key().is_some() {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("multiple primary keys for table \"{}\" are not allowed", old.name),
+            ));
+        }
+        let name = if c.conname.is_empty() { c.indexname.clone() } else { c.conname.clone() };
+        if name != c.indexname {
+            self.check_constraint_name(&old, &name)?;
+            self.notice(
+                SqlState::SUCCESSFUL_COMPLETION,
+                format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{}\" to \"{name}\"", c.indexname),
+            );
+        }
+        let kind = RelationKind::Index(Index { primary, ..index.clone() });
+        self.put_relation(Relation { name: name.clone(), kind, ..(**index_relation).clone() })?;
+        if primary {
+            for &attnum in &columns {
+                let table = (**self.required(old.oid)?).clone();
+                self.set_not_null(&table, attnum)?;
+            }
+        }
+        let mut new = (**self.required(old.oid)?).clone();
+        new.constraints.push(Constraint {
+            oid: self.new_oid(new.temporary)?,
+            name,
+            kind: if primary {
+                ConstraintKind::PrimaryKey
+            } else {
+                ConstraintKind::Unique { nulls_not_distinct: false }
+            },
+            columns,
+            index: index_relation.oid,
+            deferrable: false,
+            initially_deferred: false,
+            not_valid: false,
+        });
+        self.put_relation(new)
     }
 
     /// 23514 or 23503 if rows violate the constraint.

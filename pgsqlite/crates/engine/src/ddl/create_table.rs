@@ -457,6 +457,43 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A sequence's options as the grammar would give them, for a copy of it.
+    fn sequence_options_of(&self, sequence: Oid) -> Vec<ast::Node> {
+        let Some(RelationKind::Sequence(s)) = self.catalog.relation(sequence).map(|r| &r.kind) else {
+            return Vec::new();
+        };
+        let number = |name: &str, value: i64| {
+            let arg = NodeEnum::Float(ast::Float { fval: value.to_string() });
+            ast::Node {
+                node: Some(NodeEnum::DefElem(Box::new(ast::DefElem {
+                    defname: name.into(),
+                    arg: Some(Box::new(ast::Node { node: Some(arg) })),
+                    location: -1,
+                    ..Default::default()
+                }))),
+            }
+        };
+        let mut out = vec![
+            number("increment", s.increment),
+            number("minvalue", s.min),
+            number("maxvalue", s.max),
+            number("start", s.start),
+            number("cache", s.cache),
+        ];
+        if s.cycle {
+            let arg = NodeEnum::Boolean(ast::Boolean { boolval: true });
+            out.push(ast::Node {
+                node: Some(NodeEnum::DefElem(Box::new(ast::DefElem {
+                    defname: "cycle".into(),
+                    arg: Some(Box::new(ast::Node { node: Some(arg) })),
+                    location: -1,
+                    ..Default::default()
+                }))),
+            });
+        }
+        out
+    }
+
     /// LIKE source [INCLUDING …].
     fn like(&mut self, relation: &mut Relation, like: &ast::TableLikeClause, elements: &mut Elements) -> Result<()> {
         let name = like.relation.as_ref().ok_or_else(|| PgError::internal("LIKE without a table"))?;
@@ -490,7 +527,7 @@ impl Ddl<'_> {
             }
             if let (Some(identity), true) = (from.identity, including(5)) {
                 column.identity = Some(identity);
-                elements.identities.push((attnum, identity, Vec::new()));
+                elements.identities.push((attnum, identity, self.sequence_options_of(from.sequence)));
             }
             if including(0) {
                 let key = (super::schema::CLASS_RELATION, source.oid, i32::from(from.attnum));

@@ -140,6 +140,7 @@ impl Ddl<'_> {
                 let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
                 let Some(c) = relation.constraints.iter().find(|c| c.oid == constraint) else { return Ok(out) };
                 if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
+                    // (a foreign key depends on the index, which goes with its constraint)
                     for child in self.catalog.relations.values() {
                         for f in &child.constraints {
                             if f.index == c.index && matches!(f.kind, ConstraintKind::ForeignKey { .. }) {
@@ -201,6 +202,9 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_statement(&mut self, statement: &ast::DropStmt) -> Result<String> {
+        if let Some(tag) = self.drop_absent(statement)? {
+            return Ok(tag);
+        }
         let kind = statement.remove_type();
         let tag = match kind {
             ast::ObjectType::ObjectTable => "DROP TABLE",
@@ -413,7 +417,18 @@ impl Ddl<'_> {
                 };
                 let detail: Vec<String> = reported
                     .iter()
-                    .map(|(d, on)| format!("{} depends on {}", self.describe(*d), self.describe(*on)))
+                    .map(|(d, on)| {
+                        // what a foreign key depends on is the index behind the key
+                        let on = match (d, on) {
+                            (Object::Constraint(..), Object::Constraint(table, key)) => self
+                                .catalog
+                                .relation(*table)
+                                .and_then(|r| r.constraints.iter().find(|c| c.oid == *key && c.index != 0))
+                                .map_or(*on, |c| Object::Relation(c.index)),
+                            _ => *on,
+                        };
+                        format!("{} depends on {}", self.describe(*d), self.describe(on))
+                    })
                     .collect();
                 return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
                     .detail(detail.join("\n"))
@@ -510,7 +525,7 @@ impl Ddl<'_> {
         self.catalog.relation(oid).ok_or_else(|| PgError::internal(format!("relation {oid} is not there")))
     }
 
-    fn forget_comments(&mut self, object: Oid) {
+    pub(super) fn forget_comments(&mut self, object: Oid) {
         self.catalog.comments.retain(|key, _| key.1 != object);
     }
 

@@ -9,9 +9,12 @@
 //! functions that only this program has would make the table useless to other SQLite tools. Analysis and lowering of INSERT and
 //! UPDATE apply them.
 
+mod absent;
 mod alter_table;
+mod composite;
 mod create_as;
 mod create_table;
+mod domain;
 mod drop;
 mod foreign_key;
 mod grant;
@@ -102,6 +105,8 @@ impl Founder {
 pub struct DdlSession<'a> {
     /// None: one file is served, databases cannot be made.
     pub databases: Option<&'a dyn DatabaseAdmin>,
+    /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
+    pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
     /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
     pub new_role: Option<String>,
 }
@@ -142,6 +147,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterDefaultPrivilegesStmt(_)
         | NodeEnum::ReassignOwnedStmt(_)
         | NodeEnum::DropOwnedStmt(_)
+        | NodeEnum::ReindexStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -257,7 +263,9 @@ impl Ddl<'_> {
             NodeEnum::CreateEnumStmt(s) => self.create_enum(s),
             NodeEnum::AlterEnumStmt(s) => self.alter_enum(s),
             NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
+            NodeEnum::AlterDomainStmt(s) => self.alter_domain(s),
             NodeEnum::CompositeTypeStmt(s) => self.create_composite(s),
+            NodeEnum::ReindexStmt(s) => self.reindex(s),
             NodeEnum::ViewStmt(s) => self.create_view(s),
             NodeEnum::DropStmt(s) => self.drop_statement(s),
             NodeEnum::TruncateStmt(s) => self.truncate(s),
@@ -344,6 +352,13 @@ impl Ddl<'_> {
     }
 
     // --- analysis ------------------------------------------------------------------------------------------------------
+
+    /// Before rows are computed: natives see what this statement has made so far.
+    fn show_catalog(&self) {
+        if let Some(show) = self.session.show_catalog {
+            show(Arc::new(self.catalog.clone()));
+        }
+    }
 
     /// Runs a statement that moves rows; gives how many it changed. Its errors are those of a client's statement.
     fn run_rows(&self, sql: &str) -> Result<usize> {
@@ -511,6 +526,12 @@ fn statement_name(node: &NodeEnum) -> String {
         out.push(c.to_ascii_uppercase());
     }
     out
+}
+
+/// A relation's table as SQLite names it, with its database.
+fn sqlite_table(relation: &Relation) -> String {
+    let database = if relation.temporary { "temp" } else { "main" };
+    format!("{database}.{}", sqlite_quote(&relation.sqlite_name))
 }
 
 /// The strings of a list of String nodes.

@@ -62,6 +62,17 @@ impl Ddl<'_> {
             sources.join(", "),
             sqlite_quote(&aside)
         );
+        // A foreign key to the table itself needs its key's index while rows are copied.
+        let to_itself = new
+            .constraints
+            .iter()
+            .any(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == new.oid));
+        let indexes: Vec<Relation> = self.catalog.indexes_of(new.oid).map(|(r, _)| (**r).clone()).collect();
+        if to_itself {
+            for index in &indexes {
+                self.make_sqlite_index(index, new)?;
+            }
+        }
         self.conn.execute_batch(&copy).map_err(|e| self.copy_error(new, e))?;
         // Put back the texts in which SQLite followed the rename.
         self.sqlite("PRAGMA writable_schema = ON")?;
@@ -77,10 +88,11 @@ impl Ddl<'_> {
         self.sqlite("PRAGMA writable_schema = RESET")?;
         restored.map_err(sqlite_error)?;
         self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&aside)))?;
-        let indexes: Vec<Relation> = self.catalog.indexes_of(new.oid).map(|(r, _)| (**r).clone()).collect();
         let ours: Vec<&str> = indexes.iter().map(|i| i.sqlite_name.as_str()).collect();
-        for index in &indexes {
-            self.make_sqlite_index(index, new)?;
+        if !to_itself {
+            for index in &indexes {
+                self.make_sqlite_index(index, new)?;
+            }
         }
         for (_, index, sql) in &explicit {
             let known = self.catalog.relations.values().any(|r| r.sqlite_name == *index);
@@ -117,7 +129,7 @@ impl Ddl<'_> {
                 format!("a row of table \"{}\" violates a constraint", table.name),
             );
         }
-        sqlite_error(error)
+        self.row_error(error)
     }
 
     pub(super) fn contains_nulls(&self, table: &Relation, column: &str) -> PgError {

@@ -201,6 +201,19 @@ impl Ddl<'_> {
                     "ALTER TYPE"
                 }
             }
+            T::ObjectDomconstraint => {
+                let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+                    Some(NodeEnum::List(list)) => strings(&list.items),
+                    _ => return Err(PgError::internal("a domain without a name")),
+                };
+                self.rename_domain_constraint(&parts, &statement.subname, new_name)?;
+                "ALTER DOMAIN"
+            }
+            T::ObjectAttribute => {
+                let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("a type without a name"))?;
+                self.rename_attribute(name, &statement.subname, new_name)?;
+                "ALTER TYPE"
+            }
             T::ObjectDatabase => {
                 self.rename_database(&statement.subname, new_name)?;
                 "ALTER DATABASE"
@@ -520,6 +533,20 @@ impl Ddl<'_> {
                 if table.is_empty() {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, "column name must be qualified"));
                 }
+                if let Ok(composite) = self.find_type(table) {
+                    if let UserTypeKind::Composite { fields } = &composite.kind {
+                        self.check_owned("type", &composite.name, composite.owner)?;
+                        let at = fields.iter().position(|f| f.0 == *column).ok_or_else(|| {
+                            PgError::new(
+                                SqlState::UNDEFINED_COLUMN,
+                                format!("column \"{column}\" of relation \"{}\" does not exist", composite.name),
+                            )
+                        })?;
+                        let class = crate::pg_catalog::composite_class(composite.oid) as Oid;
+                        self.set_comment(CLASS_RELATION, class, at as i32 + 1, Some(&statement.comment))?;
+                        return Ok("COMMENT".into());
+                    }
+                }
                 let relation = find(table)?;
                 self.check_owner(&relation)?;
                 let column = relation.column(column).ok_or_else(|| {
@@ -589,10 +616,15 @@ impl Ddl<'_> {
                 ))
             }
             T::ObjectDatabase => {
-                return Err(PgError::new(
-                    SqlState::UNDEFINED_DATABASE,
-                    format!("database \"{}\" does not exist", parts[0]),
-                ))
+                let known = self.session.databases.is_some_and(|d| d.list().iter().any(|n| n == parts[0]));
+                if known {
+                    return Err(PgError::not_supported("COMMENT ON a database other than the current one"));
+                }
+                // PostgreSQL only warns, so that a dump can be read into a database of another name
+                let warning =
+                    PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", parts[0]));
+                self.notices.push(warning.severity(pgsqlite_types::error::Severity::Warning));
+                return Ok("COMMENT".into());
             }
             T::ObjectRole => {
                 let role = self.role_named(parts[0])?;

@@ -278,7 +278,7 @@ impl Ddl<'_> {
         } else {
             c.conname.clone()
         };
-        Ok(DomainConstraint { oid: self.new_oid(false)?, name, expression: text })
+        Ok(DomainConstraint { oid: self.new_oid(false)?, name, expression: text, not_valid: false })
     }
 }
 

@@ -12,7 +12,7 @@ mod types;
 mod views;
 
 pub(crate) use builtin::language;
-pub(crate) use relations::composite_type;
+pub(crate) use relations::{composite_class, composite_type};
 
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};

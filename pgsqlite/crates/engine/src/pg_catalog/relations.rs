@@ -131,7 +131,7 @@ pub(crate) fn composite_type(catalog: &Catalog, class: Oid) -> Option<Oid> {
 }
 
 /// The OID of the pg_class row of a stand-alone composite type.
-pub(super) fn composite_class(user_type: Oid) -> i64 {
+pub(crate) fn composite_class(user_type: Oid) -> i64 {
     derived_oid(user_type, 1599)
 }
 
@@ -372,7 +372,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("conname", text(&*check.name)),
                 ("connamespace", int(user.schema)),
                 ("contype", text("c")),
-                ("convalidated", true.into()),
+                ("convalidated", (!check.not_valid).into()),
                 ("contypid", int(user.oid)),
                 ("confupdtype", text(" ")),
                 ("confdeltype", text(" ")),

@@ -158,14 +158,32 @@ impl Session {
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
         self.connection()?.expect_temporary();
+        let cell = &self.connection()?.cell;
+        let show_catalog = |catalog: Arc<pgsqlite_sql::catalog::Catalog>| {
+            self.sequences.own.lock().catalog = catalog.clone();
+            cell.update(|state| {
+                state.names = Arc::new(view.over(catalog.clone()));
+                state.catalog = catalog;
+                state.stamp = 0;
+            });
+        };
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
+            show_catalog: Some(&show_catalog),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
             new_role: self.user_without_role(&view.catalog),
         };
+        // what the statement itself takes of sequences is told apart from what the transaction took before
+        let before = std::mem::take(&mut self.sequences.own.lock().dirty);
         let outcome = self.with_environment(&view, |environment| {
             tokio::task::block_in_place(|| ddl::execute(connection, &view.catalog, environment, raw, &session))
         });
+        let used = {
+            let mut own = self.sequences.own.lock();
+            let used = own.dirty.clone();
+            own.dirty.extend(before);
+            used
+        };
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(e) => {
@@ -184,7 +202,8 @@ impl Session {
             // states that the statement stored are read from this transaction, not from what others see
             let connection = self.connection()?;
             let mut sequences = self.engine.sequences.lock();
-            for &sequence in &outcome.sequences {
+            // (what the statement took of a new sequence stays taken)
+            for &sequence in outcome.sequences.iter().filter(|s| !used.contains(s)) {
                 match crate::store::sequence_state(connection.rusqlite(), sequence)? {
                     Some((last, called)) => sequences.insert(sequence, crate::sequence::State { last, called }),
                     None => sequences.remove(&sequence),

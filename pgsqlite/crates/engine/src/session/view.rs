@@ -35,6 +35,18 @@ impl View {
         CatalogNames { catalog: &self.catalog, search_path: &self.path }
     }
 
+    /// The same over another state of the catalog: what natives see while DDL computes rows. (No statement's stamp.)
+    pub fn over(&self, catalog: Arc<Catalog>) -> View {
+        View {
+            catalog,
+            path: self.path.clone(),
+            plan_key: self.plan_key.clone(),
+            partial: Vec::new(),
+            stamp: 0,
+            ..*self
+        }
+    }
+
     /// Whether a text may name a table with a partial index.
     pub fn has_partial_index_of(&self, text: &str) -> bool {
         self.partial.iter().any(|name| text.contains(name.as_str()))

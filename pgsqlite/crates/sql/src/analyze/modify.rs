@@ -199,7 +199,7 @@ impl Analyzer<'_> {
                 for (i, column) in given.iter().enumerate() {
                     let value = super::var(0, entry, i, &columns[i], -1);
                     if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
-                        return Err(self.generated_always(column, &target, -1));
+                        return Err(self.generated_always(column));
                     }
                     values.push(match parts[i] {
                         [] => self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?,
@@ -274,13 +274,11 @@ impl Analyzer<'_> {
         Ok(out.into_iter().map(|(_, value)| value).collect())
     }
 
-    fn generated_always(&self, column: &Column, target: &Relation, location: i32) -> PgError {
-        let _ = target;
+    fn generated_always(&self, column: &Column) -> PgError {
         let error = PgError::new(
             SqlState::GENERATED_ALWAYS,
             format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
-        )
-        .at(location);
+        );
         if column.generated.is_some() {
             error.detail(format!("Column \"{}\" is a generated column.", column.name))
         } else {
@@ -307,7 +305,7 @@ impl Analyzer<'_> {
             });
         }
         if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
-            return Err(self.generated_always(column, target, expr.location));
+            return Err(self.generated_always(column));
         }
         let (ty, typmod, name) = (column.type_oid, column.typmod, column.name.clone());
         self.coerce_assignment(expr, ty, typmod, &name)

@@ -223,5 +223,6 @@ pub fn domain_constraint(
     let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
     let expr = analyze::analyze_domain_check(&stored, &check.expression, base)?;
     let names = Names::new(environment.catalog, environment.search_path);
-    Ok(format!("CHECK ({})", expression(names, style, &expr, None)?))
+    let not_valid = if check.not_valid { " NOT VALID" } else { "" };
+    Ok(format!("CHECK ({}){not_valid}", expression(names, style, &expr, None)?))
 }

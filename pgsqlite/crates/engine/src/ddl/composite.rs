@@ -1,0 +1,127 @@
+//! ALTER TYPE … ATTRIBUTE of stand-alone composite types. Stored values are not rewritten, so a type that columns use stays.
+
+use super::{Ddl, NodeEnum};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::{PgError, Result, SqlState};
+
+impl Ddl<'_> {
+    /// The composite type that a name of ALTER TYPE or COMMENT ON COLUMN means. Errors: 42704, 42809, 42501.
+    fn find_composite(&self, name: &ast::RangeVar) -> Result<(UserType, Vec<(String, u32, i32)>)> {
+        let parts: Vec<&str> =
+            [name.schemaname.as_str(), name.relname.as_str()].into_iter().filter(|p| !p.is_empty()).collect();
+        let found = self.find_type(&parts).map_err(|_| self.no_relation(name))?;
+        let UserTypeKind::Composite { fields } = &found.kind else {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("\"{}\" is not a composite type", found.name),
+            ));
+        };
+        self.check_owned("type", &found.name, found.owner)?;
+        Ok(((*found).clone(), fields.clone()))
+    }
+
+    fn no_attribute(&self, user_type: &UserType, name: &str) -> PgError {
+        PgError::new(
+            SqlState::UNDEFINED_COLUMN,
+            format!("column \"{name}\" of relation \"{}\" does not exist", user_type.name),
+        )
+    }
+
+    /// 0A000 if a column holds values of the type.
+    fn check_unused(&self, user_type: &UserType) -> Result<()> {
+        for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
+            for column in relation.live_columns() {
+                let element = self.catalog.element_type(column.type_oid).unwrap_or(column.type_oid);
+                if element == user_type.oid {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        format!(
+                            "cannot alter type \"{}\" because column \"{}.{}\" uses it",
+                            user_type.name, relation.name, column.name
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn alter_composite(&mut self, statement: &ast::AlterTableStmt) -> Result<String> {
+        use ast::AlterTableType as T;
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a name"))?;
+        let (mut user_type, mut fields) = self.find_composite(name)?;
+        for node in &statement.cmds {
+            let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
+                return Err(PgError::internal("a command that is no AlterTableCmd"));
+            };
+            if command.subtype() == T::AtChangeOwner {
+                let spec = command.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
+                user_type.owner = self.role(spec)?.oid;
+                continue;
+            }
+            self.check_unused(&user_type)?;
+            let def = match command.def.as_ref().and_then(|d| d.node.as_ref()) {
+                Some(NodeEnum::ColumnDef(def)) => Some(def),
+                _ => None,
+            };
+            let typed = |ddl: &Ddl, attribute: &str| -> Result<(u32, i32)> {
+                let type_name = def
+                    .and_then(|d| d.type_name.as_ref())
+                    .ok_or_else(|| PgError::internal("an attribute without a type"))?;
+                let (ty, typmod) = ddl.type_name(type_name)?;
+                ddl.check_column_type(attribute, ty, type_name.location)?;
+                Ok((ty, typmod))
+            };
+            match command.subtype() {
+                T::AtAddColumn => {
+                    let attribute = def.map_or("", |d| d.colname.as_str());
+                    if fields.iter().any(|f| f.0 == attribute) {
+                        return Err(PgError::new(
+                            SqlState::DUPLICATE_COLUMN,
+                            format!("column \"{attribute}\" of relation \"{}\" already exists", user_type.name),
+                        ));
+                    }
+                    let (ty, typmod) = typed(self, attribute)?;
+                    fields.push((attribute.to_string(), ty, typmod));
+                }
+                T::AtDropColumn => match fields.iter().position(|f| f.0 == command.name) {
+                    Some(at) => {
+                        fields.remove(at);
+                    }
+                    None if command.missing_ok => {
+                        let message = format!("{}, skipping", self.no_attribute(&user_type, &command.name).message());
+                        self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                    }
+                    None => return Err(self.no_attribute(&user_type, &command.name)),
+                },
+                T::AtAlterColumnType => {
+                    let at = fields
+                        .iter()
+                        .position(|f| f.0 == command.name)
+                        .ok_or_else(|| self.no_attribute(&user_type, &command.name))?;
+                    let (ty, typmod) = typed(self, &command.name)?;
+                    (fields[at].1, fields[at].2) = (ty, typmod);
+                }
+                _ => return Err(PgError::not_supported("this form of ALTER TYPE")),
+            }
+        }
+        self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..user_type })?;
+        Ok("ALTER TYPE".into())
+    }
+
+    pub(super) fn rename_attribute(&mut self, name: &ast::RangeVar, attribute: &str, new_name: &str) -> Result<()> {
+        let (user_type, mut fields) = self.find_composite(name)?;
+        if fields.iter().any(|f| f.0 == new_name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_COLUMN,
+                format!("column \"{new_name}\" of relation \"{}\" already exists", user_type.name),
+            ));
+        }
+        let field = fields.iter_mut().find(|f| f.0 == attribute).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{attribute}\" does not exist"))
+        })?;
+        field.0 = new_name.to_string();
+        self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..user_type })
+    }
+}
