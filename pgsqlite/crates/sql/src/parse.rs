@@ -124,6 +124,15 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     error
 }
 
+/// Where a statement's first parameter (`$n`) stands; -1: it has none.
+pub fn first_parameter(statement: &NodeEnum) -> i32 {
+    let places = statement.nodes().into_iter().filter_map(|(node, ..)| match node {
+        pg_query::NodeRef::ParamRef(p) => Some(p.location),
+        _ => None,
+    });
+    places.min().unwrap_or(-1)
+}
+
 /// A cheap guard before the C parser: brackets nested deeper than any sane statement are refused as too complex, so that
 /// no later stage can run out of stack. Quoted text and comments do not count.
 fn check_nesting(text: &str) -> Result<()> {

@@ -121,7 +121,8 @@ impl Session {
                 None => {
                     let (prepared, _) = self.plan(&raw, &[])?;
                     if !prepared.parameters.is_empty() {
-                        return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+                        return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")
+                            .at(pgsqlite_sql::parse::first_parameter(&raw.node)));
                     }
                     (prepared, vec![])
                 }

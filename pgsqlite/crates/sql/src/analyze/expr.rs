@@ -608,8 +608,9 @@ impl Analyzer<'_> {
             let mut subscripts = Vec::new();
             for index in indices {
                 if index.is_slice {
+                    let bound = index.uidx.as_deref().or(index.lidx.as_deref()).and_then(|n| n.node.as_ref());
                     return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "jsonb subscript does not support slices")
-                        .at(location));
+                        .at(bound.map_or(location, super::recursion::location_of)));
                 }
                 let e = self.expr_opt(index.uidx.as_deref())?;
                 let e = if matches!(e.ty, oid::INT2 | oid::INT4 | oid::INT8) {
@@ -1017,12 +1018,13 @@ impl Analyzer<'_> {
                 "<" => {}
                 ">" => descending = true,
                 other => {
+                    self.resolve_operator(other, Some(expr.ty), expr.ty, sort.location)?;
                     return Err(PgError::new(
                         SqlState::WRONG_OBJECT_TYPE,
                         format!("operator {other} is not a valid ordering operator"),
                     )
                     .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
-                    .at(sort.location))
+                    .at(sort.location));
                 }
             }
         }

@@ -772,8 +772,7 @@ impl Analyzer<'_> {
                 if let Some((levels_up, index)) = self.find_item(None, name, c.location)? {
                     return self.whole_row(levels_up, index, c.location);
                 }
-                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
-                    .at(c.location))
+                Err(self.missing_column(None, name, c.location))
             }
             [table, name] => self.qualified_column(None, table, name, c.location),
             [schema, table, name] => self.qualified_column(Some(schema), table, name, c.location),
@@ -844,15 +843,16 @@ impl Analyzer<'_> {
                     continue;
                 }
                 if item.lateral_only {
-                    return Err(PgError::new(
-                        SqlState::UNDEFINED_TABLE,
-                        format!("invalid reference to FROM-clause entry for table \"{table}\""),
-                    )
-                    .hint(if item.lateral_ok {
-                        format!("There is an entry for table \"{table}\", but it cannot be referenced from this part of the query.")
+                    let message = format!("invalid reference to FROM-clause entry for table \"{table}\"");
+                    return Err(if item.lateral_ok {
+                        PgError::new(SqlState::UNDEFINED_TABLE, message).hint(format!(
+                            "There is an entry for table \"{table}\", but it cannot be referenced from this part of the \
+                             query."
+                        ))
                     } else {
-                        "The combining JOIN type must be INNER or LEFT for a LATERAL reference.".to_string()
-                    })
+                        PgError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                            .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+                    }
                     .at(location));
                 }
                 if found.is_some() {
@@ -911,9 +911,21 @@ impl Analyzer<'_> {
                 if matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
                     return Err(PgError::not_supported(format!("system column {name}")).at(location));
                 }
-                Err(PgError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist"))
-                    .at(location))
+                Err(self.missing_column(Some(table), name, location))
             }
+        }
+    }
+
+    /// 42703, with the hint that PostgreSQL gives: columns spelled alike, or one that is out of sight.
+    pub(crate) fn missing_column(&self, table: Option<&str>, name: &str, location: i32) -> PgError {
+        let message = match table {
+            Some(table) => format!("column {table}.{name} does not exist"),
+            None => format!("column \"{name}\" does not exist"),
+        };
+        let error = PgError::new(SqlState::UNDEFINED_COLUMN, message).at(location);
+        match super::spelling::look_for(&self.levels, table, name) {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
     }
 
@@ -930,8 +942,7 @@ impl Analyzer<'_> {
             .hint(format!("Perhaps you meant to reference the table alias \"{}\".", hidden.alias))
             .at(location);
         }
-        let hidden =
-            self.levels.iter().rev().flat_map(|l| &l.range_table).any(|r| schema.is_none() && r.alias == table);
+        let hidden = self.levels.iter().rev().flat_map(|l| &l.range_table).any(|r| r.alias == table);
         if hidden {
             return PgError::new(
                 SqlState::UNDEFINED_TABLE,

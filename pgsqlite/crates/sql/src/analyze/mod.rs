@@ -19,6 +19,7 @@ mod modify;
 mod recursion;
 mod resolve;
 mod select;
+mod spelling;
 pub(crate) mod typename;
 mod view_target;
 pub(crate) mod walk;

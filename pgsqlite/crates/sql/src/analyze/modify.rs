@@ -167,6 +167,14 @@ impl Analyzer<'_> {
                     rows.push(self.merge_parts(out, &given, &parts)?);
                 }
                 given = without_repeats(given);
+                // a generated column that is DEFAULT in all rows gets no value
+                for i in (0..given.len()).rev() {
+                    let default = |row: &Vec<Expr>| matches!(row[i].kind, ExprKind::Default);
+                    if given[i].generated.is_some() && rows.iter().all(default) {
+                        given.remove(i);
+                        rows.iter_mut().for_each(|row| drop(row.remove(i)));
+                    }
+                }
                 InsertSource::Values(rows)
             }
             Some(NodeEnum::SelectStmt(select)) => {
@@ -187,6 +195,8 @@ impl Analyzer<'_> {
                 }
                 self.resolve_unknown_columns(&mut query)?;
                 let columns = query.columns.clone();
+                let locations: Vec<i32> =
+                    (0..columns.len()).map(|i| super::select::column_expr(&query, i).location).collect();
                 let level = self.level();
                 level.range_table.push(super::entry(
                     RteKind::Subquery { query: Box::new(query), lateral: false },
@@ -197,7 +207,7 @@ impl Analyzer<'_> {
                 let entry = level.range_table.len() - 1;
                 let mut values = Vec::new();
                 for (i, column) in given.iter().enumerate() {
-                    let value = super::var(0, entry, i, &columns[i], -1);
+                    let value = super::var(0, entry, i, &columns[i], locations[i]);
                     if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
                         return Err(self.generated_always(column));
                     }
@@ -433,10 +443,8 @@ impl Analyzer<'_> {
             if elem.name.is_empty() {
                 keys.push(self.expr_opt(elem.expr.as_deref())?);
             } else {
-                let column = target.column(&elem.name).ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", elem.name))
-                        .at(infer.location)
-                })?;
+                let column =
+                    target.column(&elem.name).ok_or_else(|| self.missing_column(None, &elem.name, infer.location))?;
                 keys.push(self.target_column(target, column.attnum)?);
             }
         }

@@ -61,6 +61,12 @@ impl Analyzer<'_> {
             let Some(NodeEnum::LockingClause(lock)) = &node.node else {
                 return Err(PgError::internal("locking clause expected"));
             };
+            let strength = match ast::LockClauseStrength::try_from(lock.strength) {
+                Ok(ast::LockClauseStrength::LcsForkeyshare) => "FOR KEY SHARE",
+                Ok(ast::LockClauseStrength::LcsForshare) => "FOR SHARE",
+                Ok(ast::LockClauseStrength::LcsFornokeyupdate) => "FOR NO KEY UPDATE",
+                _ => "FOR UPDATE",
+            };
             let obstacle = match &query.body {
                 QueryBody::Select(s) if s.distinct != Distinct::No => Some("DISTINCT clause"),
                 QueryBody::Select(s) if !s.group_by.is_empty() => Some("GROUP BY clause"),
@@ -76,7 +82,7 @@ impl Analyzer<'_> {
             if let Some(obstacle) = obstacle {
                 return Err(PgError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("FOR UPDATE is not allowed with {obstacle}"),
+                    format!("{strength} is not allowed with {obstacle}"),
                 ));
             }
             for relation in &lock.locked_rels {
@@ -84,7 +90,7 @@ impl Analyzer<'_> {
                 if !self.level().range_table.iter().any(|e| e.alias == r.relname) {
                     return Err(PgError::new(
                         SqlState::UNDEFINED_TABLE,
-                        format!("relation \"{}\" in FOR UPDATE clause not found in FROM clause", r.relname),
+                        format!("relation \"{}\" in {strength} clause not found in FROM clause", r.relname),
                     )
                     .at(r.location));
                 }
@@ -972,7 +978,8 @@ impl Analyzer<'_> {
                     "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
                 )
                 .detail("Only result column names can be used, not expressions or functions.")
-                .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."));
+                .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
+                .at(inner.node.as_ref().map_or(-1, super::recursion::location_of)));
             }
             let (mut expr, target) = self.list_item(inner, targets, Clause::OrderBy)?;
             expr.location = -1;

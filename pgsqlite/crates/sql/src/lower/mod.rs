@@ -234,7 +234,9 @@ fn is_constant(query: &Query) -> bool {
             _ => false,
         })
     };
-    select.from.is_empty() && query.ctes.is_empty() && !select.targets.iter().any(|t| varies(&t.expr))
+    let counts = |e: &Option<Box<Expr>>| e.as_ref().is_none_or(|e| stages::plain_limit(e).is_some());
+    let plain = counts(&query.limit) && counts(&query.offset);
+    plain && select.from.is_empty() && query.ctes.is_empty() && !select.targets.iter().any(|t| varies(&t.expr))
 }
 
 /// An identifier of SQLite.
