@@ -94,6 +94,7 @@ def encode_value(col: Col, value: Any) -> bytes:
     if t in (13, 16):
         if value is None:
             return b"\1\0"
+        value = str(value)
         raw = value.encode("utf-8" if any(ord(c) > 255 for c in value) else "latin-1")
         return bytes([len(raw)]) + raw
     if t in (0, 15):
@@ -177,6 +178,17 @@ def accept_packet(
     return struct.pack(">hBBh", len(body) + 6, kind, 60, 0x1000) + body
 
 
+def sqlite_dialect(sql: str) -> str:
+    """The little of Informix's SQL that tests send, as SQLite understands it."""
+    sql = re.sub(r"(?i)\b(big)?serial\b", "integer", sql)
+    sql = re.sub(r"(?i)\b(datetime|interval)( \w+(\(\d\))? to \w+(\(\d\))?)", r"\1", sql)
+    sql = re.sub(r"(?i)\bset isolation .*", "select 1 where 0", sql)
+    m = re.match(r"(?is)select (?:skip (\d+) )?(?:first (\d+) )?(.*)", sql)
+    if m and (m[1] or m[2]):
+        sql = f"select {m[3]} limit {m[2] or -1} offset {m[1] or 0}"
+    return sql
+
+
 class Closed(Exception):
     pass
 
@@ -215,6 +227,8 @@ class Server:
         self.files: dict[str, bytes] = {}
         self.routines: dict[str, Callable[..., list[bytes]]] = {}
         self.connections = 0
+        #: SQL for SQLite that every new connection runs first, such as an attached catalog.
+        self.setup: list[str] = []
         self.fail_inserts_at: int | None = None
         self.fetch_limit = 1 << 30
         self._uri = f"file:ifx{id(self):x}?mode=memory&cache=shared"
@@ -279,6 +293,8 @@ class Server:
 
     def sqlite(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5)
+        for statement in self.setup:
+            db.execute(statement)
         db.create_function("filetoblob", 2, lambda path, where: None)
         return db
 
@@ -409,8 +425,9 @@ class Conversation:
         "wantdone"
         return None
 
-    def prepare(self, sql: str, nparams: int) -> bytes:
-        rule = self.s.rules.get(sql)
+    def prepare(self, original: str, nparams: int) -> bytes:
+        rule = self.s.rules.get(original)
+        sql = original if rule is not None else sqlite_dialect(original)
         first = sql.split()[0].lower() if sql.split() else ""
         columns: list[Col] = []
         if isinstance(rule, SqlError):
@@ -433,20 +450,23 @@ class Conversation:
             kind = {"insert": 6, "update": 4, "delete": 5, "create": 14, "drop": 15, "alter": 37}.get(first, 14)
             if kind in (4, 5, 6):
                 self.db.execute("explain " + sql, [None] * sql.count("?"))
-            if kind == 6 and sql in self.s.input_columns:
-                columns = self.s.input_columns[sql]
+            if kind == 6 and original in self.s.input_columns:
+                columns = self.s.input_columns[original]
         sid = next(i for i in range(1 << 15) if i not in self.statements)
         st = self.statements[sid] = Statement(sql, kind, rule)
         st.columns = columns
         return describe(kind, sid, columns) + done() + COST
 
     def declared(self, sql: str) -> dict[str, str]:
-        m = re.search(r"(?i)from (\w+)", sql)
+        m = re.search(r"(?i)from (\w+)", sql)  # not "informix.systables": its columns have no types
         return {r[1]: r[2] for r in self.db.execute(f"pragma table_info({m[1]})")} if m else {}
 
     def sample(self, sql: str) -> list[tuple[Any, ...]]:
-        m = re.search(r"(?i)^(select .*? from \w+)", sql)
-        return self.db.execute(m[1]).fetchall() if m else []
+        m = re.search(r"(?i)^(select .*? from [\w.]+)", sql)
+        try:
+            return self.db.execute(m[1]).fetchall() if m else []
+        except sqlite3.OperationalError:  # columns of a second table
+            return []
 
     def m4(self) -> Any:
         "id"

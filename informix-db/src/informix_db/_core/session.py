@@ -12,6 +12,7 @@ request, and their answers read before its own.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
@@ -35,6 +36,7 @@ from .types.tupleform import Misfit, row_encoder
 from .wire import MAX_BODY, Inbox, Incomplete
 
 R = TypeVar("R")
+_TO_SAVEPOINT = re.compile(r"(?i)\bto\s+savepoint\b")
 #: An operation: yields bytes to write or None to read, receives what was read, returns the result.
 Op = Generator[bytes | None, bytes, R]
 
@@ -353,7 +355,7 @@ class Session:
             self.clear_cache()
         elif kind == 34:
             self.in_transaction = True
-        elif kind in (35, 36):
+        elif kind == 35 or (kind == 36 and not _TO_SAVEPOINT.search(statement.sql)):
             self._ended()
 
     def open(self, statement: Statement, bind: bytes, sink: RowSink, *, begin: bool, hold: bool) -> Op[bool]:
