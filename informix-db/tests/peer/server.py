@@ -15,6 +15,7 @@ import ssl
 import struct
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -231,7 +232,7 @@ class Server:
         self.setup: list[str] = []
         self.fail_inserts_at: int | None = None
         self.fetch_limit = 1 << 30
-        self._uri = f"file:ifx{id(self):x}?mode=memory&cache=shared"
+        self._uri = f"file:{uuid.uuid4()}?mode=memory&cache=shared"
         self._keep = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
