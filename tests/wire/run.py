@@ -1,237 +1,270 @@
 #!/usr/bin/env python3
-"""Messages in, messages out: what a server says to sequences of protocol messages that no driver sends on purpose.
+"""Exchanges of messages: what a client sends, and what PostgreSQL 15 answers, message by message.
 
-    run.py --check [--target pgsqlite|postgres] [FILE…]
-    run.py --record [FILE…]      writes the answers; only against a real PostgreSQL (PGHOST, PGPORT, PGUSER)
+    tests/wire/run.py --check                                 # against pgsqlite ($PGSQLITE_BIN, else the newest build)
+    tools/oracle.sh python3 tests/wire/run.py --check --target postgres    # against PostgreSQL: no difference allowed
+    tools/oracle.sh python3 tests/wire/run.py --target postgres --record   # writes what PostgreSQL answers into the files
 
-A case of a `.wire` file is a comment line, the messages sent (`> Execute "" 2`), `----`, and the answer (`< CommandComplete …`).
-All messages between two `wait` lines are sent in one write; `wait` takes the answers up to the next ReadyForQuery, or up to the
-given message (`wait CopyInResponse`). Arguments are Python literals. Each file has a database and a connection of its own.
-Columns of RowDescription show name and type; errors show their context, too, which tests/sql does not.
+A file has a fresh database, a case (`== title`) a fresh connection. Lines that begin with `>` are messages of the client,
+written as calls with literal arguments; those up to the next answer go out in one write. Lines that begin with `<` are the
+answer, one message per line; nobody writes them by hand. See README.md beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import difflib
-import itertools
 import os
 import pathlib
+import socket
 import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
-BACKEND = {
-    b"1": "ParseComplete",
-    b"2": "BindComplete",
-    b"3": "CloseComplete",
-    b"A": "Notification",
-    b"C": "CommandComplete",
-    b"D": "DataRow",
-    b"E": "Error",
-    b"G": "CopyInResponse",
-    b"H": "CopyOutResponse",
-    b"I": "EmptyQueryResponse",
-    b"N": "Notice",
-    b"S": "ParameterStatus",
-    b"T": "RowDescription",
-    b"Z": "ReadyForQuery",
-    b"c": "CopyDone",
-    b"d": "CopyData",
-    b"n": "NoData",
-    b"s": "PortalSuspended",
-    b"t": "ParameterDescription",
+TYPES = {
+    int(oid): name
+    for oid, name in (line.split()[:2] for line in (HERE.parent / "sql" / "pg_types.txt").read_text().splitlines() if line)
 }
+# Silence after which a recorded answer is taken to be complete, and the longest a checked one is waited for.
+SILENCE, PATIENCE = 0.4, 30
+
+
+# --- messages of the client ------------------------------------------------------------------------------------------------
 
 
 def text(value: str) -> bytes:
     return value.encode() + b"\0"
 
 
-def encode(name: str, args: list) -> bytes:
-    """A frontend message with its type and length."""
-    if name == "Query":
-        kind, body = b"Q", text(args[0])
-    elif name == "Parse":
-        types = args[2] if len(args) > 2 else []
-        kind, body = b"P", text(args[0]) + text(args[1]) + struct.pack(f"!h{len(types)}i", len(types), *types)
-    elif name == "Bind":
-        values = args[2] if len(args) > 2 else []
-        formats = args[3] if len(args) > 3 else []
-        body = text(args[0]) + text(args[1]) + struct.pack("!hh", 0, len(values))
-        for value in values:
-            raw = None if value is None else value.encode()
-            body += struct.pack("!i", -1) if raw is None else struct.pack("!i", len(raw)) + raw
-        kind, body = b"B", body + struct.pack(f"!h{len(formats)}h", len(formats), *formats)
-    elif name in ("DescribeStatement", "DescribePortal"):
-        kind, body = b"D", name[8:9].encode() + text(args[0])
-    elif name in ("CloseStatement", "ClosePortal"):
-        kind, body = b"C", name[5:6].encode() + text(args[0])
-    elif name == "Execute":
-        kind, body = b"E", text(args[0]) + struct.pack("!i", args[1] if len(args) > 1 else 0)
-    elif name == "CopyData":
-        kind, body = b"d", args[0].encode("latin-1")
-    elif name == "CopyFail":
-        kind, body = b"f", text(args[0])
-    else:
-        kind, body = {"Sync": b"S", "Flush": b"H", "CopyDone": b"c"}[name], b""
-    return kind + struct.pack("!i", len(body) + 4) + body
+def numbers(code: str, values: list[int]) -> bytes:
+    return struct.pack(f"!h{len(values)}{code}", len(values), *values)
 
 
-def show(kind: bytes, body: bytes) -> str:
-    """A backend message as a line."""
-    name = BACKEND.get(kind, f"message {kind!r}")
-    if kind in b"EN":
-        f = pgwire.fields_of(body)
-        parts = [f.get("V", "?"), f.get("C", "?"), repr(f.get("M", ""))]
-        parts += [f"{label}={f[key]!r}" for key, label in (("D", "detail"), ("H", "hint"), ("P", "position"), ("W", "context")) if key in f]
-        return f"{name} {' '.join(parts)}"
-    if kind == b"C":
-        return f"{name} {body[:-1].decode()}"
+def message(kind: str, body: bytes) -> bytes:
+    return kind.encode() + struct.pack("!i", len(body) + 4) + body
+
+
+def bind(portal="", statement="", values=(), formats=(), results=()) -> bytes:
+    body = text(portal) + text(statement) + numbers("h", list(formats)) + struct.pack("!h", len(values))
+    for value in values:
+        if value is None:
+            body += struct.pack("!i", -1)
+        else:
+            data = value if isinstance(value, bytes) else value.encode()
+            body += struct.pack("!i", len(data)) + data
+    return message("B", body + numbers("h", list(results)))
+
+
+CLIENT = {
+    "Query": lambda sql: message("Q", text(sql)),
+    "Parse": lambda name, sql, types=(): message("P", text(name) + text(sql) + numbers("i", list(types))),
+    "Bind": bind,
+    "DescribeStatement": lambda name="": message("D", b"S" + text(name)),
+    "DescribePortal": lambda name="": message("D", b"P" + text(name)),
+    "Execute": lambda portal="", rows=0: message("E", text(portal) + struct.pack("!i", rows)),
+    "CloseStatement": lambda name="": message("C", b"S" + text(name)),
+    "ClosePortal": lambda name="": message("C", b"P" + text(name)),
+    "Sync": lambda: message("S", b""),
+    "Flush": lambda: message("H", b""),
+    "CopyData": lambda data: message("d", data if isinstance(data, bytes) else data.encode()),
+    "CopyDone": lambda: message("c", b""),
+    "CopyFail": lambda reason: message("f", text(reason)),
+    "Terminate": lambda: message("X", b""),
+    "Raw": lambda data: data,
+}
+
+
+def client_message(source: str) -> bytes:
+    """`Parse("s", "SELECT 1", types=[23])` → bytes."""
+    call = ast.parse(source, mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise SystemExit(f"not a message: {source}")
+    positional = [ast.literal_eval(a) for a in call.args]
+    named = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+    return CLIENT[call.func.id](*positional, **named)
+
+
+# --- messages of the server ------------------------------------------------------------------------------------------------
+
+PLAIN = {
+    b"1": "ParseComplete",
+    b"2": "BindComplete",
+    b"3": "CloseComplete",
+    b"n": "NoData",
+    b"s": "PortalSuspended",
+    b"I": "EmptyQueryResponse",
+    b"c": "CopyDone",
+}
+FIELDS = {"D": "detail", "H": "hint", "P": "position", "s": "schema", "t": "table", "c": "column", "d": "type", "n": "constraint", "W": "context"}
+
+
+def quoted(value: bytes | None) -> str:
+    return "NULL" if value is None else repr(value.decode("latin-1"))
+
+
+def type_name(oid: int) -> str:
+    return TYPES.get(oid, "user" if oid >= 16384 else str(oid))
+
+
+def shown(kind: bytes, body: bytes) -> str:
+    """A message on one line, without what differs from run to run (OIDs of tables, process numbers)."""
+    if kind in PLAIN:
+        return PLAIN[kind]
     if kind == b"Z":
-        return f"{name} {body.decode()}"
+        return f"ReadyForQuery {body.decode()}"
+    if kind == b"C":
+        return f"CommandComplete {body[:-1].decode()}"
     if kind == b"D":
-        return f"{name} {[None if v is None else v.decode('utf-8', 'backslashreplace') for v in pgwire.data_row(body)]}"
-    if kind == b"T":
-        return f"{name} {[(c[0], c[1], c[3]) for c in pgwire.row_description(body)]}"
-    if kind == b"t":
-        count = struct.unpack_from("!h", body)[0]
-        return f"{name} {list(struct.unpack_from(f'!{count}i', body, 2))}"
-    if kind in b"GH":
-        count = struct.unpack_from("!h", body, 1)[0]
-        return f"{name} {body[0]} {list(struct.unpack_from(f'!{count}h', body, 3))}"
+        return "DataRow " + ", ".join(quoted(v) for v in pgwire.data_row(body))
     if kind == b"d":
-        return f"{name} {body.decode('latin-1')!r}"
-    if kind in b"SA":
-        return f"{name} {body[4 if kind == b'A' else 0:].decode()!r}"
-    return name
+        return "CopyData " + quoted(body)
+    if kind in (b"G", b"H"):
+        overall, count = struct.unpack_from("!bh", body)
+        formats = struct.unpack_from(f"!{count}h", body, 3)
+        return f"{'CopyInResponse' if kind == b'G' else 'CopyOutResponse'} {overall} {list(formats)}"
+    if kind == b"t":
+        (count,) = struct.unpack_from("!h", body)
+        return "ParameterDescription " + ", ".join(type_name(o) for o in struct.unpack_from(f"!{count}I", body, 2))
+    if kind == b"T":
+        (count,) = struct.unpack_from("!h", body)
+        at, columns = 2, []
+        for _ in range(count):
+            end = body.index(b"\0", at)
+            name = body[at:end].decode()
+            table, attnum, oid, size, typmod, fmt = struct.unpack_from("!IhIhih", body, end + 1)
+            at = end + 19
+            origin = f" column {attnum}" if table else ""
+            columns.append(f"{name}: {type_name(oid)} size {size} typmod {typmod} {('text', 'binary')[fmt]}{origin}")
+        return "RowDescription " + "; ".join(columns)
+    if kind in (b"E", b"N"):
+        fields = pgwire.fields_of(body)
+        more = "".join(f" [{name}: {fields[code]}]" for code, name in FIELDS.items() if code in fields)
+        name = "ErrorResponse" if kind == b"E" else "NoticeResponse"
+        return f"{name} {fields.get('V')} {fields.get('C')} {fields.get('M')}{more}".replace("\n", "\\n")
+    if kind == b"S":
+        name, value = body[:-1].decode().split("\0")
+        return f"ParameterStatus {name} = {value}"
+    if kind == b"A":
+        channel, payload = body[4:-1].decode().split("\0")
+        return f"NotificationResponse {channel} {payload!r}"
+    return f"{kind!r} {body!r}"
 
 
-class Case:
-    def __init__(self):
-        self.head: list[str] = []
-        self.sent: list[str] = []
-        self.expected: list[str] | None = None
+class Session:
+    def __init__(self, connection: pgwire.Connection):
+        self.connection = connection
+
+    def answer(self, wait: float) -> str | None:
+        """The next message; None: silence for `wait` seconds."""
+        self.connection.sock.settimeout(wait)
+        try:
+            return shown(*self.connection.receive())
+        except (socket.timeout, TimeoutError):
+            return None
+        except pgwire.ServerGone:
+            return "closed"
 
 
-def parse(path: pathlib.Path) -> list[Case]:
-    cases: list[Case] = []
-    for line in path.read_text().splitlines():
-        if line.startswith("#"):
-            if not cases or cases[-1].sent:
-                cases.append(Case())
-            cases[-1].head.append(line)
-        elif line.startswith("> "):
-            cases[-1].sent.append(line[2:])
-        elif line == "----":
-            cases[-1].expected = []
-        elif line.startswith("< "):
-            cases[-1].expected.append(line[2:])
-        elif line.strip():
-            raise SystemExit(f"{path.name}: what is this? {line}")
-    return cases
+# --- files -----------------------------------------------------------------------------------------------------------------
 
 
-def arguments(line: str) -> tuple[str, list]:
-    name, _, rest = line.partition(" ")
-    return name, list(ast.literal_eval(f"[{rest}]")) if rest else []
+def run_file(path: pathlib.Path, connect, record: bool) -> tuple[list[str], list[str], int]:
+    """Plays a file: its new lines (as recorded), the differences, and how many exchanges there were."""
+    lines, out, wrong, exchanges = path.read_text().splitlines(), [], [], 0
+    session, title, at = None, "", 0
 
+    def end_case():
+        # nothing but this answer may still come: what is surplus shows here
+        if session is not None and not session.over:
+            session.connection.sock.sendall(message("S", b""))
+            got = session.answer(PATIENCE)
+            if got is None or not got.startswith("ReadyForQuery"):
+                wrong.append(f"{path.name}: {title}: surplus at the end: {got}")
+            session.connection.close()
 
-def run(connection: pgwire.Connection, case: Case) -> list[str]:
-    out: list[str] = []
-    pending = b""
-
-    def wait(until: str) -> None:
-        nonlocal pending
-        connection.sock.sendall(pending)
-        pending = b""
-        while True:
-            kind, body = connection.receive()
-            out.append(show(kind, body))
-            if BACKEND.get(kind) in (until, "ReadyForQuery"):
-                return
-
-    try:
-        for line in case.sent:
-            if line.startswith("wait"):
-                wait(line[4:].strip() or "ReadyForQuery")
-            else:
-                pending += encode(*arguments(line))
-        if pending:
-            wait("ReadyForQuery")
-    except (pgwire.ServerGone, OSError) as e:
-        out.append(f"connection lost: {type(e).__name__}")
-    return out
-
-
-def run_file(connect, cases: list[Case]) -> list[list[str]]:
-    connection = connect()
-    answers = []
-    for case in cases:
-        answers.append(run(connection, case))
-        if answers[-1] and answers[-1][-1].startswith("connection lost"):
-            connection.sock.close()
-            connection = connect()
-    connection.close()
-    return answers
-
-
-def on_postgres(cases: list[Case], counter=itertools.count()) -> list[list[str]]:
-    database = f"wire_{os.getpid()}_{next(counter)}"
-    admin = pgwire.from_environment("postgres")
-    version = admin.query("SELECT version()")[0][0] or ""
-    if not version.startswith("PostgreSQL 15.") or "sqlite" in version.lower():
-        raise SystemExit(f"this is not a PostgreSQL 15, so it cannot say what is right: {version}")
-    admin.query(f"CREATE DATABASE {database} TEMPLATE template0")
-    try:
-        return run_file(lambda: pgwire.from_environment(database, client_encoding="UTF8"), cases)
-    finally:
-        admin.query(f"DROP DATABASE {database} WITH (FORCE)")
-        admin.close()
-
-
-def on_pgsqlite(cases: list[Case]) -> list[list[str]]:
-    with server.Server() as s:
-        return run_file(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main", client_encoding="UTF8"), cases)
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("== "):
+            end_case()
+            title, session = line[3:], Session(connect())
+            session.over = False
+        if not line.startswith(">"):
+            if not line.startswith("<"):
+                out.append(line)
+            at += 1
+            continue
+        sent = b""
+        while at < len(lines) and lines[at].startswith(">"):
+            out.append(lines[at])
+            sent += client_message(lines[at][1:].strip())
+            at += 1
+        expected = []
+        while at < len(lines) and lines[at].startswith("<"):
+            expected.append(lines[at][1:].strip())
+            at += 1
+        exchanges += 1
+        session.connection.sock.sendall(sent)
+        got: list[str] = []
+        while record or len(got) < len(expected):
+            answer = session.answer(SILENCE if record else PATIENCE)
+            if answer is None:
+                if not record:
+                    got.append("silence")
+                break
+            got.append(answer.rstrip())
+            if answer == "closed":
+                session.over = True
+                break
+            # one wrong message makes the rest of the case meaningless, but is worth the whole answer
+            if not record and answer.startswith("ReadyForQuery") and got != expected[: len(got)]:
+                break
+        out.extend(f"< {g}" for g in got)
+        if not record and got != expected:
+            wrong.append(f"{path.name}: {title}\n" + "".join(f"    - {e}\n" for e in expected) + "".join(f"    + {g}\n" for g in got))
+            session.connection.sock.close()
+            session.over = True
+            while at < len(lines) and not lines[at].startswith("== "):
+                at += 1
+    end_case()
+    return out, wrong, exchanges
 
 
 def main() -> int:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("--check", action="store_true")
-    args.add_argument("--record", action="store_true")
-    args.add_argument("--target", choices=["pgsqlite", "postgres"], default="pgsqlite")
-    args.add_argument("files", nargs="*", type=pathlib.Path)
-    a = args.parse_args()
-    passed = failed = 0
-    paths = sorted(a.files or HERE.glob("*.wire"))
-    if not paths:
-        raise SystemExit("no test files")
-    for path in paths:
-        cases = parse(path)
-        answers = (on_postgres if a.record or a.target == "postgres" else on_pgsqlite)(cases)
-        if a.record:
-            blocks = []
-            for case, got in zip(cases, answers):
-                blocks.append("\n".join([*case.head, *(f"> {s}" for s in case.sent), "----", *(f"< {g}" for g in got)]))
-            path.write_text("\n\n".join(blocks) + "\n")
-            continue
-        for case, got in zip(cases, answers):
-            if got == case.expected:
-                passed += 1
-                continue
-            failed += 1
-            print(f"FAIL {path.name}: {case.head[-1]}")
-            for line in difflib.ndiff(case.expected or ["(not recorded)"], got):
-                if not line.startswith("?"):
-                    print("  " + line)
-    if not a.record:
-        print(f"tests/wire: {len(paths)} files, {a.target}")
-        print(f"{passed} passed, {failed} failed")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", choices=["pgsqlite", "postgres"], default="pgsqlite")
+    parser.add_argument("--check", action="store_true", help="the default")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.record and options.target != "postgres":
+        parser.error("expectations come from PostgreSQL: --record needs --target postgres")
+    failed, total = 0, 0
+    for path in options.files or sorted(HERE.glob("*.wire")):
+        if options.target == "postgres":
+            database, admin = f"wire_{os.getpid()}", pgwire.from_environment("postgres")
+            version = admin.query("SELECT version()")[0][0] or ""
+            if not version.startswith("PostgreSQL 15.") or "sqlite" in version.lower():
+                raise SystemExit(f"this is not a PostgreSQL 15, so it cannot say what is right: {version}")
+            admin.query(f"CREATE DATABASE {database} TEMPLATE template0")
+            out, wrong, exchanges = run_file(path, lambda: pgwire.from_environment(database), options.record)
+            admin.query(f"DROP DATABASE {database} WITH (FORCE)")
+            admin.close()
+        else:
+            with server.Server("--in-memory") as running:
+                connect = lambda: pgwire.Connection(running.dir, running.port, "postgres", "wire")  # noqa: E731
+                out, wrong, exchanges = run_file(path, connect, False)
+        if options.record:
+            path.write_text("\n".join(out) + "\n")
+        total += exchanges
+        failed += len(wrong)
+        for difference in wrong:
+            print(difference)
+    print(f"tests/wire: {total} exchanges, {options.target}, {failed} cases failed")
     return 1 if failed else 0
 
 

@@ -36,7 +36,19 @@ impl From<Malformed> for End {
 
 /// A peer's mistake as an error.
 pub fn malformed(e: Malformed) -> PgError {
-    PgError::new(SqlState::parse(e.code).unwrap_or(SqlState::PROTOCOL_VIOLATION), e.message)
+    let error = PgError::new(SqlState::parse(e.code).unwrap_or(SqlState::PROTOCOL_VIOLATION), e.message);
+    match e.parameter {
+        Some((portal, number)) => error.context(parameter_context(&portal, number)),
+        None => error,
+    }
+}
+
+/// Where an error of a value of Bind happened, as PostgreSQL says it.
+pub fn parameter_context(portal: &str, number: usize) -> String {
+    match portal {
+        "" => format!("unnamed portal parameter ${number}"),
+        name => format!("portal \"{name}\" parameter ${number}"),
+    }
 }
 
 /// The socket with its buffers.

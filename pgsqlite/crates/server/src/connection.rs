@@ -1,6 +1,6 @@
 //! One client: start-up, then messages until it goes.
 
-use crate::client::{malformed, Client, End};
+use crate::client::{malformed, parameter_context, Client, End};
 use crate::errors;
 use crate::listen::Shared;
 use crate::sink::{describe, WireSink};
@@ -297,12 +297,13 @@ impl Conversation<'_> {
             }
             Message::Bind { portal, statement, formats, values, result_formats } => {
                 self.text = None;
-                let formats = to_formats(&formats).map_err(Ok)?;
+                let portal = utf8(portal)?;
+                let formats = to_formats(&formats)
+                    .map_err(|e| Ok(if values.is_empty() { e } else { e.context(parameter_context(portal, 1)) }))?;
                 let result_formats = to_formats(&result_formats).map_err(Ok)?;
                 let statement = utf8(statement)?;
                 let source = self.session.statement_source(statement);
-                let bound =
-                    self.session.bind(utf8(portal)?, statement, &formats, &values, &result_formats).await.map_err(Ok);
+                let bound = self.session.bind(portal, statement, &formats, &values, &result_formats).await.map_err(Ok);
                 self.locate(bound, source)?;
                 self.client.out.bind_complete();
             }

@@ -111,14 +111,11 @@ pub fn decode(kind: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
             let formats = (0..n).map(|_| f.i16()).collect::<Result<_, _>>()?;
             let n = f.count()?;
             let mut values = Vec::with_capacity(n.min(body.len()));
-            for _ in 0..n {
-                values.push(match f.i32()? {
-                    -1 => None,
-                    length => {
-                        let length = usize::try_from(length);
-                        Some(f.take(length.map_err(|_| Malformed::new("insufficient data left in message"))?)?)
-                    }
-                });
+            for number in 1..=n {
+                values.push(value(&mut f).map_err(|mut e| {
+                    e.parameter = Some((String::from_utf8_lossy(portal).into_owned(), number));
+                    e
+                })?);
             }
             let n = f.count()?;
             let result_formats = (0..n).map(|_| f.i16()).collect::<Result<_, _>>()?;
@@ -161,6 +158,17 @@ pub fn decode(kind: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
     };
     f.end()?;
     Ok(message)
+}
+
+/// A value of Bind; None: NULL.
+fn value<'a>(f: &mut Fields<'a>) -> Result<Option<&'a [u8]>, Malformed> {
+    match f.i32()? {
+        -1 => Ok(None),
+        length => {
+            let length = usize::try_from(length).map_err(|_| Malformed::new("insufficient data left in message"))?;
+            f.take(length).map(Some)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,14 +19,16 @@ pub struct Malformed {
     /// SQLSTATE, mostly 08P01
     pub code: &'static str,
     pub message: String,
+    /// the value of a Bind it is about: portal and number, from 1
+    pub parameter: Option<(String, usize)>,
 }
 
 impl Malformed {
     pub fn new(message: impl Into<String>) -> Self {
-        Malformed { code: "08P01", message: message.into() }
+        Malformed::with_code("08P01", message)
     }
     pub(crate) fn with_code(code: &'static str, message: impl Into<String>) -> Self {
-        Malformed { code, message: message.into() }
+        Malformed { code, message: message.into(), parameter: None }
     }
 }
 

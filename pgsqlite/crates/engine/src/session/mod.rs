@@ -321,6 +321,10 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
+        // the old unnamed statement is lost even if this one cannot be prepared
+        if name.is_empty() {
+            self.statements.remove(name);
+        }
         let statements = self.parse_text(text)?;
         if statements.len() > 1 {
             return Err(PgError::new(
@@ -474,14 +478,19 @@ impl Session {
                 [one] => *one,
                 many => many[i],
             };
+            // an input function's error also shows that there was a text, but (as PostgreSQL by default) not which
+            let mut shown = "";
             let datum = match format {
-                Format::Text => codec.text_in(pgsqlite_types::text::decode_utf8(bytes)?, -1, &context),
+                Format::Text => pgsqlite_types::text::decode_utf8(bytes).and_then(|text| {
+                    shown = if text.is_empty() { " = ''" } else { " = '...'" };
+                    codec.text_in(text, -1, &context)
+                }),
                 Format::Binary => codec.binary_in(bytes, -1, &context),
             };
             parameters.push(datum.map_err(|e| {
                 let place =
                     if portal.is_empty() { "unnamed portal".to_string() } else { format!("portal \"{portal}\"") };
-                e.context(format!("{place} parameter ${}", i + 1))
+                e.context(format!("{place} parameter ${}{shown}", i + 1))
             })?);
         }
         Ok(parameters)
@@ -489,15 +498,20 @@ impl Session {
 
     /// The portal's columns (None: no rows) and, per column, its format.
     pub fn describe_portal(&self, portal: &str) -> Result<Option<(Arc<[OutputColumn]>, Vec<Format>)>> {
-        let found = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        let found = self.portals.get(portal).ok_or_else(|| self.no_portal(portal))?;
         Ok(found.columns().map(|c| (c, found.formats.clone())))
     }
 
     /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
     pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
-        let mut taken = self.portals.remove(portal).ok_or_else(|| no_portal(portal))?;
+        let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
         self.begin_running();
-        let result = self.run_portal(&mut taken, max_rows, sink).await;
+        let result = if taken.ran_once() {
+            let message = format!("portal \"{portal}\" cannot be run");
+            Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+        } else {
+            self.run_portal(&mut taken, max_rows, sink).await
+        };
         // a pause, or COPY's data: the statement still runs
         if !matches!(result, Ok(Execution::Paused | Execution::CopyIn { .. })) {
             self.end_running();
@@ -509,6 +523,14 @@ impl Session {
             }
         }
         result
+    }
+
+    /// In a failed block the portals of before are closed, but what is said of them is that the block has failed.
+    fn no_portal(&self, portal: &str) -> PgError {
+        match self.transaction.block {
+            transaction::Block::Failed => transaction::failed_block(),
+            _ => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{portal}\" does not exist")),
+        }
     }
 
     /// The text behind a portal; None: there is none.
@@ -693,10 +715,6 @@ fn rank(level: &str) -> usize {
 fn result_type_changed() -> PgError {
     PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
         .routine("RevalidateCachedQuery")
-}
-
-fn no_portal(name: &str) -> PgError {
-    PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
 }
 
 /// The type modifier a domain (or one it is made of) sets; -1: none.

@@ -79,6 +79,11 @@ impl Portal {
         matches!(self.state, State::New)
     }
 
+    /// It gave no rows and is done: such a portal runs once.
+    pub fn ran_once(&self) -> bool {
+        matches!(self.state, State::Done(_)) && self.prepared.as_ref().is_some_and(|p| p.columns.is_none())
+    }
+
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
         self.prepared.as_ref().and_then(|p| p.columns.clone())
     }

@@ -44,6 +44,7 @@ impl Session {
     /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
     pub fn script(&mut self, text: &str) -> Result<Script> {
         self.drop_portal("");
+        self.statements.remove("");
         self.source = text.into();
         if let Some(script) = self.lifted_script(text)? {
             return Ok(script);

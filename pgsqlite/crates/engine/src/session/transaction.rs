@@ -66,6 +66,13 @@ pub(crate) fn clock() -> i64 {
     unix - 946_684_800_000_000
 }
 
+pub(super) fn failed_block() -> PgError {
+    PgError::new(
+        SqlState::IN_FAILED_SQL_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
 impl Session {
     pub fn transaction_status(&self) -> TransactionStatus {
         match self.transaction.block {
@@ -86,10 +93,7 @@ impl Session {
                 return Ok(());
             }
         }
-        Err(PgError::new(
-            SqlState::IN_FAILED_SQL_TRANSACTION,
-            "current transaction is aborted, commands ignored until end of transaction block",
-        ))
+        Err(failed_block())
     }
 
     pub(super) fn connection(&self) -> Result<&Connection> {

@@ -151,6 +151,16 @@ impl Analyzer<'_> {
         Ok(Expr::new(ExprKind::Param(n), if ty == 0 { oid::UNKNOWN } else { ty }, location))
     }
 
+    /// A parameter that was read before its type was known, with the type it has now.
+    fn told_type(&self, mut value: Expr) -> Expr {
+        if let (ExprKind::Param(n), oid::UNKNOWN) = (&value.kind, value.ty) {
+            if let Some(&ty) = self.parameters.get(n - 1).filter(|ty| **ty != 0) {
+                value.ty = ty;
+            }
+        }
+        value
+    }
+
     /// A parameter of unknown type meets a context that fixes it.
     pub(crate) fn set_parameter_type(&mut self, n: usize, ty: Oid, location: i32) -> Result<()> {
         let slot = &mut self.parameters[n - 1];
@@ -327,6 +337,8 @@ impl Analyzer<'_> {
     fn between(&mut self, value: Expr, low: Expr, high: Expr, negated: bool, location: i32) -> Result<Expr> {
         let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
         let a = self.operator(first, Some(value.clone()), low, location)?;
+        // the first comparison may have told what type a parameter has
+        let (value, high) = (self.told_type(value), self.told_type(high));
         let b = self.operator(second, Some(value), high, location)?;
         Ok(Expr::new(if negated { ExprKind::Or(vec![a, b]) } else { ExprKind::And(vec![a, b]) }, oid::BOOL, location))
     }
