@@ -105,7 +105,7 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     for line in include_str!("../../../sql/data/pg_settings.tsv").lines().skip(1) {
         let f: Vec<&str> = line.split('\t').collect();
         // A setting that the session does not have is not shown.
-        let Some(value) = state.variables.as_ref().and_then(|v| v.get(f[0])) else { continue };
+        let Some(value) = state.variables.as_ref().and_then(|v| v.raw(f[0])) else { continue };
         let enumerated = match f[9] {
             "\\N" => Datum::Null,
             list => super::strings(list.trim_matches(['{', '}']).split(',').map(|v| v.trim_matches('"'))),

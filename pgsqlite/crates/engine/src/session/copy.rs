@@ -335,7 +335,9 @@ impl Session {
             .filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == relation.oid))
             .map(|c| c.name.clone())
             .collect();
-        let deferred = !self_references.is_empty() && !connection.has_deferred_violations();
+        // where SQLite waits with all keys already, check_constraints() does it
+        let deferred =
+            !self_references.is_empty() && !self.transaction.defers_all && !connection.has_deferred_violations();
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
@@ -442,9 +444,8 @@ impl Session {
     fn check_self_references(&self, copy: &CopyIn) -> Result<()> {
         let connection = self.connection()?;
         let broken = connection.has_deferred_violations();
-        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
         if !broken {
-            return Ok(());
+            return connection.exec("PRAGMA defer_foreign_keys = OFF");
         }
         let name = &copy.self_references[0];
         Err(PgError::new(

@@ -1,5 +1,6 @@
 //! The options of COPY: read from the parse tree, checked against each other in PostgreSQL's order.
 
+use super::guc_values::{self, Encoding};
 use super::Format;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -127,95 +128,11 @@ fn header(option: &ast::DefElem, is_from: bool) -> Result<Header> {
 
 /// UTF8 in any of its spellings; other encodings are known to PostgreSQL, not to us.
 fn encoding(option: &ast::DefElem) -> Result<()> {
-    /// Names of PostgreSQL's other encodings, folded as it folds them.
-    const OTHERS: &[&str] = &[
-        "abc",
-        "alt",
-        "big5",
-        "euccn",
-        "eucjis2004",
-        "eucjp",
-        "euckr",
-        "euctw",
-        "gb18030",
-        "gbk",
-        "iso88591",
-        "iso885910",
-        "iso885913",
-        "iso885914",
-        "iso885915",
-        "iso885916",
-        "iso88592",
-        "iso88593",
-        "iso88594",
-        "iso88595",
-        "iso88596",
-        "iso88597",
-        "iso88598",
-        "iso88599",
-        "johab",
-        "koi8",
-        "koi8r",
-        "koi8u",
-        "latin1",
-        "latin10",
-        "latin2",
-        "latin3",
-        "latin4",
-        "latin5",
-        "latin6",
-        "latin7",
-        "latin8",
-        "latin9",
-        "mskanji",
-        "muleinternal",
-        "shiftjis",
-        "shiftjis2004",
-        "sjis",
-        "sqlascii",
-        "tcvn",
-        "tcvn5712",
-        "uhc",
-        "vscii",
-        "win",
-        "win1250",
-        "win1251",
-        "win1252",
-        "win1253",
-        "win1254",
-        "win1255",
-        "win1256",
-        "win1257",
-        "win1258",
-        "win866",
-        "win874",
-        "win932",
-        "win936",
-        "win949",
-        "win950",
-        "windows1250",
-        "windows1251",
-        "windows1252",
-        "windows1253",
-        "windows1254",
-        "windows1255",
-        "windows1256",
-        "windows1257",
-        "windows1258",
-        "windows866",
-        "windows874",
-        "windows932",
-        "windows936",
-        "windows949",
-        "windows950",
-    ];
     let name = string(option)?;
-    let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    if matches!(folded.as_str(), "utf8" | "unicode") {
-        return Ok(());
-    }
-    if OTHERS.contains(&folded.as_str()) {
-        return Err(PgError::not_supported(format!("COPY with ENCODING '{name}'")).at(option.location));
+    match guc_values::encoding(&name) {
+        Some(Encoding::Utf8) => return Ok(()),
+        Some(_) => return Err(PgError::not_supported(format!("COPY with ENCODING '{name}'")).at(option.location)),
+        None => {}
     }
     Err(PgError::new(
         SqlState::INVALID_PARAMETER_VALUE,

@@ -191,7 +191,7 @@ impl Session {
     }
 
     fn explained_execute(&mut self, execute: &ast::ExecuteStmt) -> Result<(Arc<Prepared>, Vec<Datum>)> {
-        let plan = self.current_plan(&execute.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+        let plan = self.named_plan(&execute.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
         let values = self.execute_arguments(execute, &plan)?;
         Ok((plan, values))
     }

@@ -1,5 +1,7 @@
 //! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
 
+pub use super::guc_values::parse_bool;
+use super::guc_values::{self, bound, display, parse_number, Encoding};
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
@@ -93,6 +95,8 @@ pub struct Gucs {
     pub typed: Settings,
     /// changes with every change, unique in the process
     version: u64,
+    /// milliseconds, 0: none
+    pub statement_timeout: u64,
 }
 
 fn next_version() -> u64 {
@@ -106,7 +110,13 @@ impl Gucs {
         let mut defaults: HashMap<String, String> = FRESH.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
         defaults.insert("session_authorization".into(), user.into());
         defaults.insert("role".into(), "none".into());
-        Gucs { values: HashMap::new(), defaults, typed: Settings::default(), version: next_version() }
+        Gucs {
+            values: HashMap::new(),
+            defaults,
+            typed: Settings::default(),
+            version: next_version(),
+            statement_timeout: 0,
+        }
     }
 
     /// Makes this state another one than any before.
@@ -146,6 +156,15 @@ impl Gucs {
         Some(display(definition, definition.default))
     }
 
+    /// The value in the setting's own unit, as pg_settings shows it.
+    pub fn raw(&self, name: &str) -> Option<String> {
+        let shown = self.get(name)?;
+        Some(match definitions().get(&name.to_ascii_lowercase()) {
+            Some(definition) => guc_values::raw(definition, &shown),
+            None => shown,
+        })
+    }
+
     pub fn unknown(name: &str) -> PgError {
         PgError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
     }
@@ -163,12 +182,16 @@ impl Gucs {
             return Ok(());
         }
         let Some(definition) = definitions().get(&key) else {
-            // placeholders of extensions: two-part names take anything
+            // placeholders of extensions: names of several parts take any value, and keep none as an empty one
             if key.contains('.') {
-                match value {
-                    Some(v) => self.values.insert(key, v.to_string()),
-                    None => self.values.remove(&key),
-                };
+                if !guc_values::is_custom_name(name) {
+                    return Err(PgError::new(
+                        SqlState::INVALID_NAME,
+                        format!("invalid configuration parameter name \"{name}\""),
+                    )
+                    .detail("Custom parameter names must be two or more simple identifiers separated by dots."));
+                }
+                self.values.insert(key, value.unwrap_or("").to_string());
                 return Ok(());
             }
             return Err(Gucs::unknown(name));
@@ -198,7 +221,10 @@ impl Gucs {
             Some(v) => v.to_string(),
             None => self.defaults.get(&key).cloned().unwrap_or_else(|| definition.default.to_string()),
         };
-        let canonical = self.check(&key, definition, &text)?;
+        let canonical = self.check(name, &key, definition, &text)?;
+        if key == "statement_timeout" {
+            self.statement_timeout = parse_number(&canonical, definition.unit, true).map_or(0, |n| n.max(0.0) as u64);
+        }
         if value.is_some() {
             self.values.insert(key, canonical);
         } else {
@@ -207,8 +233,8 @@ impl Gucs {
         Ok(())
     }
 
-    /// Checks a value, applies it to the typed settings, and gives its canonical text.
-    fn check(&mut self, key: &str, definition: &Definition, value: &str) -> Result<String> {
+    /// Checks a value, applies it to the typed settings, and gives its canonical text. `name`: as the client wrote it.
+    fn check(&mut self, name: &str, key: &str, definition: &Definition, value: &str) -> Result<String> {
         let invalid = || {
             PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -245,7 +271,7 @@ impl Gucs {
                     "postgres_verbose" => (IntervalStyle::PostgresVerbose, "postgres_verbose"),
                     "sql_standard" => (IntervalStyle::SqlStandard, "sql_standard"),
                     "iso_8601" => (IntervalStyle::Iso8601, "iso_8601"),
-                    _ => return Err(self.enum_error(definition, value)),
+                    _ => return Err(enum_error(name, definition, value)),
                 };
                 self.typed.interval_style = style;
                 return Ok(name.into());
@@ -254,21 +280,39 @@ impl Gucs {
                 let (output, name) = match value.to_ascii_lowercase().as_str() {
                     "hex" => (ByteaOutput::Hex, "hex"),
                     "escape" => (ByteaOutput::Escape, "escape"),
-                    _ => return Err(self.enum_error(definition, value)),
+                    _ => return Err(enum_error(name, definition, value)),
                 };
                 self.typed.bytea_output = output;
                 return Ok(name.into());
             }
             "client_encoding" => {
-                let folded: String = value.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-                return match folded.as_str() {
-                    "utf8" | "unicode" => Ok("UTF8".into()),
-                    "sqlascii" => Ok("SQL_ASCII".into()),
-                    _ => Err(PgError::not_supported(format!("client_encoding \"{value}\""))),
+                return match guc_values::encoding(value) {
+                    Some(Encoding::Utf8) => Ok("UTF8".into()),
+                    Some(Encoding::SqlAscii) => Ok("SQL_ASCII".into()),
+                    Some(Encoding::Other) => Err(PgError::not_supported(format!("client_encoding \"{value}\""))),
+                    None => Err(invalid()),
                 };
             }
-            "standard_conforming_strings" if !matches!(parse_bool(value), Some(true)) => {
+            "standard_conforming_strings" if parse_bool(value) == Some(false) => {
                 return Err(PgError::not_supported("standard_conforming_strings = off"));
+            }
+            // messages are English, and numbers, money and dates are formatted as in the C locale
+            "lc_messages" if value.starts_with("en_") => {}
+            "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time" => {
+                if !matches!(value, "" | "C" | "POSIX" | "C.UTF-8" | "C.utf8") {
+                    return Err(invalid());
+                }
+            }
+            "search_path" => {
+                if guc_values::split_names(value).is_none() {
+                    return Err(invalid().detail("List syntax is invalid."));
+                }
+            }
+            "default_tablespace" if !matches!(value, "" | "pg_default") => {
+                return Err(invalid().detail(format!("Tablespace \"{value}\" does not exist.")));
+            }
+            "default_table_access_method" if value != "heap" => {
+                return Err(invalid().detail(format!("Table access method \"{value}\" does not exist.")));
             }
             _ => {}
         }
@@ -277,7 +321,7 @@ impl Gucs {
                 Some(b) => Ok(if b { "on" } else { "off" }.into()),
                 None => Err(PgError::new(
                     SqlState::INVALID_PARAMETER_VALUE,
-                    format!("parameter \"{}\" requires a Boolean value", definition.name),
+                    format!("parameter \"{name}\" requires a Boolean value"),
                 )),
             },
             "enum" => {
@@ -290,21 +334,30 @@ impl Gucs {
                     Some(b) if definition.values.contains(&if b { "on" } else { "off" }) => {
                         Ok(if b { "on" } else { "off" }.into())
                     }
-                    _ => Err(self.enum_error(definition, value)),
+                    _ => Err(enum_error(name, definition, value)),
                 }
             }
             "integer" | "real" => {
-                let number = parse_number(value, definition.unit).ok_or_else(invalid)?;
-                let number = if definition.vartype == "integer" { number.round() } else { number };
+                let integer = definition.vartype == "integer";
+                let number = parse_number(value, definition.unit, integer).map_err(|hint| {
+                    let error = PgError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("invalid value for parameter \"{name}\": \"{value}\""),
+                    );
+                    match hint {
+                        Some(hint) => error.hint(hint),
+                        None => error,
+                    }
+                })?;
                 if definition.min.is_some_and(|m| number < m) || definition.max.is_some_and(|m| number > m) {
                     let unit = definition.unit.map_or(String::new(), |u| format!(" {u}"));
                     return Err(PgError::new(
                         SqlState::INVALID_PARAMETER_VALUE,
                         format!(
-                            "{number}{unit} is outside the valid range for parameter \"{}\" ({} .. {})",
-                            definition.name,
-                            definition.min.unwrap_or(f64::MIN),
-                            definition.max.unwrap_or(f64::MAX)
+                            "{}{unit} is outside the valid range for parameter \"{name}\" ({} .. {})",
+                            bound(number, integer),
+                            bound(definition.min.unwrap_or(f64::MIN), integer),
+                            bound(definition.max.unwrap_or(f64::MAX), integer)
                         ),
                     ));
                 }
@@ -317,15 +370,6 @@ impl Gucs {
         }
     }
 
-    fn enum_error(&self, definition: &Definition, value: &str) -> PgError {
-        let list: Vec<&str> = definition.values.to_vec();
-        PgError::new(
-            SqlState::INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"{}\": \"{value}\"", definition.name),
-        )
-        .hint(format!("Available values: {}.", list.join(", ")))
-    }
-
     /// What decides how literals are read: part of the plan cache's key.
     pub fn plan_key(&self) -> String {
         format!(
@@ -336,7 +380,7 @@ impl Gucs {
 
     /// A time setting in milliseconds; 0: off.
     pub fn milliseconds(&self, name: &str) -> u64 {
-        self.get(name).and_then(|v| parse_number(&v, Some("ms"))).map_or(0, |n| n.max(0.0) as u64)
+        self.get(name).and_then(|v| parse_number(&v, Some("ms"), true).ok()).map_or(0, |n| n.max(0.0) as u64)
     }
 
     pub fn is_on(&self, name: &str) -> bool {
@@ -344,85 +388,7 @@ impl Gucs {
     }
 }
 
-/// `on`, `true`, `yes`, `1` and their unique prefixes.
-pub fn parse_bool(value: &str) -> Option<bool> {
-    let v = value.trim().to_ascii_lowercase();
-    let prefix = |word: &str, min: usize| v.len() >= min && word.starts_with(&v);
-    if prefix("true", 1) || prefix("yes", 1) || v == "on" || v == "1" {
-        Some(true)
-    } else if prefix("false", 1) || prefix("no", 1) || prefix("off", 2) || v == "0" {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-/// A number with an optional unit, in the setting's own unit.
-fn parse_number(value: &str, unit: Option<&str>) -> Option<f64> {
-    let v = value.trim();
-    let end = v.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'))).unwrap_or(v.len());
-    let number: f64 = v[..end].parse().ok()?;
-    let suffix = v[end..].trim();
-    if suffix.is_empty() {
-        return Some(number);
-    }
-    let time = |u: &str| match u {
-        "us" => Some(0.001),
-        "ms" => Some(1.0),
-        "s" => Some(1000.0),
-        "min" => Some(60_000.0),
-        "h" => Some(3_600_000.0),
-        "d" => Some(86_400_000.0),
-        _ => None,
-    };
-    let memory = |u: &str| match u {
-        "B" => Some(1.0),
-        "kB" => Some(1024.0),
-        "MB" => Some(1024.0 * 1024.0),
-        "GB" => Some(1024.0 * 1024.0 * 1024.0),
-        "TB" => Some(1024.0f64.powi(4)),
-        "8kB" => Some(8192.0),
-        _ => None,
-    };
-    let own = unit?;
-    match (time(suffix), time(own), memory(suffix), memory(own)) {
-        (Some(a), Some(b), _, _) => Some(number * a / b),
-        (_, _, Some(a), Some(b)) => Some(number * a / b),
-        _ => None,
-    }
-}
-
-/// A number in its setting's unit as SHOW prints it: in the largest unit that divides it.
-fn display(definition: &Definition, value: &str) -> String {
-    let Some(unit) = definition.unit else {
-        return if definition.vartype == "bool" && value.is_empty() { "off".into() } else { value.to_string() };
-    };
-    let Ok(number) = value.parse::<i64>() else { return value.to_string() };
-    if number <= 0 {
-        return value.to_string();
-    }
-    let ladder: &[(&str, i64)] = match unit {
-        "ms" => &[("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)],
-        "s" => &[("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)],
-        "min" => &[("d", 1440), ("h", 60), ("min", 1)],
-        "B" => &[("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)],
-        "kB" => &[("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)],
-        "MB" => &[("TB", 1 << 20), ("GB", 1 << 10), ("MB", 1)],
-        "8kB" => {
-            let kb = number * 8;
-            for (name, size) in [("TB", 1i64 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)] {
-                if kb % size == 0 {
-                    return format!("{}{name}", kb / size);
-                }
-            }
-            return value.to_string();
-        }
-        _ => return value.to_string(),
-    };
-    for (name, size) in ladder {
-        if number % size == 0 {
-            return format!("{}{name}", number / size);
-        }
-    }
-    value.to_string()
+fn enum_error(name: &str, definition: &Definition, value: &str) -> PgError {
+    PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"{name}\": \"{value}\""))
+        .hint(format!("Available values: {}.", definition.values.join(", ")))
 }

@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// 25001 for what cannot be part of a transaction of several statements.
-    fn need_no_block(&self, what: &str) -> Result<()> {
+    pub(super) fn need_no_block(&self, what: &str) -> Result<()> {
         if self.transaction_status() != TransactionStatus::Idle || self.transaction.in_script {
             return Err(PgError::new(
                 SqlState::ACTIVE_SQL_TRANSACTION,
@@ -321,6 +321,27 @@ impl Session {
             }
         }
         Ok("LOCK TABLE".into())
+    }
+}
+
+impl Session {
+    /// FOR UPDATE NOWAIT: the writer slot now, or 55P03.
+    pub(super) fn lock_without_waiting(&mut self, node: &NodeEnum) -> Result<()> {
+        let NodeEnum::SelectStmt(select) = node else { return Ok(()) };
+        let nowait = select.locking_clause.iter().any(|l| {
+            matches!(&l.node, Some(NodeEnum::LockingClause(l)) if l.wait_policy == ast::LockWaitPolicy::LockWaitError as i32)
+        });
+        if !nowait || self.try_slot()? {
+            return Ok(());
+        }
+        let table = select.from_clause.iter().find_map(|f| match &f.node {
+            Some(NodeEnum::RangeVar(r)) => Some(r.relname.as_str()),
+            _ => None,
+        });
+        Err(PgError::new(
+            SqlState::LOCK_NOT_AVAILABLE,
+            format!("could not obtain lock on row in relation \"{}\"", table.unwrap_or_default()),
+        ))
     }
 }
 

@@ -22,6 +22,7 @@ mod cursor;
 mod diagnose;
 mod explain;
 pub mod guc;
+mod guc_values;
 mod identity;
 mod maintenance;
 mod natives;
@@ -556,7 +557,7 @@ impl Session {
     /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
     fn begin_running(&mut self) {
         self.cancel.begin();
-        let timeout = self.gucs.milliseconds("statement_timeout");
+        let timeout = self.gucs.statement_timeout;
         if timeout > 0 && self.timer.is_none() {
             let cancel = self.cancel.clone();
             self.timer = Some(tokio::spawn(async move {

@@ -38,6 +38,9 @@ impl Variables for SessionVariables {
     fn get(&self, name: &str) -> Option<String> {
         self.inner.lock().0.get(name)
     }
+    fn raw(&self, name: &str) -> Option<String> {
+        self.inner.lock().0.raw(name)
+    }
     fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String> {
         let mut inner = self.inner.lock();
         inner.0.set(name, value)?;

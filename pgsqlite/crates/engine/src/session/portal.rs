@@ -161,7 +161,15 @@ impl Session {
             return Ok(Execution::Complete(tag_of_rerun(tag)));
         }
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
-            self.begin_plan(portal, &mut prepared, max_rows > 0).await?;
+            if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
+                // a lock that cannot be had is met when rows are read
+                if let (SqlState::LOCK_NOT_AVAILABLE, Some(columns)) = (e.code(), &prepared.columns) {
+                    if matches!(&prepared.body, Body::Plan(plan) if plan.query.locks_rows) {
+                        sink.columns(columns)?;
+                    }
+                }
+                return Err(e);
+            }
             // a query over constants has taken its first step
             if let (State::Running { .. }, Some(columns)) = (&portal.state, &prepared.columns) {
                 sink.columns(columns)?;
@@ -267,6 +275,9 @@ impl Session {
         self.begin_statement().await?;
         self.transaction.queried = true;
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
+        if plan.query.locks_rows {
+            self.lock_without_waiting(&prepared.statement.node)?;
+        }
         if plan.query.writes || plan.query.locks_rows {
             self.begin_write(command(plan.query.tag)).await?;
         } else {

@@ -11,6 +11,7 @@ use crate::writer::Slot;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +27,7 @@ pub(super) struct Savepoint {
     name: String,
     catalog: Option<Arc<Catalog>>,
     gucs: Gucs,
+    local: HashMap<String, Option<String>>,
     pending: crate::notify::Mark,
     constraints: super::constraints::Modes,
 }
@@ -50,8 +52,8 @@ pub(super) struct Transaction {
     pub catalog: Option<Arc<Catalog>>,
     /// settings to go back to on rollback
     pub gucs: Option<Gucs>,
-    /// SET LOCAL: settings to go back to in any case
-    pub local: Vec<(String, Option<String>)>,
+    /// SET LOCAL: by lower-case name, what holds again after the transaction
+    pub local: HashMap<String, Option<String>>,
     /// now(), microseconds since 2000-01-01 UTC
     pub started: Option<i64>,
     /// a simple-protocol string of several statements
@@ -253,7 +255,8 @@ impl Session {
 
     /// After each statement: an error that made SQLite roll back everything is told apart.
     pub(super) fn statement_result<T>(&mut self, result: Result<T>) -> Result<T> {
-        self.take_native_changes();
+        let changes = self.take_native_changes();
+        let result = result.and_then(|value| changes.map(|()| value));
         result.map_err(|e| {
             if let Some(connection) = &self.connection {
                 if self.transaction.sqlite && connection.is_autocommit() {
@@ -271,15 +274,14 @@ impl Session {
     }
 
     /// Takes back what natives left in the cell: set_config(), notices.
-    fn take_native_changes(&mut self) {
-        let Some(connection) = &self.connection else { return };
+    fn take_native_changes(&mut self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
         self.notices.extend(connection.cell.take_notices());
         for (name, value, local) in self.variables.take_changes() {
-            // the native has checked the value
-            if self.set_setting(&name, value.as_deref(), local).is_err() {
-                tracing::debug!(name, "set_config of a value that was accepted before");
-            }
+            // the native has checked the value; whether it may be changed now depends on the transaction
+            self.set_setting(&name, value.as_deref(), local)?;
         }
+        Ok(())
     }
 
     /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
@@ -300,9 +302,12 @@ impl Session {
         self.gucs.set(name, value)?;
         if of_transaction {
             self.apply_characteristics();
-            self.transaction.local.push((key.clone(), None));
+            self.transaction.local.insert(key.clone(), None);
         } else if local {
-            self.transaction.local.push((name.to_string(), before));
+            self.transaction.local.entry(key.clone()).or_insert(before);
+        } else {
+            // SET after SET LOCAL: this value stays
+            self.transaction.local.remove(&key);
         }
         if identity {
             if key == "session_authorization" {
@@ -503,7 +508,7 @@ impl Session {
                 self.gucs = gucs;
             }
         }
-        for (name, value) in std::mem::take(&mut self.transaction.local).into_iter().rev() {
+        for (name, value) in std::mem::take(&mut self.transaction.local) {
             if self.gucs.set(&name, value.as_deref()).is_err() {
                 tracing::debug!(name, "a SET LOCAL value could not be put back");
             }
@@ -570,6 +575,7 @@ impl Session {
                     name: t.savepoint_name.clone(),
                     catalog: self.transaction.catalog.clone(),
                     gucs: self.gucs.clone(),
+                    local: self.transaction.local.clone(),
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints.clone(),
                 };
@@ -601,6 +607,7 @@ impl Session {
                 self.server.pending.lock().roll_back_to(savepoint.pending);
                 let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
+                self.transaction.local = savepoint.local.clone();
                 self.transaction.catalog = catalog;
                 self.transaction.constraints = constraints;
                 self.gucs = gucs;

@@ -40,7 +40,7 @@ impl Session {
             }
             NodeEnum::ExplainStmt(_) => Some(vec![text_column("QUERY PLAN")].into()),
             NodeEnum::ExecuteStmt(e) => {
-                let plan = self.current_plan(&e.name)?;
+                let plan = self.named_plan(&e.name)?;
                 plan.and_then(|p| p.columns.clone())
             }
             NodeEnum::FetchStmt(f) if !f.ismove => {
@@ -93,7 +93,6 @@ impl Session {
             }
             NodeEnum::DeclareCursorStmt(d) => self.declare(d, prepared, &portal.parameters).await?,
             NodeEnum::ClosePortalStmt(c) => self.close_cursor(&c.portalname)?,
-            NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,
             NodeEnum::ListenStmt(l) => {
                 self.server.pending.lock().listen(&l.conditionname);
                 "LISTEN".into()
@@ -118,6 +117,7 @@ impl Session {
                 self.explain(e, prepared, &portal.parameters, sink).await?;
                 "EXPLAIN".into()
             }
+            NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,
             NodeEnum::LockStmt(l) => self.lock_table(l).await?,
             NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
             NodeEnum::VacuumStmt(v) => self.vacuum_statement(v).await?,
@@ -243,11 +243,7 @@ impl Session {
                 Ok("RESET".into())
             }
             K::VarResetAll => {
-                let typed = self.gucs.typed.clone();
-                self.gucs = self.initial.clone();
-                self.gucs.touch();
-                self.refresh_superuser();
-                self.gucs.typed.transaction_timestamp = typed.transaction_timestamp;
+                self.reset_all()?;
                 Ok("RESET".into())
             }
             K::VarSetCurrent => Err(PgError::not_supported("SET … FROM CURRENT")),
@@ -271,20 +267,49 @@ impl Session {
         }
     }
 
+    /// RESET ALL: the settings as at the session's beginning, but for those that are the transaction's.
+    fn reset_all(&mut self) -> Result<()> {
+        if self.transaction.gucs.is_none() {
+            self.transaction.gucs = Some(self.gucs.clone());
+        }
+        let kept = self.characteristics();
+        let now = self.gucs.typed.transaction_timestamp;
+        self.gucs = self.initial.clone();
+        self.gucs.touch();
+        self.refresh_superuser();
+        self.gucs.typed.transaction_timestamp = now;
+        self.transaction.local.retain(|name, _| super::characteristics::SETTINGS.contains(&name.as_str()));
+        if self.transaction_status() != super::TransactionStatus::Idle {
+            for (name, value) in kept {
+                self.gucs.set(name, Some(&value))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The text of SET's value list.
     fn set_value(&self, name: &str, args: &[ast::Node]) -> Result<String> {
         use ast::a_const::Val;
+        let list = super::guc_values::list(&name.to_ascii_lowercase());
+        if args.len() > 1 && list.is_none() {
+            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
+        }
         let mut parts = Vec::new();
         for arg in args {
             match &arg.node {
                 Some(NodeEnum::AConst(c)) => parts.push(match &c.val {
                     Some(Val::Ival(i)) => i.ival.to_string(),
                     Some(Val::Fval(f)) => f.fval.clone(),
+                    Some(Val::Sval(s)) if list == Some(true) => {
+                        pgsqlite_sql::deparse::quote_identifier(&s.sval).to_string()
+                    }
                     Some(Val::Sval(s)) => s.sval.clone(),
                     Some(Val::Boolval(b)) => if b.boolval { "on" } else { "off" }.into(),
                     _ => return Err(PgError::not_supported("this value in SET").at(c.location)),
                 }),
-                // SET TIME ZONE INTERVAL '…'
+                Some(NodeEnum::TypeCast(c)) if name.eq_ignore_ascii_case("timezone") => {
+                    parts.push(self.zone_interval(c)?)
+                }
                 Some(NodeEnum::TypeCast(c)) => {
                     return Err(PgError::not_supported(format!("an interval for \"{name}\"")).at(c.location))
                 }
@@ -292,6 +317,35 @@ impl Session {
             }
         }
         Ok(parts.join(", "))
+    }
+
+    /// SET TIME ZONE INTERVAL '…': hours east of Greenwich.
+    fn zone_interval(&self, c: &ast::TypeCast) -> Result<String> {
+        let text = match c.arg.as_ref().and_then(|a| a.node.as_ref()) {
+            Some(NodeEnum::AConst(ast::AConst { val: Some(ast::a_const::Val::Sval(s)), .. })) => &s.sval,
+            _ => return Err(PgError::internal("the time zone's interval")),
+        };
+        let name = c.type_name.as_ref().ok_or_else(|| PgError::internal("an interval without its type"))?;
+        let view = self.view();
+        let (_, typmod) = self.with_environment(&view, |e| pgsqlite_sql::analyze::resolve_type_name(e, name))?;
+        let value = self.with_context(|context| TypeCodec::Interval.text_in(text, typmod, context))?;
+        let Datum::Text(stored) = &value else { return Err(PgError::internal("an interval's storage")) };
+        let interval = pgsqlite_types::datetime::Interval::from_storage(stored)
+            .ok_or_else(|| PgError::internal("an interval's storage"))?;
+        let refuse = |what: &str| {
+            Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{text}'\""),
+            )
+            .detail(format!("Cannot specify {what} in time zone interval.")))
+        };
+        if interval.months != 0 {
+            return refuse("months");
+        }
+        if interval.days != 0 {
+            return refuse("days");
+        }
+        Ok(format!("{}", interval.micros as f64 / 3_600_000_000.0))
     }
 
     fn show(&mut self, s: &ast::VariableShowStmt, prepared: &Prepared, sink: &mut dyn RowSink) -> Result<()> {
@@ -328,12 +382,8 @@ impl Session {
         use ast::DiscardMode as M;
         match M::try_from(d.target) {
             Ok(M::DiscardAll) => {
-                if self.transaction_status() != super::TransactionStatus::Idle {
-                    return Err(PgError::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        "DISCARD ALL cannot run inside a transaction block",
-                    ));
-                }
+                self.need_no_block("DISCARD ALL")?;
+                self.close_cursor("")?;
                 self.statements.clear();
                 self.server.pending.lock().unlisten_all();
                 self.server.advisory_unlock_all()?;
@@ -428,8 +478,7 @@ impl Session {
     ) -> Result<Execution> {
         const EXECUTE: &str = "\0execute";
         if !self.portals.contains_key(EXECUTE) {
-            let prepared =
-                self.current_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+            let prepared = self.named_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
             self.begin_statement().await?;
             let values = self.execute_arguments(e, &prepared)?;
             if let Some(statement) = self.statements.get_mut(&e.name) {
@@ -441,7 +490,7 @@ impl Session {
         }
         let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
         // the tag is the inner statement's
-        let result = Box::pin(self.run_portal(&mut portal, max_rows, sink)).await;
+        let result = Box::pin(self.run_portal(&mut portal, max_rows, sink)).await.map_err(without_position);
         match &result {
             Ok(Execution::Paused | Execution::Suspended) => {
                 self.portals.insert(EXECUTE.into(), portal);
@@ -449,6 +498,11 @@ impl Session {
             _ => self.close(portal),
         }
         result
+    }
+
+    /// The plan that EXECUTE names. Positions of its errors would count in the text of PREPARE: there are none.
+    pub(super) fn named_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
+        self.current_plan(name).map_err(without_position)
     }
 
     /// The values of EXECUTE's arguments.
@@ -465,10 +519,28 @@ impl Session {
             )));
         }
         let mut values = Vec::new();
-        for (node, &ty) in e.params.iter().zip(&prepared.parameters) {
-            values.push(self.evaluate(node, ty)?);
+        for (i, (node, &ty)) in e.params.iter().zip(&prepared.parameters).enumerate() {
+            values.push(self.evaluate(node, ty).map_err(|e| self.argument_error(e, i + 1, ty))?);
         }
         Ok(values)
+    }
+
+    /// The analyzer speaks of an expression and a column where PostgreSQL speaks of EXECUTE's parameter.
+    fn argument_error(&self, mut error: PgError, number: usize, ty: Oid) -> PgError {
+        let message = error.message();
+        let new = if let Some(given) = message
+            .rsplit_once(" but expression is of type ")
+            .filter(|_| message.starts_with("column \"\" is of type "))
+        {
+            let expected = self.with_context(|c| c.names.reg_name(oid::REGTYPE, ty)).unwrap_or_default();
+            format!("parameter ${number} of type {} cannot be coerced to the expected type {expected}", given.1)
+        } else if message.starts_with("cannot use ") && message.ends_with(" in this expression") {
+            message.replace(" in this expression", " in EXECUTE parameter")
+        } else {
+            message.replace(" in this expression", " in EXECUTE parameters")
+        };
+        error.fields_mut().message = new;
+        error
     }
 
     /// A constant expression's value, as an assignment to `ty`.
@@ -485,6 +557,11 @@ impl Session {
         connection.release(&text, statement);
         result
     }
+}
+
+fn without_position(mut error: PgError) -> PgError {
+    error.fields_mut().location = None;
+    error
 }
 
 /// The parse node's name, for refusals.

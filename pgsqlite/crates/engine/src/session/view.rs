@@ -120,9 +120,10 @@ impl Session {
         if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
             return vec![PUBLIC];
         }
-        text.split(',')
-            .map(|s| s.trim().trim_matches('"'))
-            .filter_map(|name| match name {
+        let names = super::guc_values::split_names(&text).unwrap_or_default();
+        names
+            .iter()
+            .filter_map(|name| match name.as_str() {
                 "$user" => catalog.schema_oid(&user),
                 "pg_catalog" => Some(PG_CATALOG),
                 other => catalog.schema_oid(other),

@@ -26,6 +26,8 @@ pub trait SequenceSource {
 pub trait Variables {
     /// The value as SHOW prints it; None: there is no such setting.
     fn get(&self, name: &str) -> Option<String>;
+    /// The value in the setting's own unit.
+    fn raw(&self, name: &str) -> Option<String>;
     /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
     fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String>;
 }
