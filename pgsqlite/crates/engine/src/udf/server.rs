@@ -43,6 +43,13 @@ fn listening(c: &Call) -> Result<Datum> {
     let channels = server(c)?.listening()?;
     Ok(Datum::Text(serde_json::to_string(&channels).map_err(|e| PgError::internal(e.to_string()))?))
 }
+/// The words of the grammar, as rows of five columns.
+fn keywords(_: &Call) -> Result<Datum> {
+    let rows: Vec<_> = pgsqlite_sql::builtins::keywords::keywords()
+        .map(|k| (k.word, k.category, k.bare_label as i64, k.category_description(), k.label_description()))
+        .collect();
+    Ok(Datum::Text(serde_json::to_string(&rows).map_err(|e| PgError::internal(e.to_string()))?))
+}
 fn start_time(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(Timestamp(server(c)?.start_time()).to_storage()))
 }
@@ -116,6 +123,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
     ("pg_notify", notify),
     ("pg_listening_channels", listening),
+    ("pg_get_keywords", keywords),
     ("pg_postmaster_start_time", start_time),
     ("pg_cancel_backend", cancel_backend),
     ("pg_terminate_backend", terminate_backend),

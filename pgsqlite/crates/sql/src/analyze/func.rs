@@ -66,6 +66,13 @@ impl Analyzer<'_> {
                 }
             }
         }
+        // parameters of type void stand for results where JDBC calls a function: they are no arguments
+        if !call.agg_within_group {
+            let is_result = |e: &Expr| matches!(e.kind, ExprKind::Param(_)) && e.ty == oid::VOID;
+            let mut keep = args.iter().map(|a| !is_result(a)).collect::<Vec<_>>().into_iter();
+            names.retain(|_| keep.next().unwrap_or(true));
+            args.retain(|a| !is_result(a));
+        }
         let mut order_by = Vec::new();
         for node in &call.agg_order {
             let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };

@@ -3,6 +3,7 @@
 
 pub mod catalog;
 pub mod imp;
+pub mod keywords;
 
 mod aggregates;
 mod documents;
