@@ -12,6 +12,7 @@ mod connection;
 mod databases;
 mod errors;
 pub mod listen;
+mod local;
 mod sink;
 mod startup;
 mod stream;

@@ -3,6 +3,7 @@
 use crate::config::{Auth, Config};
 use crate::connection;
 use crate::databases::Registry;
+use crate::local::LocalStream;
 use crate::stream::Stream;
 use crate::tls::Tls;
 use parking_lot::Mutex;
@@ -190,7 +191,10 @@ impl Server {
             accepting.push(tokio::spawn(async move {
                 loop {
                     match unix.listener.accept().await {
-                        Ok((socket, _)) => serve(&shared, Stream::Unix(socket), None),
+                        Ok((socket, _)) => match socket.into_std().and_then(LocalStream::new) {
+                            Ok(socket) => serve(&shared, Stream::Unix(socket), None),
+                            Err(e) => pause_after(e).await,
+                        },
                         Err(e) => pause_after(e).await,
                     }
                 }

@@ -3,6 +3,7 @@
 use crate::client::{Client, End};
 use crate::config::Auth;
 use crate::listen::{Place, Shared};
+use crate::local::LocalStream;
 use crate::stream::Stream;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
@@ -174,8 +175,7 @@ async fn first_packet(
 /// A stream that is never used: it stands in while TLS takes the socket.
 fn closed_stream() -> Stream {
     let (a, _) = std::os::unix::net::UnixStream::pair().expect("a socket pair");
-    a.set_nonblocking(true).expect("a non-blocking socket");
-    Stream::Unix(tokio::net::UnixStream::from_std(a).expect("a registered socket"))
+    Stream::Unix(LocalStream::new(a).expect("a registered socket"))
 }
 
 /// The words of `options`: white space separates them, a backslash takes the next character as it is.

@@ -1,15 +1,16 @@
 //! A client's byte stream: TCP, Unix socket, or TLS over TCP.
 
+use crate::local::LocalStream;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 pub enum Stream {
     Tcp(TcpStream),
-    Unix(UnixStream),
+    Unix(LocalStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
