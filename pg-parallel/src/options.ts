@@ -49,6 +49,11 @@ export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
   idleWorkerTimeoutMs?: number | undefined
   /** Limits on each thread's memory; a task that exceeds them is rejected and its thread replaced. */
   workerResourceLimits?: ResourceLimits | undefined
+  /**
+   * How far threads stand back behind the event loop and everything else on the machine, as by `nice`: 0 (not at all)
+   * to 19. Where cores are scarce this is what keeps the event loop free. Linux only. Default: 12.
+   */
+  workerNice?: number | undefined
   /** Make OpenTelemetry spans where `@opentelemetry/api` is installed. Default: true. */
   tracing?: boolean | undefined
 }
@@ -81,6 +86,7 @@ export interface Settings {
   readonly idleTimeoutMs: number
   readonly idleWorkerTimeoutMs: number
   readonly workerResourceLimits: ResourceLimits | undefined
+  readonly workerNice: number
   readonly maxLifetimeMs: number
   readonly maxUses: number
   readonly allowExitOnIdle: boolean
@@ -119,6 +125,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     idleTimeoutMillis,
     idleWorkerTimeoutMs,
     workerResourceLimits,
+    workerNice,
     maxUses,
     maxLifetimeSeconds,
     allowExitOnIdle,
@@ -155,6 +162,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
       idleTimeoutMillis === null ? Infinity : whole('idleTimeoutMillis', idleTimeoutMillis, 10_000, 0) || Infinity,
     idleWorkerTimeoutMs: whole('idleWorkerTimeoutMs', idleWorkerTimeoutMs, Infinity, 0),
     workerResourceLimits,
+    workerNice: Math.min(whole('workerNice', workerNice, 12, 0), 19),
     maxLifetimeMs: whole('maxLifetimeSeconds', maxLifetimeSeconds, 0, 0) * 1_000 || Infinity,
     maxUses: whole('maxUses', maxUses, Infinity, 1),
     allowExitOnIdle: allowExitOnIdle ?? false,

@@ -320,6 +320,14 @@ test('options that cannot be sent to a thread are refused by worker() and only t
   assert.equal(await logged.worker(async (client) => (await client.query('SELECT 4 AS n')).rows[0]?.['n']), 4)
 })
 
+test('threads stand back behind the event loop', { skip: process.platform !== 'linux' }, async () => {
+  const niceness = async (): Promise<number> => (await import('node:os')).getPriority(0)
+  const before = await niceness()
+  assert.equal(await (await onServer({ maxWorkers: 1 })).task(niceness), Math.min(19, before + 12))
+  assert.equal(await (await onServer({ maxWorkers: 1, workerNice: 0 })).task(niceness), before)
+  assert.equal(await niceness(), before)
+})
+
 test('CPU work on threads leaves the event loop free', async () => {
   const db = await onServer({ maxWorkers: 1 })
   await db.warmup({ connections: 1, threads: 1 })
@@ -394,6 +402,18 @@ test('shutdown ends what does not finish in time, on the server too', async () =
   await Promise.all(calls)
   await direct(`UPDATE ${table} SET a = a + 10`)
   assert.deepEqual(await direct(`SELECT a FROM ${table}`), [{ a: 11 }])
+})
+
+test('a task keeps the process alive until it is done, also where nothing else does', async () => {
+  const program = `
+    const { PgParallel } = require(${JSON.stringify(resolve('build/src/index.js'))})
+    const db = new PgParallel({ maxWorkers: 1 })
+    db.task(() => 'done').then((text) => { process.stdout.write(text); return db.shutdown() })`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await new Promise((done) => child.once('close', done))
+  assert.equal(output, 'done')
 })
 
 test('after shutdown nothing keeps the process alive', async () => {

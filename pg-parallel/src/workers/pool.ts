@@ -27,6 +27,9 @@ import {
 } from './protocol'
 import { deserialize } from 'node:v8'
 
+/** How long `warmup` waits for threads. */
+const START_MS = 10_000
+
 /** The worker threads' figures. */
 export interface WorkerStats {
   /** Most threads. */
@@ -79,13 +82,15 @@ export class WorkerPool {
   readonly #waiting = new Set<Entry>()
   readonly #running = new Map<number, Entry>()
   #onThread: (() => void) | undefined
+  /** A thread that is starting does not keep the process alive, but the job that it starts for must. */
+  #keepAlive: NodeJS.Timeout | undefined
   #nextId = 1
   #completed = 0
   #crashed = 0
 
   constructor(core: Core) {
     this.#core = core
-    const { maxWorkers, idleWorkerTimeoutMs, workerResourceLimits } = core.settings
+    const { maxWorkers, idleWorkerTimeoutMs, workerResourceLimits, workerNice } = core.settings
     this.#piscina = new Piscina({
       filename: join(__dirname, 'thread.js'),
       minThreads: 0,
@@ -94,6 +99,7 @@ export class WorkerPool {
       // piscina's own way of waiting freezes the thread's event loop between jobs, and with it the thread's sockets.
       atomics: 'disabled',
       recordTiming: false,
+      workerData: { nice: workerNice },
       ...(workerResourceLimits === undefined ? {} : { resourceLimits: workerResourceLimits }),
       maxQueue: maxWorkers,
       loadBalancer: (task, workers) => this.#choose(task.name, workers) as never,
@@ -170,6 +176,7 @@ export class WorkerPool {
   #start(entry: Entry): void {
     const { job, stop } = entry
     this.#running.set(job.id, entry)
+    this.#keepAlive ??= setInterval(() => {}, 0x7fffffff)
     void (this.#piscina.run(job, { name: job.kind, signal: stop.signal }) as Promise<JobResult>)
       .then(
         (result) => {
@@ -207,6 +214,10 @@ export class WorkerPool {
       )
       .finally(() => {
         this.#running.delete(job.id)
+        if (this.#running.size === 0) {
+          clearInterval(this.#keepAlive)
+          this.#keepAlive = undefined
+        }
         for (const thread of this.#threads.values()) {
           if (thread.job !== job.id) continue
           thread.job = undefined
@@ -349,17 +360,28 @@ export class WorkerPool {
   async warmup(count: number): Promise<PgParallelError[]> {
     const wanted = Math.min(count, this.#core.settings.maxWorkers)
     if (wanted === 0) return []
-    const all = new Promise<void>((resolve) => {
+    const all = new Promise<PgParallelError[]>((resolve) => {
+      // A thread that is starting does not keep the process alive; this timer does.
+      const timer = setTimeout(() => {
+        resolve([
+          new PgParallelError(`${this.#threads.size} of ${wanted} threads started within ${START_MS} ms`, {
+            category: 'worker',
+          }),
+        ])
+      }, START_MS)
       this.#onThread = (): void => {
-        if (this.#threads.size >= wanted) resolve()
+        if (this.#threads.size < wanted) return
+        clearTimeout(timer)
+        resolve([])
       }
       this.#onThread()
     })
+    // Handed out in one go: threads that are there and free take one each, and for each of the others one is started.
     const results = await Promise.allSettled(
-      Array.from({ length: wanted - this.#threads.size }, () => this.run({ kind: 'warm', args: [] }, undefined)),
+      Array.from({ length: wanted }, () => this.run({ kind: 'warm', args: [] }, undefined)),
     )
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [ErrorUtils.wrap(result.reason)] : []))
-    if (errors.length === 0) await all
+    if (errors.length === 0) errors.push(...(await all))
     this.#onThread = undefined
     return errors
   }

@@ -4,8 +4,9 @@
  * Database code is loaded with the first job that needs it, so that a thread for CPU work stays small.
  */
 import { createRequire } from 'node:module'
+import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
-import { MessageChannel, parentPort, threadId } from 'node:worker_threads'
+import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads'
 import { serialize } from 'node:v8'
 import { constants, Script } from 'node:vm'
 import { PgParallelError } from '../errors'
@@ -19,6 +20,10 @@ import {
   type ThreadMessage,
 } from './protocol'
 import type { ThreadDatabase } from './database'
+
+// On Linux, process 0 means the calling thread; elsewhere it would be the whole process.
+const { nice } = workerData as { nice: number }
+if (process.platform === 'linux' && nice > 0) setPriority(0, Math.min(19, getPriority(0) + nice))
 
 const { port1: here, port2: there } = new MessageChannel()
 const hello: Hello = { pgParallelThread: threadId, port: there }

@@ -1,0 +1,75 @@
+// The contenders behind one interface: { warm, query, close } and, where it has threads, { task }.
+import { createRequire } from 'node:module'
+
+const require = createRequire(new URL('../../pg-parallel/package.json', import.meta.url))
+const pg = require('pg')
+const postgres = require('postgres')
+const { PgParallel } = require('pg-parallel')
+
+const SELECT = 'SELECT id, name, value FROM bench WHERE id = $1'
+const UPDATE = 'UPDATE bench SET value = value + 1 WHERE id = $1'
+
+/** Opens connections, at most ten at a time, errors ignored. */
+async function warm(count, one) {
+  for (let done = 0; done < count; done += 10) {
+    await Promise.allSettled(Array.from({ length: Math.min(10, count - done) }, one))
+  }
+}
+
+/** CPU work where there are no threads: the event loop does it. */
+export const burn = (ms) => {
+  const end = performance.now() + ms
+  let x = 0
+  while (performance.now() < end) x += Math.sqrt(x + 1)
+  return x
+}
+
+function parallel(options) {
+  return (url, max, maxWorkers) => {
+    const db = new PgParallel({ connectionString: url, max, maxWorkers, ...options })
+    return {
+      db,
+      warm: (threads = 0) => db.warmup({ threads }),
+      select: (id) => db.query(SELECT, [id]),
+      update: (id) => db.query(UPDATE, [id]),
+      task: (ms) =>
+        db.task(
+          (duration) => {
+            const end = performance.now() + duration
+            let x = 0
+            while (performance.now() < end) x += Math.sqrt(x + 1)
+            return x
+          },
+          [ms],
+        ),
+      close: () => db.shutdown(),
+    }
+  }
+}
+
+export const contenders = {
+  'pg.Pool': (url, max) => {
+    const pool = new pg.Pool({ connectionString: url, max })
+    pool.on('error', () => {})
+    return {
+      warm: () => {
+        const held = []
+        return warm(max, async () => held.push(await pool.connect())).then(() => held.forEach((client) => client.release()))
+      },
+      select: (id) => pool.query(SELECT, [id]),
+      update: (id) => pool.query(UPDATE, [id]),
+      close: () => pool.end(),
+    }
+  },
+  postgres: (url, max) => {
+    const sql = postgres(url, { max, onnotice: () => {} })
+    return {
+      warm: () => warm(max, () => sql`SELECT 1`),
+      select: (id) => sql`SELECT id, name, value FROM bench WHERE id = ${id}`,
+      update: (id) => sql`UPDATE bench SET value = value + 1 WHERE id = ${id}`,
+      close: () => sql.end({ timeout: 5 }),
+    }
+  },
+  'pg-parallel': parallel({}),
+  'pg-parallel, pipelined': parallel({ pipeline: true }),
+}

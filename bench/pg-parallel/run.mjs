@@ -1,0 +1,252 @@
+// See README.md beside this file.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { burn, contenders } from './contenders.mjs'
+import { load, loadFor, median, sleep } from './measure.mjs'
+
+const root = new URL('../../', import.meta.url)
+process.chdir(new URL('pg-parallel/', root).pathname)
+const require = createRequire(new URL('pg-parallel/package.json', root))
+const pg = require('pg')
+// The servers of the tests: `npx tsc -p tsconfig.json` in pg-parallel/ builds them.
+const { startServer, stopServers } = require('./build/test/support/servers.js')
+
+const args = process.argv.slice(2)
+const option = (name, fallback) => (args.includes(name) ? args[args.indexOf(name) + 1] : fallback)
+const ROUNDS = Number(option('--rounds', '7'))
+const only = option('--only', undefined)?.split(',')
+const targets = option('--target', 'postgres,pgsqlite').split(',')
+const ROWS = 10_000
+
+const SCENARIOS = {
+  light: { operations: 1_000, concurrency: 10 },
+  medium: { operations: 5_000, concurrency: 50 },
+  heavy: { operations: 10_000, concurrency: 100 },
+  crowded: { operations: 10_000, concurrency: 100, maxConnections: 50 },
+  stress: { operations: 20_000, concurrency: 400 },
+}
+
+const poolMax = (concurrency) => Math.min(concurrency + 10, 100)
+const threads = (concurrency) => Math.min(4, Math.ceil(concurrency / 25))
+
+async function prepare(server) {
+  const client = new pg.Client(server.url)
+  await client.connect()
+  await client.query('CREATE TABLE bench (id int PRIMARY KEY, name text, value int)')
+  await client.query(`INSERT INTO bench SELECT n, 'name ' || n, 0 FROM generate_series(1, ${ROWS}) AS n`)
+  if (server.target === 'postgres') {
+    // Reserved connections are for superusers; an application is none.
+    await client.query('CREATE ROLE app LOGIN; GRANT ALL ON bench TO app; VACUUM ANALYZE bench'.split(';')[0])
+    await client.query('GRANT ALL ON bench TO app')
+    await client.query('VACUUM ANALYZE bench')
+  }
+  await client.end()
+  return server.target === 'postgres' ? server.url.replace('postgres@', 'app@') : server.url
+}
+
+const options = (maxConnections) => ({
+  maxConnections,
+  settings: { shared_buffers: '128MB', superuser_reserved_connections: '3', fsync: 'on' },
+})
+
+/** The contenders in another order each round. */
+const order = (round) => {
+  const names = Object.keys(contenders)
+  return names.map((_, index) => names[(index + round) % names.length])
+}
+
+const row = (...cells) => console.log('| ' + cells.join(' | ') + ' |')
+const fixed = (value) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2))
+const results = []
+
+async function selects(target, name) {
+  const { operations, concurrency, maxConnections = 100 } = SCENARIOS[name]
+  const server = await startServer(options(maxConnections), target)
+  const url = await prepare(server)
+  const rounds = Object.fromEntries(Object.keys(contenders).map((key) => [key, []]))
+  // One round more than counted: the first warms up the compiler.
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const key of order(round)) {
+      const it = contenders[key](url, poolMax(concurrency), threads(concurrency))
+      await it.warm().catch(() => {})
+      await sleep(100)
+      const result = await load(operations, concurrency, (n) => it.select((n % ROWS) + 1))
+      await it.close()
+      if (round > 0) rounds[key].push(result)
+    }
+  }
+  await server.remove()
+  for (const [key, list] of Object.entries(rounds)) {
+    const figure = (of) => median(list.map((result) => result[of]))
+    const result = { target, scenario: name, contender: key, rounds: list.length, errors: list.reduce((sum, { errors }) => sum + errors, 0) }
+    for (const of of ['opsPerSecond', 'p50', 'p95', 'p99']) result[of] = figure(of)
+    results.push(result)
+    row(target, name, key, fixed(result.opsPerSecond), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+  }
+}
+
+async function mixed(target) {
+  const server = await startServer(options(100), target)
+  const url = await prepare(server)
+  const rounds = Object.fromEntries(Object.keys(contenders).map((key) => [key, []]))
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const key of order(round)) {
+      const it = contenders[key](url, poolMax(25), 2)
+      await it.warm(2).catch(() => {})
+      await sleep(100)
+      const delay = monitorEventLoopDelay({ resolution: 1 })
+      delay.enable()
+      const result = await load(2_000, 25, (n) => {
+        if (n % 20 === 0) return it.task ? it.task(5) : Promise.resolve(burn(5))
+        return n % 20 < 4 ? it.update((n % ROWS) + 1) : it.select((n % ROWS) + 1)
+      })
+      delay.disable()
+      result.loop = delay.percentile(99) / 1e6
+      await it.close()
+      if (round > 0) rounds[key].push(result)
+    }
+  }
+  await server.remove()
+  for (const [key, list] of Object.entries(rounds)) {
+    const figure = (of) => median(list.map((result) => result[of]))
+    const result = { target, scenario: 'mixed', contender: key, opsPerSecond: figure('opsPerSecond'), p50: figure('p50'), p95: figure('p95'), p99: figure('p99'), loopP99: figure('loop'), errors: list.reduce((sum, { errors }) => sum + errors, 0) }
+    results.push(result)
+    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+  }
+}
+
+async function cpu(target) {
+  const server = await startServer(options(100), target)
+  const url = await prepare(server)
+  const list = []
+  const it = contenders['pg-parallel'](url, 14, 4)
+  await it.warm(4)
+  const select = (n) => it.select((n % ROWS) + 1)
+  await loadFor(500, 4, select)
+  for (let round = 0; round < ROUNDS; round++) {
+    const idle = await loadFor(1_000, 4, select)
+    let running = true
+    const tasks = Array.from({ length: 4 }, async () => {
+      while (running) await it.task(50)
+    })
+    await sleep(100)
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const busy = await loadFor(1_000, 4, select)
+    delay.disable()
+    running = false
+    await Promise.all(tasks)
+    // The histogram counts from one timer to the next: the timer's own period is not a delay.
+    list.push({ idle, busy, share: busy / idle, p99: delay.percentile(99) / 1e6 - 1, max: delay.max / 1e6 - 1 })
+  }
+  await it.close()
+  await server.remove()
+  const figure = (of) => median(list.map((result) => result[of]))
+  const result = { target, scenario: 'cpu', idle: figure('idle'), busy: figure('busy'), share: figure('share'), loopP99: figure('p99'), loopMax: figure('max') }
+  results.push(result)
+  console.log(`| ${target} | cpu | idle ${fixed(result.idle)}/s, beside 4 tasks ${fixed(result.busy)}/s = ${(result.share * 100).toFixed(0)} %, event-loop delay p99 ${fixed(result.loopP99)} ms, max ${fixed(result.loopMax)} ms |`)
+}
+
+async function resilience(target) {
+  const server = await startServer(options(100), target)
+  const url = await prepare(server)
+  for (const key of Object.keys(contenders)) {
+    const list = []
+    for (let round = 0; round < 3; round++) {
+      const it = contenders[key](url, poolMax(25), 1)
+      await it.warm().catch(() => {})
+      let running = true
+      const crashes = []
+      const onCrash = (error) => crashes.push(error)
+      process.on('uncaughtException', onCrash)
+      process.on('unhandledRejection', onCrash)
+      const killer = (async () => {
+        const client = new pg.Client(server.url)
+        client.on('error', () => {})
+        await client.connect()
+        let last = 0
+        while (running) {
+          const { rows } = await client.query('SELECT pid FROM pg_stat_activity WHERE pid > $1 AND usename = $2 ORDER BY pid LIMIT 1', [last, 'app'])
+          last = rows[0]?.pid ?? 0
+          if (last) await client.query('SELECT pg_terminate_backend($1)', [last])
+          await sleep(50)
+        }
+        await client.end()
+      })()
+      const result = await load(5_000, 25, async (n) => {
+        if (n % 25 === 0) await sleep(2)
+        return it.select((n % ROWS) + 1)
+      })
+      running = false
+      await killer
+      await it.close().catch(() => {})
+      process.off('uncaughtException', onCrash)
+      process.off('unhandledRejection', onCrash)
+      result.crashes = crashes.length
+      list.push(result)
+    }
+    const sum = (of) => list.reduce((total, result) => total + result[of], 0)
+    const result = { target, scenario: 'resilience', contender: key, opsPerSecond: median(list.map((one) => one.opsPerSecond)), p99: median(list.map((one) => one.p99)), errors: sum('errors'), crashes: sum('crashes') }
+    results.push(result)
+    row(target, 'resilience', key, fixed(result.opsPerSecond), '', '', fixed(result.p99), `${result.errors} (${result.crashes} would have ended the process)`)
+  }
+  await server.remove()
+}
+
+async function cold(target) {
+  const server = await startServer(options(100), target)
+  const url = await prepare(server)
+  for (const key of Object.keys(contenders)) {
+    const each = await load(200, 4, async (n) => {
+      const it = contenders[key](url, 1, 0)
+      await it.select(n + 1)
+      await it.close()
+    })
+    const it = contenders[key](url, 4, 0)
+    await it.warm()
+    const warm = await load(4_000, 4, (n) => it.select((n % ROWS) + 1))
+    await it.close()
+    results.push({ target, scenario: 'cold', contender: key, cold: each.opsPerSecond, warm: warm.opsPerSecond, errors: each.errors })
+    row(target, 'cold', `${key}: an instance per operation ${fixed(each.opsPerSecond)}/s, warm ${fixed(warm.opsPerSecond)}/s`)
+  }
+  await server.remove()
+}
+
+async function memory() {
+  const { PgParallel } = require('pg-parallel')
+  const resident = () => {
+    global.gc?.()
+    return process.memoryUsage().rss / 2 ** 20
+  }
+  const list = []
+  for (let round = 0; round < 3; round++) {
+    const db = new PgParallel({ maxWorkers: 4 })
+    await db.warmup({ connections: 0, threads: 1 })
+    await sleep(300)
+    const before = resident()
+    await db.warmup({ connections: 0, threads: 4 })
+    await sleep(300)
+    list.push((resident() - before) / 3)
+    await db.shutdown()
+  }
+  results.push({ scenario: 'memory', mebibytesPerThread: median(list) })
+  console.log(`| memory | ${fixed(median(list))} MiB per idle thread |`)
+}
+
+try {
+  const wanted = (name) => only === undefined || only.includes(name)
+  if (wanted('memory')) await memory()
+  row('server', 'scenario', 'contender', 'ops/s', 'p50 ms', 'p95 ms', 'p99 ms', 'errors')
+  for (const target of targets) {
+    for (const name of Object.keys(SCENARIOS)) if (wanted(name)) await selects(target, name)
+    if (wanted('mixed')) await mixed(target)
+    if (wanted('cpu')) await cpu(target)
+    if (wanted('resilience') && target === 'postgres') await resilience(target)
+    if (wanted('cold')) await cold(target)
+  }
+} finally {
+  await stopServers()
+}
+mkdirSync(new URL('.results/', root), { recursive: true })
+writeFileSync(new URL('.results/bench-pg-parallel.json', root), JSON.stringify({ date: new Date().toISOString(), node: process.version, rounds: ROUNDS, results }, undefined, 2) + '\n')
