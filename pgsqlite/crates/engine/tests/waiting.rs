@@ -167,6 +167,15 @@ fn copy_ends_with_requests_while_it_waits_for_data() {
         a.failed().await;
         a.sync().await.unwrap();
         assert_eq!(ok(&mut a, "SELECT count(*) FROM t").await, ["0"]);
+        // a client that sends nothing does not keep it from ending
+        ok(&mut a, "SET statement_timeout = '40ms'").await;
+        let mut script = a.script("COPY t FROM STDIN").unwrap();
+        a.execute_script(&mut script, &mut sink).await.unwrap();
+        let error = a.copy_in_stopped().await;
+        assert_eq!(error.message(), "canceling statement due to statement timeout");
+        a.failed().await;
+        a.sync().await.unwrap();
+        ok(&mut a, "RESET statement_timeout").await;
         // a client that goes away in the middle leaves nothing behind
         let mut script = a.script("COPY t FROM STDIN").unwrap();
         a.execute_script(&mut script, &mut sink).await.unwrap();

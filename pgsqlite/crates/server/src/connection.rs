@@ -267,7 +267,15 @@ impl Conversation<'_> {
         let formats: Vec<i16> = formats.iter().map(|f| (*f == Format::Binary) as i16).collect();
         self.client.out.copy_response(b'G', &formats);
         loop {
-            let (kind, body) = self.receive().await.map_err(Err)?;
+            let Some((kind, body)) = self.client.buffered().map_err(Err)? else {
+                self.client.flush().await.map_err(Err)?;
+                tokio::select! {
+                    biased;
+                    error = self.session.copy_in_stopped() => return Err(Ok(error)),
+                    filled = self.client.fill() => filled.map_err(Err)?,
+                }
+                continue;
+            };
             match frontend::decode(kind, &body).map_err(|e| Ok(malformed(e)))? {
                 Message::CopyData(data) => self.session.copy_in_data(data).await.map_err(Ok)?,
                 Message::CopyDone => return self.session.copy_in_done().await.map_err(Ok),

@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
+    pub(super) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let catalog = self.catalog();
         if !r.catalogname.is_empty() && r.catalogname != catalog.database {
             return Err(PgError::new(
@@ -273,7 +273,9 @@ impl Session {
                 ))
             }
         }
-        if options.freeze && self.engine.catalog().relation(relation.oid).is_some() {
+        let depth = self.transaction.savepoints.len();
+        let emptied = self.transaction.emptied.iter().any(|&(table, at)| table == relation.oid && at == depth);
+        if options.freeze && !emptied && self.engine.catalog().relation(relation.oid).is_some() {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
@@ -410,6 +412,15 @@ impl Session {
                 let error = error.context(format!("COPY {}, line {line}", copy.table));
                 self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
             }
+            Err(e) => e,
+        }
+    }
+
+    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
+    pub async fn copy_in_stopped(&mut self) -> PgError {
+        let error = self.cancel.requested().await;
+        match self.take_copy() {
+            Ok(copy) => self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY")),
             Err(e) => e,
         }
     }

@@ -96,6 +96,35 @@ impl Session {
         Ok(Some(Script { statements, lifted: Some((template, values)), next: 0, running: false }))
     }
 
+    /// Makes the portal of the script's next statement.
+    async fn begin_script_statement(&mut self, script: &mut Script, mut raw: Arc<RawStatement>) -> Result<()> {
+        self.transaction.in_script = script.statements.len() > 1;
+        self.begin_statement().await?;
+        let mut ready = None;
+        if let Some((template, values)) = script.lifted.take() {
+            ready = self.bind_lifted(&template, &values);
+            if ready.is_none() {
+                let text = self.source.clone();
+                script.statements = self.parse_text(&text)?;
+                raw = script.statements.first().cloned().ok_or_else(|| PgError::internal("an empty template"))?;
+            }
+        }
+        let (prepared, values) = match ready {
+            Some(ready) => ready,
+            None => {
+                let (prepared, _) = self.plan(&raw, &[])?;
+                if !prepared.parameters.is_empty() {
+                    return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")
+                        .at(pgsqlite_sql::parse::first_parameter(&raw.node)));
+                }
+                (prepared, vec![])
+            }
+        };
+        let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+        self.portals.insert(SCRIPT_PORTAL.into(), Portal::new(Some(prepared), values, formats));
+        Ok(())
+    }
+
     /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
     pub async fn execute_script(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
         if !script.running {
@@ -103,33 +132,14 @@ impl Session {
                 script.next = 1;
                 return Ok(Some(Execution::Empty));
             }
-            let Some(mut raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
+            let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
             script.next += 1;
             self.check_not_failed(&raw.node)?;
-            self.transaction.in_script = script.statements.len() > 1;
-            self.begin_statement().await?;
-            let mut ready = None;
-            if let Some((template, values)) = script.lifted.take() {
-                ready = self.bind_lifted(&template, &values);
-                if ready.is_none() {
-                    let text = self.source.clone();
-                    script.statements = self.parse_text(&text)?;
-                    raw = script.statements.first().cloned().ok_or_else(|| PgError::internal("an empty template"))?;
-                }
+            self.begin_running();
+            if let Err(e) = self.begin_script_statement(script, raw).await {
+                self.end_running();
+                return Err(e);
             }
-            let (prepared, values) = match ready {
-                Some(ready) => ready,
-                None => {
-                    let (prepared, _) = self.plan(&raw, &[])?;
-                    if !prepared.parameters.is_empty() {
-                        return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")
-                            .at(pgsqlite_sql::parse::first_parameter(&raw.node)));
-                    }
-                    (prepared, vec![])
-                }
-            };
-            let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-            self.portals.insert(SCRIPT_PORTAL.into(), Portal::new(Some(prepared), values, formats));
             script.running = true;
         }
         let result = self.execute(SCRIPT_PORTAL, 0, sink).await;

@@ -10,7 +10,7 @@ use crate::connection::Connection;
 use crate::writer::Slot;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ pub(super) struct Transaction {
     /// one snapshot for the whole transaction
     pub repeatable: bool,
     pub read_only: bool,
+    /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
+    pub emptied: Vec<(Oid, usize)>,
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     pub queried: bool,
     pub savepoints: Vec<Savepoint>,
@@ -589,6 +591,9 @@ impl Session {
                     self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
                 }
                 self.transaction.savepoints.truncate(i);
+                for (_, depth) in &mut self.transaction.emptied {
+                    *depth = (*depth).min(i);
+                }
                 for portal in self.portals.values_mut() {
                     portal.depth = portal.depth.min(i);
                 }
@@ -602,6 +607,7 @@ impl Session {
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                 }
+                self.transaction.emptied.retain(|(_, depth)| *depth <= i);
                 self.transaction.savepoints.truncate(i + 1);
                 let savepoint = &self.transaction.savepoints[i];
                 self.server.pending.lock().roll_back_to(savepoint.pending);

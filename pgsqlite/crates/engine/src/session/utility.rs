@@ -217,6 +217,15 @@ impl Session {
                 connection.clear_cache();
             }
         }
+        if let NodeEnum::TruncateStmt(t) = &raw.node {
+            let depth = self.transaction.savepoints.len();
+            for node in &t.relations {
+                if let Some(NodeEnum::RangeVar(r)) = &node.node {
+                    let table = self.copy_relation(r)?.oid;
+                    self.transaction.emptied.push((table, depth));
+                }
+            }
+        }
         Ok(outcome.tag)
     }
 
