@@ -301,10 +301,10 @@ def sample(rng, code, length, xid, ext):
         return rng.choice((b"\1\0\0\0\0", b"\0\0\0\0\1t", b"\0\0\0\0\1f", b"\0\0\0\0\1x"))
     if code == 41:
         return struct.pack(">bi", 0, 144) + rng.randbytes(72).hex().encode()
-    if code in (5, 10, 14):
+    if code in (5, 8, 10, 14):
         from informix_db._core.types.codes import Qualifier
 
-        width = Qualifier.of(length).width if code != 5 else ((length >> 8) + (length & 1) + 3) // 2
+        width = Qualifier.of(length).width if code in (10, 14) else ((length >> 8) + (length & 1) + 3) // 2
         if rng.random() < 0.15:
             return bytes(width)
         if code == 10 and length in (0x0E0A, 0x130F):
@@ -313,8 +313,10 @@ def sample(rng, code, length, xid, ext):
         return bytes((rng.choice((0xC0, 0xC1, 0xC2, 0x3E, 0x3D, 0x80)),)) + bytes(
             rng.randrange(60) for _ in range(width - 1)
         )
-    if code == 0:
-        return bytes(rng.randrange(97, 123) for _ in range(length))
+    if code in (0, 15):
+        return bytes(rng.choice((32, rng.randrange(97, 123))) for _ in range(length))
+    if code in (11, 12):
+        return bytes(56)
     if code == 7:
         return struct.pack(">i", rng.randrange(-600000, 2900000))
     if code == 17:

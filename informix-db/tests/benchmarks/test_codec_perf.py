@@ -58,7 +58,7 @@ def test_parse_tuple_payload_5_columns(benchmark):
 
     def row():
         rows = []
-        plan.decode_rows(MESSAGE, 0, len(MESSAGE), rows.append)
+        plan.decode_rows(MESSAGE, 0, len(MESSAGE), rows)
         return rows
 
     assert benchmark(row)[0][:3] == (7, "hello world", 1.5)
@@ -71,7 +71,7 @@ def test_parse_run_of_1000_rows(benchmark):
 
     def rows():
         out = []
-        plan.decode_rows(data, 0, len(data), out.append)
+        plan.decode_rows(data, 0, len(data), out)
         return out
 
     assert len(benchmark(rows)) == 1000

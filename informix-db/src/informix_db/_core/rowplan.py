@@ -8,7 +8,7 @@ other text from the server never enter that source, only numbers that are checke
 A row that cannot be decoded (a NULL-free impossible date, bytes that are not in the locale's code set, a size that
 does not fit) must not be given out in part and must not lose the connection: `RowSink` then decodes the row again
 slowly, column by column, to name the culprit, keeps the error for the moment that row is asked for, and skips the
-rest of the reply. `informix_db._speed` replaces the generated function when the compiled decoder is installed.
+rest of the reply. `speed` puts the compiled decoder in the place of the generated function where it is installed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import DataError, Error, NotSupportedError, ProtocolError
 from ..values import BlobLocator, ClobLocator, CollectionValue, RowValue
+from . import speed
 from .messages.describe import Column
 from .messages.replies import tuple_size
 from .types import decode as d
@@ -37,8 +38,8 @@ from .types.codes import (
 )
 from .wire import MAX_BODY
 
-#: (data, pos, end, append) → position of the first TUPLE not taken.
-RowFunction = Callable[[bytes, int, int, Callable[[tuple[Any, ...]], object]], int]
+#: (data, pos, end, rows) → position of the first TUPLE not taken; appends to rows.
+RowFunction = Callable[[bytes, int, int, list[tuple[Any, ...]]], int]
 
 _HEADER = Struct(">hhi")
 _COLLECTIONS = {T.SET: "SET", T.MULTISET: "MULTISET", T.LIST: "LIST", T.COLLECTION: "COLLECTION"}
@@ -57,17 +58,30 @@ class Shape:
     "var4" (indicator, int length). `decode` takes exactly the column's bytes, without lengths.
     """
 
-    __slots__ = ("column", "decode", "expr", "fmt", "kind", "width")
+    __slots__ = ("base_type", "column", "decode", "expr", "fmt", "kind", "plain", "width")
 
     def __init__(
-        self, column: Column, kind: str, decode: d.Decoder, *, fmt: str = "", expr: str = "", width: int = 0
+        self,
+        column: Column,
+        base_type: int,
+        kind: str,
+        decode: d.Decoder,
+        *,
+        fmt: str = "",
+        expr: str = "",
+        width: int = 0,
+        plain: str = "",
     ) -> None:
         self.column = column
+        #: The type code that decides the layout: the column's, or that of the type a DISTINCT type is made of.
+        self.base_type = base_type
         self.kind = kind
         self.decode = decode
         self.fmt = fmt
         self.expr = expr
         self.width = width
+        #: For "var4": "text" or "boolean" when the contents are just that.
+        self.plain = plain
 
 
 #: Fixed-width types: struct format, width, and the expression over {v}.
@@ -106,15 +120,16 @@ def shape(column: Column, encoding: str) -> Shape:
     length = column.encoded_length
     if code in _STRUCT:
         fmt, width, expr = _STRUCT[code]  # type: ignore[index]
-        return Shape(column, "struct", d.decoder_for(code), fmt=fmt, expr=expr, width=width)
+        return Shape(column, code, "struct", d.decoder_for(code), fmt=fmt, expr=expr, width=width)
     if code in _PACKED:
         width = _packed_width(column, code, length)
         decode = d.decoder_for(code, length)
-        return Shape(column, "struct", decode, fmt=f"{width}s", expr="{f}({v})", width=width)
+        return Shape(column, code, "struct", decode, fmt=f"{width}s", expr="{f}({v})", width=width)
     if code in (T.CHAR, T.NCHAR):
         width = _checked(column, length, 32767)
         return Shape(
             column,
+            code,
             "struct",
             d.char_decoder(encoding),
             fmt=f"{width}s",
@@ -122,24 +137,24 @@ def shape(column: Column, encoding: str) -> Shape:
             width=width,
         )
     if code in (T.VARCHAR, T.NVARCHAR):
-        return Shape(column, "var1", d.varchar_decoder(encoding), expr="None if {v} == NUL else {v}.decode(ENC)")
+        return Shape(column, code, "var1", d.varchar_decoder(encoding), expr="None if {v} == NUL else {v}.decode(ENC)")
     if code in (T.BYTE, T.TEXT):
         return Shape(
-            column, "struct", _descriptor, fmt="56s", expr="None if {v}[39] == 1 else LargeObject({v})", width=56
+            column, code, "struct", _descriptor, fmt="56s", expr="None if {v}[39] == 1 else LargeObject({v})", width=56
         )
     if code == T.LVARCHAR or (code in (T.UDTVAR, T.UDTFIXED) and xid == XID_LVARCHAR):
-        return Shape(column, "var4", d.text_decoder(encoding), expr="{v}.decode(ENC)")
+        return Shape(column, code, "var4", d.text_decoder(encoding), expr="{v}.decode(ENC)", plain="text")
     if code == T.BOOLEAN or (code in (T.UDTVAR, T.UDTFIXED) and xid == XID_BOOLEAN):
-        return Shape(column, "var4", d.boolean, expr="boolean({v})")
+        return Shape(column, code, "var4", d.boolean, expr="boolean({v})", plain="boolean")
     if code in (T.UDTVAR, T.UDTFIXED) and xid in (XID_BLOB, XID_CLOB):
         make = BlobLocator if xid == XID_BLOB else ClobLocator
-        return Shape(column, "var4", lambda raw: make(d.locator(raw)), expr="{f}({v})")
+        return Shape(column, code, "var4", lambda raw: make(d.locator(raw)), expr="{f}({v})")
     if code in _COLLECTIONS:
         kind, schema = _COLLECTIONS[code], column.extended_name  # type: ignore[index]
-        return Shape(column, "var4", lambda raw: CollectionValue(raw, kind, schema), expr="{f}({v})")
+        return Shape(column, code, "var4", lambda raw: CollectionValue(raw, kind, schema), expr="{f}({v})")
     if code == T.ROW:
         schema = column.extended_name
-        return Shape(column, "var4", lambda raw: RowValue(raw, schema), expr="{f}({v})")
+        return Shape(column, code, "var4", lambda raw: RowValue(raw, schema), expr="{f}({v})")
     raise NotSupportedError(
         f"column {column.name!r} is of type {column.sql_type}, which this driver cannot read; "
         f"cast it in the query, for example {column.name}::lvarchar"
@@ -180,7 +195,8 @@ class Plan:
         self.large_objects = [i for i, s in enumerate(self.shapes) if s.fmt == "56s" and s.decode is _descriptor]
         #: Bytes of a row when every column has a fixed width, else None.
         self.fixed_size = sum(s.width for s in self.shapes) if all(s.kind == "struct" for s in self.shapes) else None
-        self.decode_rows: RowFunction = compile_plan(self.shapes, encoding)
+        compiled = speed.row_decoder(self.shapes, encoding) if speed.enabled() else None
+        self.decode_rows: RowFunction = compiled or compile_plan(self.shapes, encoding)
 
     def row(self, payload: bytes) -> tuple[Any, ...]:
         """One row from its tuple bytes, column by column: slow, and names the column that is wrong."""
@@ -245,7 +261,7 @@ class RowSink:
         rows = self.rows
         before = len(rows)
         try:
-            after = self.plan.decode_rows(data, pos, end, rows.append)
+            after = self.plan.decode_rows(data, pos, end, rows)
         except Exception:
             # Which row: as many as have been appended lie before it.
             after = self._culprit(data, pos, end, len(rows) - before)
@@ -338,6 +354,7 @@ def compile_plan(shapes: Sequence[Shape], encoding: str) -> RowFunction:
     all_fixed = all(item.kind == "struct" for item in shapes)
     total = sum(item.width for item in shapes)
 
+    lines.append("    append = rows.append")
     # The first run is read together with the message's header: code, warning, size.
     first = run_at.get(0, [])
     head_format = ">hhi" + "".join(shapes[i].fmt for i in first)
@@ -400,8 +417,7 @@ def compile_plan(shapes: Sequence[Shape], encoding: str) -> RowFunction:
     lines.append(f"        append(({', '.join(f'({x})' for x in values)}{',' if values else ''}))")
     lines.append("        pos = after")
     lines.append("    return pos")
-    arguments = ", ".join(f"{name}={name}" for name in sorted(names))
-    source = f"def decode_rows(data, pos, end, append, *, {arguments}):\n" + "\n".join(lines) + "\n"
+    source = "def decode_rows(data, pos, end, rows):\n" + "\n".join(lines) + "\n"
     exec(_code(source), names)
     function: RowFunction = names["decode_rows"]
     return function

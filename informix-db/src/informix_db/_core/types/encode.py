@@ -366,8 +366,7 @@ def compile_binder(types: tuple[type, ...]) -> Binder:
     targets = "".join(f"v{i}, " for i in range(len(types)))
     head = f"    {targets}= values" if types else "    pass"
     body = "\n".join([head, *lines, f"    return b''.join(({', '.join(pieces)},))"])
-    arguments = ", ".join(f"{name}={name}" for name in sorted(names))
-    exec(f"def binder(values, encoding, *, {arguments}):\n{body}\n", names)
+    exec(f"def binder(values, encoding):\n{body}\n", names)
     made: Binder = names["binder"]
     return made
 
