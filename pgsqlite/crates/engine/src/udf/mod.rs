@@ -18,6 +18,7 @@ mod ordered_sets;
 pub mod pattern;
 mod privileges;
 mod records;
+mod regex_exact;
 mod regex_syntax;
 pub mod rows;
 mod server;

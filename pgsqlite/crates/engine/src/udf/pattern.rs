@@ -1,10 +1,10 @@
 //! Pattern matching: LIKE, SIMILAR TO and PostgreSQL's regular expressions.
 //!
-//! An "advanced regular expression" is translated ([`super::regex_syntax`]) to the syntax of the `fancy-regex` crate and
-//! kept compiled per connection. That engine takes the first alternative that matches where PostgreSQL takes the longest
-//! match: for a mere test that is the same; where the extent of the match matters, patterns for which the two might
-//! differ are refused.
+//! An "advanced regular expression" is translated ([`super::regex_syntax`]) and kept compiled per connection, in two forms: the
+//! `fancy-regex` crate tells whether there is a match and where the first one begins, [`super::regex_exact`] where it ends
+//! and what its parts are, because that crate takes the first alternative that matches where PostgreSQL takes the longest match.
 
+use super::regex_exact::{Matcher, Tree};
 use super::regex_syntax::{self, Options, Translation};
 use super::shim::{Call, Scalar};
 use super::strings::{invalid_parameter, lower_text};
@@ -12,8 +12,29 @@ use fancy_regex::Regex;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
-/// The parts of a match in a text.
-type Captures<'t> = fancy_regex::Captures<'t, str>;
+/// A compiled pattern.
+pub struct Pattern {
+    /// None: a pattern that the backtracking engine knows not, or reads in another way
+    fast: Option<Regex>,
+    tree: Tree,
+    groups: usize,
+    ignore_case: bool,
+}
+
+/// A match: its own place and those of its parts, in bytes.
+struct Captures<'t> {
+    text: &'t str,
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl<'t> Captures<'t> {
+    fn place(&self, n: usize) -> Option<(usize, usize)> {
+        self.places.get(n).copied().flatten()
+    }
+    fn get(&self, n: usize) -> Option<&'t str> {
+        self.place(n).map(|(a, b)| &self.text[a..b])
+    }
+}
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,7 +42,7 @@ use std::rc::Rc;
 /// Regular expressions by pattern and flags, so that a constant pattern is compiled once per connection.
 #[derive(Default)]
 pub struct Cache {
-    compiled: RefCell<HashMap<(String, String), Rc<fancy_regex::Regex>>>,
+    compiled: RefCell<HashMap<(String, String), Rc<Pattern>>>,
 }
 
 /// Patterns kept before the cache is emptied.
@@ -32,19 +53,19 @@ impl Cache {
         &self,
         pattern: &str,
         flags: &str,
-        compile: impl FnOnce() -> Result<fancy_regex::Regex, E>,
-    ) -> Result<Rc<fancy_regex::Regex>, E> {
+        compile: impl FnOnce() -> Result<Pattern, E>,
+    ) -> Result<Rc<Pattern>, E> {
         let key = (pattern.to_string(), flags.to_string());
         if let Some(found) = self.compiled.borrow().get(&key) {
             return Ok(found.clone());
         }
-        let regex = Rc::new(compile()?);
-        let mut compiled = self.compiled.borrow_mut();
-        if compiled.len() >= CAPACITY {
-            compiled.clear();
+        let compiled = Rc::new(compile()?);
+        let mut patterns = self.compiled.borrow_mut();
+        if patterns.len() >= CAPACITY {
+            patterns.clear();
         }
-        compiled.insert(key, regex.clone());
-        Ok(regex)
+        patterns.insert(key, compiled.clone());
+        Ok(compiled)
     }
 }
 
@@ -249,30 +270,74 @@ fn parse_flags(flags: &str) -> Result<(Options, bool)> {
     Ok((options, global))
 }
 
-fn failed(e: fancy_regex::Error) -> PgError {
-    match e {
-        fancy_regex::Error::RuntimeError(_) => {
-            PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "regular expression is too complex")
+fn compiled(c: &Call, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
+    c.session.patterns.get(pattern, &format!("{options:?}"), || {
+        let Translation { regex, tree, groups, ignore_case } = regex_syntax::translate(pattern, options)?;
+        // A reference to a part that took no part fails here, even if it may be absent.
+        let fast = if tree.refers_back() { None } else { Regex::new(&regex).ok() };
+        Ok(Pattern { fast, tree, groups, ignore_case })
+    })
+}
+
+/// A text in which matches are searched.
+struct Subject<'t> {
+    text: &'t str,
+    characters: Vec<char>,
+    /// of each character, and of the end
+    offsets: Vec<usize>,
+}
+
+impl<'t> Subject<'t> {
+    fn new(text: &'t str) -> Subject<'t> {
+        Subject {
+            text,
+            characters: text.chars().collect(),
+            offsets: text.char_indices().map(|(i, _)| i).chain([text.len()]).collect(),
         }
-        other => PgError::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {other}")),
+    }
+
+    /// The first match from byte `from` on.
+    fn first(&self, pattern: &Pattern, from: usize) -> Result<Option<Captures<'t>>> {
+        let number = |byte: usize| {
+            self.offsets.binary_search(&byte).map_err(|_| PgError::internal("a place inside a character"))
+        };
+        let mut at = number(from)?;
+        while at < self.offsets.len() {
+            if let Some(fast) = &pattern.fast {
+                match fast.find_from_pos(self.text, self.offsets[at]) {
+                    Ok(Some(found)) => at = number(found.start())?,
+                    Ok(None) => return Ok(None),
+                    // too much backtracking: place by place
+                    Err(_) => {}
+                }
+            }
+            let mut matcher = Matcher::new(&self.characters, pattern.ignore_case);
+            if let Some(parts) = matcher.match_at(&pattern.tree, at, pattern.groups)? {
+                let bytes = |(a, b): (usize, usize)| (self.offsets[a], self.offsets[b]);
+                return Ok(Some(Captures {
+                    text: self.text,
+                    places: parts.into_iter().map(|p| p.map(bytes)).collect(),
+                }));
+            }
+            at += 1;
+        }
+        Ok(None)
     }
 }
 
-/// The compiled pattern; `extent`: it matters where the match begins and ends.
-fn compiled(c: &Call, pattern: &str, options: Options, extent: bool) -> Result<Rc<Regex>> {
-    let key = format!("{options:?}{extent}");
-    c.session.patterns.get(pattern, &key, || {
-        let Translation { regex, doubtful } = regex_syntax::translate(pattern, options)?;
-        if let Some(why) = doubtful.filter(|_| extent) {
-            return Err(PgError::not_supported(format!("a regular expression with {why} here")));
-        }
-        Regex::new(&regex).map_err(failed)
-    })
+fn is_match(pattern: &Pattern, text: &str) -> Result<bool> {
+    if let Some(found) = pattern.fast.as_ref().and_then(|fast| fast.is_match(text).ok()) {
+        return Ok(found);
+    }
+    Ok(Subject::new(text).first(pattern, 0)?.is_some())
+}
+fn first<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<Captures<'t>>> {
+    Subject::new(text).first(pattern, 0)
 }
 
 fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
     let options = Options { ignore_case, ..Options::default() };
-    compiled(c, c.text(1)?, options, false)?.is_match(c.text(0)?).map_err(failed)
+    is_match(&*compiled(c, c.text(1)?, options)?, c.text(0)?)
 }
 /// `like_regex` of a path expression: `s` lets `.` match line ends, `m` lets `^` and `$` match at them, `q` takes the pattern
 /// literally.
@@ -285,7 +350,7 @@ pub(super) fn path_matches(c: &Call, text: &str, pattern: &str, flags: &str) -> 
         literal,
         ..Options::default()
     };
-    compiled(c, pattern, options, false)?.is_match(text).map_err(failed)
+    is_match(&*compiled(c, pattern, options)?, text)
 }
 fn regex_eq(c: &Call) -> Result<Datum> {
     Ok(Datum::from(matches(c, false)?))
@@ -302,13 +367,14 @@ fn iregex_ne(c: &Call) -> Result<Datum> {
 
 /// The matches from byte `from` on, in order, each after the one before. An empty match is taken only where it does not
 /// touch the end of the one before, as PostgreSQL searches.
-fn all<'t>(regex: &Regex, text: &'t str, from: usize, most: usize) -> Result<Vec<Captures<'t>>> {
+fn all<'t>(pattern: &Pattern, text: &'t str, from: usize, most: usize) -> Result<Vec<Captures<'t>>> {
+    let subject = Subject::new(text);
     let (mut out, mut at) = (Vec::new(), from);
     while out.len() < most && at <= text.len() {
-        let Some(captures) = regex.captures_from_pos(text, at).map_err(failed)? else { break };
-        let whole = captures.get(0).ok_or_else(|| PgError::internal("a match without extent"))?;
-        at = whole.end();
-        if whole.start() == whole.end() {
+        let Some(captures) = subject.first(pattern, at)? else { break };
+        let (begin, end) = captures.place(0).ok_or_else(|| PgError::internal("a match without extent"))?;
+        at = end;
+        if begin == end {
             at += text[at..].chars().next().map_or(1, char::len_utf8);
         }
         out.push(captures);
@@ -317,12 +383,12 @@ fn all<'t>(regex: &Regex, text: &'t str, from: usize, most: usize) -> Result<Vec
 }
 
 fn group(captures: &Captures, n: usize) -> Datum {
-    captures.get(n).map(|m| m.as_str()).into()
+    captures.get(n).into()
 }
 
 /// The parenthesised parts, or the whole match if there are none.
 fn parts(captures: &Captures) -> Datum {
-    let elements = match captures.len() {
+    let elements = match captures.places.len() {
         1 => vec![group(captures, 0)],
         n => (1..n).map(|i| group(captures, i)).collect(),
     };
@@ -342,9 +408,9 @@ fn no_global(function: &str) -> PgError {
 
 /// substring(text from pattern): the first parenthesised part, or the whole match.
 fn regex_substr(c: &Call) -> Result<Datum> {
-    let regex = compiled(c, c.text(1)?, Options::default(), true)?;
-    let Some(captures) = regex.captures(c.text(0)?).map_err(failed)? else { return Ok(Datum::Null) };
-    Ok(group(&captures, usize::from(captures.len() > 1)))
+    let regex = compiled(c, c.text(1)?, Options::default())?;
+    let Some(captures) = first(&regex, c.text(0)?)? else { return Ok(Datum::Null) };
+    Ok(group(&captures, usize::from(captures.places.len() > 1)))
 }
 
 fn regexp_match(c: &Call) -> Result<Datum> {
@@ -352,12 +418,12 @@ fn regexp_match(c: &Call) -> Result<Datum> {
     if global {
         return Err(no_global("regexp_match()").hint("Use the regexp_matches function instead."));
     }
-    let regex = compiled(c, c.text(1)?, options, true)?;
-    Ok(regex.captures(c.text(0)?).map_err(failed)?.map_or(Datum::Null, |captures| parts(&captures)))
+    let regex = compiled(c, c.text(1)?, options)?;
+    Ok(first(&regex, c.text(0)?)?.map_or(Datum::Null, |captures| parts(&captures)))
 }
 fn regexp_matches(c: &Call) -> Result<Datum> {
     let (options, global) = flags_argument(c, 2)?;
-    let regex = compiled(c, c.text(1)?, options, true)?;
+    let regex = compiled(c, c.text(1)?, options)?;
     let found = all(&regex, c.text(0)?, 0, if global { usize::MAX } else { 1 })?;
     Ok(Array::from_elements(found.iter().map(parts).collect()).to_datum())
 }
@@ -366,7 +432,7 @@ fn regexp_like(c: &Call) -> Result<Datum> {
     if global {
         return Err(no_global("regexp_like()"));
     }
-    Ok(Datum::from(compiled(c, c.text(1)?, options, false)?.is_match(c.text(0)?).map_err(failed)?))
+    Ok(Datum::from(is_match(&*compiled(c, c.text(1)?, options)?, c.text(0)?)?))
 }
 
 /// An argument that has to be at least `low`; `default` where the call has it not.
@@ -393,7 +459,7 @@ fn regexp_count(c: &Call) -> Result<Datum> {
     if global {
         return Err(no_global("regexp_count()"));
     }
-    let regex = compiled(c, c.text(1)?, options, true)?;
+    let regex = compiled(c, c.text(1)?, options)?;
     Ok(Datum::Int(match from {
         Some(from) => all(&regex, text, from, usize::MAX)?.len() as i64,
         None => 0,
@@ -412,10 +478,10 @@ fn nth_part(c: &Call, name: &str, flags: usize, part: usize) -> Result<Option<(u
     if global {
         return Err(no_global(name));
     }
-    let regex = compiled(c, c.text(1)?, options, true)?;
+    let regex = compiled(c, c.text(1)?, options)?;
     let Some(from) = from else { return Ok(None) };
     let found = all(&regex, text, from, n)?;
-    Ok(found.get(n - 1).and_then(|captures| captures.get(part)).map(|m| (m.start(), m.end())))
+    Ok(found.get(n - 1).and_then(|captures| captures.place(part)))
 }
 fn regexp_substr(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
@@ -446,9 +512,9 @@ fn replacement(template: &str, captures: &Captures, out: &mut String) {
             continue;
         }
         match chars.next() {
-            Some('&') => out.push_str(captures.get(0).map_or("", |m| m.as_str())),
+            Some('&') => out.push_str(captures.get(0).unwrap_or_default()),
             Some(d @ '1'..='9') => {
-                out.push_str(captures.get(d as usize - '0' as usize).map_or("", |m| m.as_str()));
+                out.push_str(captures.get(d as usize - '0' as usize).unwrap_or_default());
             }
             Some('\\') => out.push('\\'),
             Some(other) => {
@@ -462,14 +528,14 @@ fn replacement(template: &str, captures: &Captures, out: &mut String) {
 /// Replaces the `n`-th match (0: all).
 fn replaced(c: &Call, options: Options, from: usize, n: usize) -> Result<Datum> {
     let (text, template) = (c.text(0)?, c.text(2)?);
-    let regex = compiled(c, c.text(1)?, options, true)?;
+    let regex = compiled(c, c.text(1)?, options)?;
     let found = all(&regex, text, from, if n == 0 { usize::MAX } else { n })?;
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
     for captures in found.iter().skip(n.saturating_sub(1)) {
-        let Some(whole) = captures.get(0) else { continue };
-        out.push_str(&text[copied..whole.start()]);
+        let Some((begin, end)) = captures.place(0) else { continue };
+        out.push_str(&text[copied..begin]);
         replacement(template, captures, &mut out);
-        copied = whole.end();
+        copied = end;
     }
     out.push_str(&text[copied..]);
     Ok(Datum::Text(out))
@@ -489,9 +555,10 @@ fn regexp_replace(c: &Call) -> Result<Datum> {
 fn regexp_replace_from(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
     let from = start(c, text, 3)?;
+    let n = bounded(c, 4, "n", 0, 1)?;
     let (options, global) = flags_argument(c, 5)?;
     // `g` counts only where the number of the match is not given
-    let n = bounded(c, 4, "n", 0, if global { 0 } else { 1 })?;
+    let n = if c.len() > 4 || !global { n } else { 0 };
     match from {
         Some(from) => replaced(c, options, from, n as usize),
         None => Ok(Datum::from(text)),
@@ -503,16 +570,16 @@ fn regexp_split(c: &Call, name: &str) -> Result<Datum> {
         return Err(no_global(name));
     }
     let text = c.text(0)?;
-    let regex = compiled(c, c.text(1)?, options, true)?;
+    let regex = compiled(c, c.text(1)?, options)?;
     let (mut elements, mut from) = (Vec::new(), 0);
     for captures in all(&regex, text, 0, usize::MAX)? {
-        let Some(m) = captures.get(0) else { continue };
+        let Some((begin, end)) = captures.place(0) else { continue };
         // An empty match separates only between characters.
-        if m.start() == m.end() && (m.start() == from || m.start() == text.len()) {
+        if begin == end && (begin == from || begin == text.len()) {
             continue;
         }
-        elements.push(Datum::from(&text[from..m.start()]));
-        from = m.end();
+        elements.push(Datum::from(&text[from..begin]));
+        from = end;
     }
     elements.push(Datum::from(&text[from..]));
     Ok(Array::from_elements(elements).to_datum())

@@ -1,5 +1,7 @@
-//! PostgreSQL's "advanced regular expressions" (manual, 9.7.3) in the syntax of the `fancy-regex` crate.
+//! PostgreSQL's "advanced regular expressions" (manual, 9.7.3), read once for both engines: as text in the syntax of the
+//! `fancy-regex` crate, and as the tree of [`super::regex_exact`].
 
+use super::regex_exact::{self as exact, flag, Class, Piece, Place, Re, Tree};
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// What flags and embedded options say.
@@ -41,9 +43,13 @@ impl Options {
 /// A translated pattern.
 #[derive(Debug)]
 pub struct Translation {
+    /// For the backtracking engine: it finds whether there is a match, and where the first one begins.
     pub regex: String,
-    /// Why the extent of the match might differ from PostgreSQL's.
-    pub doubtful: Option<&'static str>,
+    /// For [`super::regex_exact`]: it finds where the match ends, and its parts.
+    pub tree: Tree,
+    /// number of captures
+    pub groups: usize,
+    pub ignore_case: bool,
 }
 
 fn invalid(what: &str) -> PgError {
@@ -75,7 +81,19 @@ pub fn translate(pattern: &str, mut options: Options) -> Result<Translation> {
     }
     let prefix = if options.ignore_case { "(?i)" } else { "" };
     if options.literal {
-        return Ok(Translation { regex: format!("{prefix}{}", quoted(rest)), doubtful: None });
+        let one = |character| Piece {
+            atom: exact::Atom::One(Class::Character { character, ignore_case: options.ignore_case }),
+            low: 1,
+            high: Some(1),
+            preference: 0,
+        };
+        let tree = Tree::branch(&rest.chars().map(one).collect::<Vec<_>>());
+        return Ok(Translation {
+            regex: format!("{prefix}{}", quoted(rest)),
+            tree,
+            groups: 0,
+            ignore_case: options.ignore_case,
+        });
     }
     let mut t = Translator {
         chars: rest.chars().collect(),
@@ -83,18 +101,13 @@ pub fn translate(pattern: &str, mut options: Options) -> Result<Translation> {
         options,
         groups: 0,
         open_groups: Vec::new(),
-        greedy: false,
-        lazy: false,
-        doubtful: None,
+        expressions: Vec::new(),
     };
-    let regex = t.alternatives(0)?;
+    let (regex, tree) = t.alternatives(0)?;
     if t.at < t.chars.len() {
         return Err(invalid("parentheses () not balanced"));
     }
-    if t.greedy && t.lazy {
-        t.doubtful = Some("both greedy and non-greedy quantifiers");
-    }
-    Ok(Translation { regex: format!("{prefix}{regex}"), doubtful: t.doubtful })
+    Ok(Translation { regex: format!("{prefix}{regex}"), tree, groups: t.groups, ignore_case: options.ignore_case })
 }
 
 /// The characters, none of them special.
@@ -104,7 +117,8 @@ fn quoted(text: &str) -> String {
     out
 }
 fn push_literal(ch: char, out: &mut String) {
-    if ch.is_ascii_punctuation() {
+    // Not all punctuation: some of it has a meaning behind a backslash.
+    if r"\.+*?()|[]{}^$#&-~".contains(ch) {
         out.push('\\');
     }
     out.push(ch);
@@ -116,45 +130,15 @@ struct Translator {
     options: Options,
     groups: usize,
     open_groups: Vec<usize>,
-    greedy: bool,
-    lazy: bool,
-    doubtful: Option<&'static str>,
+    /// the expressions of the groups that are closed, by number less one
+    expressions: Vec<Re>,
 }
 
-/// One alternative of a group.
-struct Branch {
-    regex: String,
-    /// The set of characters it begins with, as a regular expression of one character; None: it may be empty, or unknown.
-    first: Option<String>,
-    /// It is a plain string.
-    literal: bool,
-    length: usize,
-}
-
-/// An atom: its text, whether it matches exactly one character, whether it is a plain character.
+/// An atom: its text for the backtracking engine, and what it is for the exact one.
 struct Atom {
     regex: String,
     one_character: bool,
-    literal: bool,
-    /// Anchors and lookaround take no quantifier.
-    constraint: bool,
-}
-
-impl Atom {
-    fn character(ch: char) -> Atom {
-        let mut regex = String::new();
-        push_literal(ch, &mut regex);
-        Atom { regex, one_character: true, literal: true, constraint: false }
-    }
-    fn set(regex: impl Into<String>) -> Atom {
-        Atom { regex: regex.into(), one_character: true, literal: false, constraint: false }
-    }
-    fn constraint(regex: &str) -> Atom {
-        Atom { regex: regex.into(), one_character: false, literal: false, constraint: true }
-    }
-    fn other(regex: String) -> Atom {
-        Atom { regex, one_character: false, literal: false, constraint: false }
-    }
+    exact: exact::Atom,
 }
 
 impl Translator {
@@ -198,56 +182,22 @@ impl Translator {
     }
 
     /// `branch|branch…` up to `)` or the end.
-    fn alternatives(&mut self, depth: usize) -> Result<String> {
+    fn alternatives(&mut self, depth: usize) -> Result<(String, Tree)> {
         if depth > 200 {
             return Err(invalid("regular expression is too complex"));
         }
-        let mut branches = vec![self.branch(depth)?];
+        let (mut text, first) = self.branch(depth)?;
+        let mut branches = vec![first];
         while self.eat('|') {
-            branches.push(self.branch(depth)?);
+            let (regex, branch) = self.branch(depth)?;
+            text = text + "|" + &regex;
+            branches.push(branch);
         }
-        if branches.len() > 1 {
-            if branches.iter().all(|b| b.literal) {
-                // The longest string first is what PostgreSQL's longest match comes to.
-                branches.sort_by_key(|b| std::cmp::Reverse(b.length));
-                if self.at < self.chars.len() && !self.distinct(&branches) {
-                    // What follows might go with a shorter one.
-                    self.doubtful = Some("alternatives that begin alike");
-                }
-            } else if !self.distinct(&branches) {
-                self.doubtful = Some("alternatives that begin alike");
-            }
-        }
-        Ok(branches.into_iter().map(|b| b.regex).collect::<Vec<_>>().join("|"))
+        Ok((text, Tree::alternatives(branches)))
     }
 
-    /// Whether no text can match two of the branches, judged by their first characters.
-    fn distinct(&self, branches: &[Branch]) -> bool {
-        let samples: Vec<String> = (1u8..128)
-            .map(|b| (b as char).to_string())
-            .chain(["é".into(), "Ж".into(), "中".into(), "٣".into(), "\u{a0}".into()])
-            .collect();
-        let mut seen = vec![false; samples.len()];
-        for branch in branches {
-            let Some(first) = &branch.first else { return false };
-            let case = if self.options.ignore_case { "(?i)" } else { "" };
-            let Ok(regex) = fancy_regex::Regex::new(&format!("{case}\\A(?:{first})\\z")) else { return false };
-            for (sample, seen) in samples.iter().zip(&mut seen) {
-                if regex.is_match(sample).unwrap_or(true) && std::mem::replace(seen, true) {
-                    return false;
-                }
-            }
-            // A character outside the samples may begin several branches.
-            if branch.literal && !branch.regex.is_ascii() {
-                return branches.iter().all(|b| b.literal);
-            }
-        }
-        true
-    }
-
-    fn branch(&mut self, depth: usize) -> Result<Branch> {
-        let mut out = Branch { regex: String::new(), first: None, literal: true, length: 0 };
-        let mut begun = false;
+    fn branch(&mut self, depth: usize) -> Result<(String, Tree)> {
+        let (mut text, mut pieces) = (String::new(), Vec::new());
         loop {
             self.skip_ignored();
             match self.peek() {
@@ -259,38 +209,34 @@ impl Translator {
             }
             let atom = self.atom(depth)?;
             self.skip_ignored();
-            let (quantifier, may_be_absent) = self.quantifier()?;
-            if !quantifier.is_empty() && atom.constraint {
+            let (quantifier, low, high, preference) = self.quantifier()?;
+            if !quantifier.is_empty() && matches!(atom.exact, exact::Atom::Constraint(_)) {
                 return Err(invalid("quantifier operand invalid"));
             }
-            if !begun && !atom.constraint {
-                begun = true;
-                out.first = (atom.one_character && !may_be_absent).then(|| atom.regex.clone());
-            }
-            out.literal &= atom.literal && quantifier.is_empty();
-            out.length += 1;
-            let grouped = !quantifier.is_empty() && !atom.one_character && !atom.regex.starts_with('(');
-            if grouped {
-                out.regex += &format!("(?:{}){quantifier}", atom.regex);
+            if !quantifier.is_empty() && !atom.one_character && !atom.regex.starts_with('(') {
+                text += &format!("(?:{}){quantifier}", atom.regex);
             } else {
-                out.regex += &atom.regex;
-                out.regex += &quantifier;
+                text += &atom.regex;
+                text += &quantifier;
             }
+            pieces.push(Piece { atom: atom.exact, low, high, preference });
         }
-        Ok(out)
+        Ok((text, Tree::branch(&pieces)))
     }
 
-    /// The quantifier, if one is next, and whether it allows zero times.
-    fn quantifier(&mut self) -> Result<(String, bool)> {
-        let (mut text, may_be_absent, fixed) = match self.peek() {
-            Some('*') => ("*".to_string(), true, false),
-            Some('+') => ("+".to_string(), false, false),
-            Some('?') => ("?".to_string(), true, false),
+    /// The quantifier, if one is next: its text, the least and the highest number, and its preference.
+    fn quantifier(&mut self) -> Result<(String, u32, Option<u32>, u8)> {
+        let (mut text, low, high, states_preference) = match self.peek() {
+            Some('*') => ("*".to_string(), 0, None, true),
+            Some('+') => ("+".to_string(), 1, None, true),
+            Some('?') => ("?".to_string(), 0, Some(1), true),
             Some('{') if self.peek_at(1).is_some_and(|c| c.is_ascii_digit()) => {
                 self.at += 1;
                 let bad = || invalid("invalid repetition count(s)");
                 let low = self.number().filter(|n| *n <= 255).ok_or_else(bad)?;
+                let mut range = false;
                 let high = if self.eat(',') {
+                    range = true;
                     if self.peek() == Some('}') {
                         None
                     } else {
@@ -307,23 +253,22 @@ impl Translator {
                     Some(h) => format!("{{{low},{h}}}"),
                     None => format!("{{{low},}}"),
                 };
-                (text, low == 0, high == Some(low))
+                (text, low, high, range)
             }
-            _ => return Ok((String::new(), false)),
+            _ => return Ok((String::new(), 1, Some(1), 0)),
         };
         self.at += 1;
+        let mut preference = flag::LONGER;
         if self.eat('?') {
-            // A fixed count has a greediness too in PostgreSQL: it decides for the whole.
-            self.lazy = true;
+            preference = flag::SHORTER;
             text.push('?');
-        } else if !fixed {
-            self.greedy = true;
         }
         self.skip_ignored();
         if matches!(self.peek(), Some('*' | '+' | '?')) {
             return Err(invalid("quantifier operand invalid"));
         }
-        Ok((text, may_be_absent))
+        // A fixed count passes its atom's preference through.
+        Ok((text, low, high, if states_preference { preference } else { 0 }))
     }
 
     fn number(&mut self) -> Option<u32> {
@@ -332,6 +277,23 @@ impl Translator {
             self.at += 1;
         }
         self.chars[start..self.at].iter().collect::<String>().parse().ok()
+    }
+
+    fn character(&self, character: char) -> Atom {
+        let mut regex = String::new();
+        push_literal(character, &mut regex);
+        let class = Class::Character { character, ignore_case: self.options.ignore_case };
+        Atom { regex, one_character: true, exact: exact::Atom::One(class) }
+    }
+    fn set(&self, text: impl Into<String>) -> Result<Atom> {
+        let text = text.into();
+        let case = if self.options.ignore_case { "(?i)" } else { "" };
+        let class = regex::Regex::new(&format!("{case}\\A(?:{text})\\z"))
+            .map_err(|e| PgError::internal(format!("the character set {text}: {e}")))?;
+        Ok(Atom { regex: text, one_character: true, exact: exact::Atom::One(Class::Set(class)) })
+    }
+    fn place(&self, regex: &str, place: Place) -> Atom {
+        Atom { regex: regex.into(), one_character: false, exact: exact::Atom::Constraint(Re::Place(place)) }
     }
 
     fn any(&self) -> &'static str {
@@ -346,58 +308,69 @@ impl Translator {
         let ch = self.peek().ok_or_else(|| invalid("unexpected end"))?;
         self.at += 1;
         Ok(match ch {
-            '.' => Atom::set(self.any()),
-            '^' if self.options.newline_anchors => Atom::constraint("(?m:^)"),
-            '^' => Atom::constraint("\\A"),
-            '$' if self.options.newline_anchors => Atom::constraint("(?m:$)"),
-            '$' => Atom::constraint("\\z"),
+            '.' => self.set(self.any())?,
+            '^' if self.options.newline_anchors => self.place("(?m:^)", Place::LineBegin),
+            '^' => self.place("\\A", Place::TextBegin),
+            '$' if self.options.newline_anchors => self.place("(?m:$)", Place::LineEnd),
+            '$' => self.place("\\z", Place::TextEnd),
             '*' | '+' | '?' => return Err(invalid("quantifier operand invalid")),
             '{' if self.peek().is_some_and(|c| c.is_ascii_digit()) => {
                 return Err(invalid("quantifier operand invalid"))
             }
-            '[' if self.eat_text("[:<:]]") => Atom::constraint("\\b(?=\\w)"),
-            '[' if self.eat_text("[:>:]]") => Atom::constraint("\\b(?<=\\w)"),
-            '[' => Atom::set(self.bracket()?),
+            '[' if self.eat_text("[:<:]]") => self.place("\\b(?=\\w)", Place::WordBegin),
+            '[' if self.eat_text("[:>:]]") => self.place("\\b(?<=\\w)", Place::WordEnd),
+            '[' => {
+                let set = self.bracket()?;
+                self.set(set)?
+            }
             '(' => self.group(depth)?,
             '\\' => self.escape()?,
-            ch => Atom::character(ch),
+            ch => self.character(ch),
         })
     }
 
     fn group(&mut self, depth: usize) -> Result<Atom> {
-        let mut constraint = false;
         let mut number = None;
+        let mut look = None;
         let opening = if self.eat_text("?:") {
             "(?:"
         } else if self.eat_text("?=") {
-            constraint = true;
+            look = Some((true, false));
             "(?="
         } else if self.eat_text("?!") {
-            constraint = true;
+            look = Some((true, true));
             "(?!"
         } else if self.eat_text("?<=") {
-            constraint = true;
+            look = Some((false, false));
             "(?<="
         } else if self.eat_text("?<!") {
-            constraint = true;
+            look = Some((false, true));
             "(?<!"
         } else if self.peek() == Some('?') {
             return Err(invalid("quantifier operand invalid"));
         } else {
             self.groups += 1;
+            self.expressions.push(Re::Empty);
             number = Some(self.groups);
             "("
         };
         self.open_groups.extend(number);
-        let inside = self.alternatives(depth + 1)?;
+        let (inside, tree) = self.alternatives(depth + 1)?;
         if !self.eat(')') {
             return Err(invalid("parentheses () not balanced"));
         }
-        if number.is_some() {
-            self.open_groups.pop();
-        }
-        let regex = format!("{opening}{inside})");
-        Ok(if constraint { Atom::constraint(&regex) } else { Atom::other(regex) })
+        let exact = match (number, look) {
+            (Some(n), _) => {
+                self.open_groups.pop();
+                self.expressions[n - 1] = tree.re.clone();
+                exact::Atom::Capture(n, tree)
+            }
+            (None, Some((ahead, negative))) => {
+                exact::Atom::Constraint(Re::Look { ahead, negative, inner: Box::new(tree.re) })
+            }
+            (None, None) => exact::Atom::Group(tree),
+        };
+        Ok(Atom { regex: format!("{opening}{inside})"), one_character: false, exact })
     }
 
     fn hex(&mut self, digits: usize) -> Result<char> {
@@ -450,23 +423,23 @@ impl Translator {
         let ch = self.peek().ok_or_else(bad)?;
         self.at += 1;
         if !ch.is_ascii_alphanumeric() {
-            return Ok(Atom::character(ch));
+            return Ok(self.character(ch));
         }
         Ok(match ch {
-            'd' => Atom::set("[0-9]"),
-            'D' if self.options.newline_stops => Atom::set("[^0-9\\n]"),
-            'D' => Atom::set("[^0-9]"),
-            's' => Atom::set("\\s"),
-            'S' => Atom::set("\\S"),
-            'w' => Atom::set("\\w"),
-            'W' if self.options.newline_stops => Atom::set("[^\\w\\n]"),
-            'W' => Atom::set("\\W"),
-            'A' => Atom::constraint("\\A"),
-            'm' => Atom::constraint("\\b(?=\\w)"),
-            'M' => Atom::constraint("\\b(?<=\\w)"),
-            'y' => Atom::constraint("\\b"),
-            'Y' => Atom::constraint("\\B"),
-            'Z' => Atom::constraint("\\z"),
+            'd' => self.set("[0-9]")?,
+            'D' if self.options.newline_stops => self.set("[^0-9\\n]")?,
+            'D' => self.set("[^0-9]")?,
+            's' => self.set("\\s")?,
+            'S' => self.set("\\S")?,
+            'w' => self.set("\\w")?,
+            'W' if self.options.newline_stops => self.set("[^\\w\\n]")?,
+            'W' => self.set("\\W")?,
+            'A' => self.place("\\A", Place::TextBegin),
+            'm' => self.place("\\b(?=\\w)", Place::WordBegin),
+            'M' => self.place("\\b(?<=\\w)", Place::WordEnd),
+            'y' => self.place("\\b", Place::WordEdge),
+            'Y' => self.place("\\B", Place::NoWordEdge),
+            'Z' => self.place("\\z", Place::TextEnd),
             '1'..='9' => {
                 let mut n = ch as usize - '0' as usize;
                 // Two digits are a back-reference only if there are so many groups.
@@ -480,10 +453,11 @@ impl Translator {
                 if n > self.groups || self.open_groups.contains(&n) {
                     return Err(invalid("invalid backreference number"));
                 }
-                Atom::other(format!("(?:\\{n})"))
+                let exact = exact::Atom::BackReference(n, self.expressions[n - 1].clone());
+                Atom { regex: format!("(?:\\{n})"), one_character: false, exact }
             }
             _ => match self.entry(ch)? {
-                Some(ch) => Atom::character(ch),
+                Some(ch) => self.character(ch),
                 None => return Err(bad()),
             },
         })
