@@ -508,10 +508,10 @@ impl<'t> Matcher<'t> {
             }
             let saved = parts.clone();
             clear(inner, parts);
-            if self.dissect(inner, begin, middle, parts)? {
-                if last || self.iterate(inner, (middle, end), (low, most), shorter, nth + 1, parts)? {
-                    return Ok(true);
-                }
+            if self.dissect(inner, begin, middle, parts)?
+                && (last || self.iterate(inner, (middle, end), (low, most), shorter, nth + 1, parts)?)
+            {
+                return Ok(true);
             }
             *parts = saved;
         }
