@@ -101,3 +101,12 @@ pub fn by_oid(oid: Oid) -> Option<&'static PgType> {
 pub fn by_name(name: &str) -> Option<&'static PgType> {
     table().by_name.get(name).map(|&i| &table().rows[i])
 }
+
+/// The type modifier of a built-in domain (those of information_schema); -1: none.
+pub fn domain_typmod(domain: Oid) -> i32 {
+    match domain {
+        crate::oid::YES_OR_NO => 7,
+        crate::oid::TIME_STAMP => 2,
+        _ => -1,
+    }
+}

@@ -1,11 +1,15 @@
-//! information_schema: the relations that tools and ORMs read. Their rows are made from the catalog like those of pg_catalog.
+//! information_schema: tables, columns, types, constraints, views. (Privileges, routines and usage: [`super::information_usage`].)
+//! Rows are made from the catalog like those of pg_catalog; texts of expressions follow the session's search path.
 
+use super::views::{expression, with_environment};
 use super::{int, text, Rows};
+use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::catalog::*;
-use pgsqlite_sql::deparse::Names;
+use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_types::{oid, typmod, Datum, Oid};
 
-type Make = fn(&mut Rows, &Catalog);
+type Make = fn(&mut Rows, &SessionState);
+pub(super) type Row = Vec<(&'static str, Datum)>;
 
 pub(super) fn maker(name: &str) -> Option<Make> {
     Some(match name {
@@ -17,67 +21,87 @@ pub(super) fn maker(name: &str) -> Option<Make> {
         "table_constraints" => table_constraints,
         "key_column_usage" => key_column_usage,
         "constraint_column_usage" => constraint_column_usage,
+        "constraint_table_usage" => constraint_table_usage,
         "referential_constraints" => referential_constraints,
         "check_constraints" => check_constraints,
+        "domains" => domains,
+        "domain_constraints" => domain_constraints,
+        "attributes" => attributes,
+        "element_types" => element_types,
+        "user_defined_types" => user_defined_types,
         "information_schema_catalog_name" => catalog_name,
-        _ => return None,
+        other => return super::information_usage::maker(other),
     })
 }
 
-fn yes(value: bool) -> Datum {
+pub(super) fn yes(value: bool) -> Datum {
     text(if value { "YES" } else { "NO" })
 }
 
-fn database(catalog: &Catalog) -> Datum {
-    text(&*catalog.database)
+pub(super) fn database(state: &SessionState) -> Datum {
+    text(&*state.catalog.database)
 }
 
-fn schema(catalog: &Catalog, oid: Oid) -> Datum {
-    text(catalog.schema_name(oid))
+pub(super) fn schema(state: &SessionState, oid: Oid) -> Datum {
+    text(state.catalog.schema_name(oid))
 }
 
-fn is_view(relation: &Relation) -> bool {
+pub(super) fn is_view(relation: &Relation) -> bool {
     super::relations::kind(relation) == b'v'
 }
 
-/// Tables and views.
-fn shown(catalog: &Catalog) -> impl Iterator<Item = &Relation> {
-    catalog.relations.values().map(|r| &**r).filter(|r| matches!(super::relations::kind(r), b'r' | b'v'))
+/// Tables and views; materialized views are none in the standard's sense.
+pub(super) fn shown(state: &SessionState) -> impl Iterator<Item = &Relation> {
+    state.catalog.relations.values().map(|r| &**r).filter(|r| matches!(super::relations::kind(r), b'r' | b'v'))
 }
 
-fn catalog_name(rows: &mut Rows, catalog: &Catalog) {
-    rows.push(&[("catalog_name", database(catalog))]);
+fn catalog_name(rows: &mut Rows, state: &SessionState) {
+    rows.push(&[("catalog_name", database(state))]);
 }
 
-fn tables(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
+/// Whether INSERT, UPDATE and DELETE work on it: tables, and views that stand for one.
+fn updatable(state: &SessionState, relation: &Relation) -> bool {
+    match &relation.kind {
+        RelationKind::Table => true,
+        RelationKind::System => !is_view(relation),
+        RelationKind::View { .. } => with_environment(state, |e| pgsqlite_sql::analyze::is_updatable_view(e, relation)),
+        _ => false,
+    }
+}
+
+fn tables(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
         rows.push(&[
-            ("table_catalog", database(catalog)),
-            ("table_schema", schema(catalog, r.schema)),
+            ("table_catalog", database(state)),
+            ("table_schema", schema(state, r.schema)),
             ("table_name", text(&*r.name)),
             (
                 "table_type",
                 text(match (r.temporary, is_view(r)) {
-                    (_, true) => "VIEW",
                     (true, _) => "LOCAL TEMPORARY",
+                    (_, true) => "VIEW",
                     _ => "BASE TABLE",
                 }),
             ),
-            ("is_insertable_into", yes(!is_view(r))),
+            ("is_insertable_into", yes(updatable(state, r))),
             ("is_typed", yes(false)),
+            // PostgreSQL has a constant here, whatever ON COMMIT says
+            ("commit_action", if r.temporary { text("PRESERVE") } else { Datum::Null }),
         ]);
     }
 }
 
-fn schemata(rows: &mut Rows, catalog: &Catalog) {
-    for s in catalog.schemas.values().filter(|s| s.oid != PG_TEMP) {
+fn schemata(rows: &mut Rows, state: &SessionState) {
+    for s in state.catalog.schemas.values().filter(|s| s.oid != PG_TEMP) {
         rows.push(&[
-            ("catalog_name", database(catalog)),
+            ("catalog_name", database(state)),
             ("schema_name", text(&*s.name)),
-            ("schema_owner", text(catalog.role_name(s.owner).unwrap_or("unknown"))),
+            ("schema_owner", text(state.catalog.role_name(s.owner).unwrap_or("unknown"))),
         ]);
     }
 }
+
+// --- types -----------------------------------------------------------------------------------------------------------
 
 /// (precision, radix, scale) of a numeric type.
 fn numeric(ty: Oid, modifier: i32) -> (Datum, Datum, Datum) {
@@ -96,116 +120,279 @@ fn numeric(ty: Oid, modifier: i32) -> (Datum, Datum, Datum) {
     }
 }
 
-fn columns(rows: &mut Rows, catalog: &Catalog) {
+/// A type's name as `data_type` says it.
+pub(super) fn data_type(catalog: &Catalog, ty: Oid) -> String {
+    match catalog.type_entry(ty) {
+        Some(TypeEntry::Builtin(t)) if t.is_array() => "ARRAY".into(),
+        Some(TypeEntry::ArrayOf(_)) => "ARRAY".into(),
+        Some(TypeEntry::Builtin(_)) => {
+            let path = [PG_CATALOG, PUBLIC];
+            crate::udf::bare_type_name(&Names::new(catalog, &path), catalog, ty)
+        }
+        _ => "USER-DEFINED".into(),
+    }
+}
+
+/// What every description of a type has: its name, length, precision, interval fields.
+fn described(row: &mut Row, catalog: &Catalog, ty: Oid, modifier: i32) {
+    let length = match ty {
+        oid::VARCHAR | oid::BPCHAR if modifier > 4 => int(modifier - 4),
+        oid::BIT | oid::VARBIT if modifier > 0 => int(modifier),
+        _ => Datum::Null,
+    };
+    let octets = match (ty, &length) {
+        (oid::VARCHAR | oid::BPCHAR, Datum::Int(n)) => Datum::Int(n * 4),
+        (oid::VARCHAR | oid::BPCHAR | oid::TEXT, _) => Datum::Int(1_073_741_824),
+        _ => Datum::Null,
+    };
+    let (precision, radix, scale) = numeric(ty, modifier);
+    let seconds = match ty {
+        oid::DATE => Datum::Int(0),
+        oid::TIME | oid::TIMETZ | oid::TIMESTAMP | oid::TIMESTAMPTZ => int(if modifier >= 0 { modifier } else { 6 }),
+        oid::INTERVAL => match modifier & 0xffff {
+            _ if modifier < 0 => Datum::Int(6),
+            0xffff => Datum::Int(6),
+            precision => int(precision),
+        },
+        _ => Datum::Null,
+    };
+    // `interval day to second(3)` → `DAY TO SECOND(3)`
+    let fields = match ty {
+        oid::INTERVAL => {
+            typmod::format_type(ty, modifier).and_then(|name| name.strip_prefix("interval ").map(str::to_uppercase))
+        }
+        _ => None,
+    };
+    row.extend([
+        ("data_type", text(data_type(catalog, ty))),
+        ("character_maximum_length", length),
+        ("character_octet_length", octets),
+        ("numeric_precision", precision),
+        ("numeric_precision_radix", radix),
+        ("numeric_scale", scale),
+        ("datetime_precision", seconds),
+        ("interval_type", fields.into()),
+    ]);
+}
+
+/// The type below a domain, with the modifier that the domain sets.
+fn below_domain(catalog: &Catalog, ty: Oid, modifier: i32) -> (Oid, i32) {
+    match catalog.types.get(&ty).map(|t| &t.kind) {
+        Some(UserTypeKind::Domain { base, typmod, .. }) => (*base, *typmod),
+        _ => match pgsqlite_types::catalog::by_oid(ty) {
+            Some(t) if t.kind == b'd' => (t.base_type, pgsqlite_types::catalog::domain_typmod(ty)),
+            _ => (ty, modifier),
+        },
+    }
+}
+
+/// (catalog, schema, name) of a type under these columns.
+fn identity(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static str; 3]) {
     let path = [PG_CATALOG, PUBLIC];
-    let names = Names::new(catalog, &path);
-    for r in shown(catalog) {
+    let names = Names::new(&state.catalog, &path);
+    let (type_schema, name) = names.type_identity(ty).unwrap_or((PG_CATALOG, String::new()));
+    row.extend([(columns[0], database(state)), (columns[1], schema(state, type_schema)), (columns[2], text(name))]);
+}
+
+/// A collation other than the database's default.
+fn collated(row: &mut Row, state: &SessionState, collation: Oid) {
+    let found =
+        pgsqlite_sql::builtins::catalog::all_collations().iter().find(|c| c.oid == collation && c.name != "default");
+    if let Some(found) = found {
+        row.extend([
+            ("collation_catalog", database(state)),
+            ("collation_schema", text("pg_catalog")),
+            ("collation_name", text(found.name)),
+        ]);
+    }
+}
+
+fn columns(rows: &mut Rows, state: &SessionState) {
+    let catalog = &*state.catalog;
+    for r in shown(state) {
+        let is_updatable = updatable(state, r);
         for c in r.live_columns() {
             let domain = match catalog.types.get(&c.type_oid).map(|t| (&t.kind, t)) {
-                Some((UserTypeKind::Domain { .. }, t)) => Some(t),
+                Some((UserTypeKind::Domain { not_null, .. }, t)) => Some((t, *not_null)),
                 _ => None,
             };
-            let (base, modifier) = match domain.map(|d| &d.kind) {
-                Some(UserTypeKind::Domain { base, typmod, .. }) => (*base, *typmod),
-                _ => match pgsqlite_types::catalog::by_oid(c.type_oid) {
-                    Some(t) if t.kind == b'd' => (t.base_type, -1),
-                    _ => (c.type_oid, c.typmod),
-                },
-            };
-            let data_type = match catalog.type_entry(base) {
-                Some(TypeEntry::Builtin(t)) if t.is_array() => "ARRAY".to_string(),
-                Some(TypeEntry::ArrayOf(_)) => "ARRAY".into(),
-                Some(TypeEntry::Builtin(_)) => names.type_name(base, -1),
-                _ => "USER-DEFINED".into(),
-            };
-            let (udt_schema, udt_name) = names.type_identity(base).unwrap_or((PG_CATALOG, String::new()));
-            let length = match base {
-                oid::VARCHAR | oid::BPCHAR if modifier > 4 => int(modifier - 4),
-                _ => Datum::Null,
-            };
-            let octets = match (base, &length) {
-                (oid::VARCHAR | oid::BPCHAR, Datum::Int(n)) => Datum::Int(n * 4),
-                (oid::VARCHAR | oid::BPCHAR | oid::TEXT, _) => Datum::Int(1_073_741_824),
-                _ => Datum::Null,
-            };
-            let (precision, radix, scale) = numeric(base, modifier);
-            let seconds = match base {
-                oid::DATE => Datum::Int(0),
-                oid::TIME | oid::TIMETZ | oid::TIMESTAMP | oid::TIMESTAMPTZ => {
-                    if modifier >= 0 {
-                        int(modifier)
-                    } else {
-                        Datum::Int(6)
-                    }
-                }
-                oid::INTERVAL => Datum::Int(6),
-                _ => Datum::Null,
-            };
-            let mut row = vec![
-                ("table_catalog", database(catalog)),
-                ("table_schema", schema(catalog, r.schema)),
+            let (base, modifier) = below_domain(catalog, c.type_oid, c.typmod);
+            let not_null = c.not_null || domain.is_some_and(|d| d.1);
+            let default = c.default.as_ref().map(|d| expression(state, d, None));
+            let generated = c.generated.as_ref().map(|g| expression(state, g, Some(r)));
+            let mut row: Row = vec![
+                ("table_catalog", database(state)),
+                ("table_schema", schema(state, r.schema)),
                 ("table_name", text(&*r.name)),
                 ("column_name", text(&*c.name)),
                 ("ordinal_position", int(c.attnum)),
-                ("column_default", c.default.clone().into()),
-                ("is_nullable", yes(!c.not_null)),
-                ("data_type", text(data_type)),
-                ("character_maximum_length", length),
-                ("character_octet_length", octets),
-                ("numeric_precision", precision),
-                ("numeric_precision_radix", radix),
-                ("numeric_scale", scale),
-                ("datetime_precision", seconds),
-                ("udt_catalog", database(catalog)),
-                ("udt_schema", schema(catalog, udt_schema)),
-                ("udt_name", text(udt_name)),
+                ("column_default", default.into()),
+                ("is_nullable", yes(!not_null)),
                 ("dtd_identifier", text(c.attnum.to_string())),
                 ("is_self_referencing", yes(false)),
                 ("is_identity", yes(c.identity.is_some())),
-                ("identity_cycle", yes(false)),
                 ("is_generated", text(if c.generated.is_some() { "ALWAYS" } else { "NEVER" })),
-                ("generation_expression", c.generated.clone().into()),
-                ("is_updatable", yes(!is_view(r) && r.kind != RelationKind::System)),
+                ("generation_expression", generated.into()),
+                ("is_updatable", yes(is_updatable)),
             ];
-            if let Some(d) = domain {
+            described(&mut row, catalog, base, modifier);
+            identity(&mut row, state, base, ["udt_catalog", "udt_schema", "udt_name"]);
+            let own =
+                if c.collation != 0 { c.collation } else { crate::ddl::naming::default_collation(catalog, c.type_oid) };
+            collated(&mut row, state, own);
+            if let Some((d, _)) = domain {
                 row.extend([
-                    ("domain_catalog", database(catalog)),
-                    ("domain_schema", schema(catalog, d.schema)),
+                    ("domain_catalog", database(state)),
+                    ("domain_schema", schema(state, d.schema)),
                     ("domain_name", text(&*d.name)),
                 ]);
+            } else if pgsqlite_types::catalog::by_oid(c.type_oid).is_some_and(|t| t.kind == b'd') {
+                identity(&mut row, state, c.type_oid, ["domain_catalog", "domain_schema", "domain_name"]);
             }
+            let mut cycle = false;
             if let Some(identity) = c.identity {
                 row.push((
                     "identity_generation",
                     text(if identity == Identity::Always { "ALWAYS" } else { "BY DEFAULT" }),
                 ));
                 if let Some(RelationKind::Sequence(s)) = catalog.relation(c.sequence).map(|s| &s.kind) {
-                    row.retain(|v| v.0 != "identity_cycle");
+                    cycle = s.cycle;
                     row.extend([
                         ("identity_start", text(s.start.to_string())),
                         ("identity_increment", text(s.increment.to_string())),
                         ("identity_maximum", text(s.max.to_string())),
                         ("identity_minimum", text(s.min.to_string())),
-                        ("identity_cycle", yes(s.cycle)),
                     ]);
                 }
             }
+            row.push(("identity_cycle", yes(cycle)));
             rows.push(&row);
         }
     }
 }
 
-fn views(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
-        let RelationKind::View { definition, .. } = &r.kind else { continue };
+fn domains(rows: &mut Rows, state: &SessionState) {
+    let catalog = &*state.catalog;
+    for t in catalog.types.values() {
+        let UserTypeKind::Domain { base, typmod, default, .. } = &t.kind else { continue };
+        let mut row: Row = vec![
+            ("domain_catalog", database(state)),
+            ("domain_schema", schema(state, t.schema)),
+            ("domain_name", text(&*t.name)),
+            ("domain_default", default.as_ref().map(|d| expression(state, d, None)).into()),
+            ("dtd_identifier", text("1")),
+        ];
+        described(&mut row, catalog, *base, *typmod);
+        identity(&mut row, state, *base, ["udt_catalog", "udt_schema", "udt_name"]);
+        rows.push(&row);
+    }
+}
+
+fn domain_constraints(rows: &mut Rows, state: &SessionState) {
+    for t in state.catalog.types.values() {
+        let UserTypeKind::Domain { checks, .. } = &t.kind else { continue };
+        for check in checks {
+            rows.push(&[
+                ("constraint_catalog", database(state)),
+                ("constraint_schema", schema(state, t.schema)),
+                ("constraint_name", text(&*check.name)),
+                ("domain_catalog", database(state)),
+                ("domain_schema", schema(state, t.schema)),
+                ("domain_name", text(&*t.name)),
+                ("is_deferrable", yes(false)),
+                ("initially_deferred", yes(false)),
+            ]);
+        }
+    }
+}
+
+/// The fields of composite types.
+fn attributes(rows: &mut Rows, state: &SessionState) {
+    let catalog = &*state.catalog;
+    for t in catalog.types.values() {
+        let UserTypeKind::Composite { fields } = &t.kind else { continue };
+        for ((name, ty, modifier), position) in fields.iter().zip(1i64..) {
+            let (base, modifier) = below_domain(catalog, *ty, *modifier);
+            let mut row: Row = vec![
+                ("udt_catalog", database(state)),
+                ("udt_schema", schema(state, t.schema)),
+                ("udt_name", text(&*t.name)),
+                ("attribute_name", text(&**name)),
+                ("ordinal_position", Datum::Int(position)),
+                ("is_nullable", yes(true)),
+                ("dtd_identifier", text(position.to_string())),
+                ("is_derived_reference_attribute", yes(false)),
+            ];
+            described(&mut row, catalog, base, modifier);
+            identity(&mut row, state, *ty, ["attribute_udt_catalog", "attribute_udt_schema", "attribute_udt_name"]);
+            rows.push(&row);
+        }
+    }
+}
+
+/// What arrays are made of: of columns, of attributes, of domains.
+fn element_types(rows: &mut Rows, state: &SessionState) {
+    let catalog = &*state.catalog;
+    let mut push = |object_schema: Oid, name: &str, kind: &str, identifier: String, ty: Oid| {
+        let Some(element) = catalog.element_type(ty) else { return };
+        let mut row: Row = vec![
+            ("object_catalog", database(state)),
+            ("object_schema", schema(state, object_schema)),
+            ("object_name", text(name)),
+            ("object_type", text(kind)),
+            ("collection_type_identifier", text(identifier.clone())),
+            ("data_type", text(data_type(catalog, element))),
+            ("dtd_identifier", text(format!("a{identifier}"))),
+        ];
+        identity(&mut row, state, element, ["udt_catalog", "udt_schema", "udt_name"]);
+        rows.push(&row);
+    };
+    for r in shown(state) {
+        for c in r.live_columns() {
+            // (PostgreSQL calls a view a TABLE here, too)
+            push(r.schema, &r.name, "TABLE", c.attnum.to_string(), c.type_oid);
+        }
+    }
+    for t in catalog.types.values() {
+        match &t.kind {
+            UserTypeKind::Composite { fields } => {
+                for ((_, ty, _), position) in fields.iter().zip(1..) {
+                    push(t.schema, &t.name, "USER-DEFINED TYPE", position.to_string(), *ty);
+                }
+            }
+            UserTypeKind::Domain { base, .. } => push(t.schema, &t.name, "DOMAIN", "1".into(), *base),
+            UserTypeKind::Enum { .. } => {}
+        }
+    }
+}
+
+fn user_defined_types(rows: &mut Rows, state: &SessionState) {
+    for t in state.catalog.types.values() {
+        if let UserTypeKind::Composite { .. } = &t.kind {
+            rows.push(&[
+                ("user_defined_type_catalog", database(state)),
+                ("user_defined_type_schema", schema(state, t.schema)),
+                ("user_defined_type_name", text(&*t.name)),
+                ("user_defined_type_category", text("STRUCTURED")),
+                ("is_instantiable", yes(true)),
+            ]);
+        }
+    }
+}
+
+// --- views, sequences ------------------------------------------------------------------------------------------------
+
+fn views(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state).filter(|r| is_view(r)) {
+        let is_updatable = updatable(state, r);
         rows.push(&[
-            ("table_catalog", database(catalog)),
-            ("table_schema", schema(catalog, r.schema)),
+            ("table_catalog", database(state)),
+            ("table_schema", schema(state, r.schema)),
             ("table_name", text(&*r.name)),
-            ("view_definition", text(format!("{definition};"))),
+            ("view_definition", super::views::view_text(state, r)),
             ("check_option", text("NONE")),
-            ("is_updatable", yes(false)),
-            ("is_insertable_into", yes(false)),
+            ("is_updatable", yes(is_updatable)),
+            ("is_insertable_into", yes(is_updatable)),
             ("is_trigger_updatable", yes(false)),
             ("is_trigger_deletable", yes(false)),
             ("is_trigger_insertable_into", yes(false)),
@@ -213,8 +400,8 @@ fn views(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-fn sequences(rows: &mut Rows, catalog: &Catalog) {
-    for r in catalog.relations.values() {
+fn sequences(rows: &mut Rows, state: &SessionState) {
+    for r in state.catalog.relations.values() {
         let RelationKind::Sequence(s) = &r.kind else { continue };
         // The sequence of an identity column is not listed.
         if s.identity {
@@ -222,8 +409,8 @@ fn sequences(rows: &mut Rows, catalog: &Catalog) {
         }
         let (precision, radix, scale) = numeric(s.type_oid, -1);
         rows.push(&[
-            ("sequence_catalog", database(catalog)),
-            ("sequence_schema", schema(catalog, r.schema)),
+            ("sequence_catalog", database(state)),
+            ("sequence_schema", schema(state, r.schema)),
             ("sequence_name", text(&*r.name)),
             ("data_type", text(typmod::format_type(s.type_oid, -1).unwrap_or_default())),
             ("numeric_precision", precision),
@@ -238,45 +425,53 @@ fn sequences(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-fn table_constraints(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
-        let mut push = |name: String, kind: &str, deferrable: bool, deferred: bool| {
+// --- constraints -------------------------------------------------------------------------------------------------------
+
+fn table_constraints(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
+        let mut push = |name: String, kind: &str, deferrable: bool, deferred: bool, distinct: Datum| {
             rows.push(&[
-                ("constraint_catalog", database(catalog)),
-                ("constraint_schema", schema(catalog, r.schema)),
+                ("constraint_catalog", database(state)),
+                ("constraint_schema", schema(state, r.schema)),
                 ("constraint_name", text(name)),
-                ("table_catalog", database(catalog)),
-                ("table_schema", schema(catalog, r.schema)),
+                ("table_catalog", database(state)),
+                ("table_schema", schema(state, r.schema)),
                 ("table_name", text(&*r.name)),
                 ("constraint_type", text(kind)),
                 ("is_deferrable", yes(deferrable)),
                 ("initially_deferred", yes(deferred)),
                 ("enforced", yes(true)),
+                ("nulls_distinct", distinct),
             ]);
         };
         for c in &r.constraints {
-            let kind = match c.kind {
-                ConstraintKind::PrimaryKey => "PRIMARY KEY",
-                ConstraintKind::Unique { .. } => "UNIQUE",
-                ConstraintKind::Check { .. } => "CHECK",
-                ConstraintKind::ForeignKey { .. } => "FOREIGN KEY",
+            let (kind, distinct) = match c.kind {
+                ConstraintKind::PrimaryKey => ("PRIMARY KEY", Datum::Null),
+                ConstraintKind::Unique { nulls_not_distinct } => ("UNIQUE", yes(!nulls_not_distinct)),
+                ConstraintKind::Check { .. } => ("CHECK", Datum::Null),
+                ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", Datum::Null),
             };
-            push(c.name.clone(), kind, c.deferrable, c.initially_deferred);
+            push(c.name.clone(), kind, c.deferrable, c.initially_deferred, distinct);
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
-                push(format!("{}_{}_{}_not_null", r.schema, r.oid, c.attnum), "CHECK", false, false);
+                push(not_null_name(r, c), "CHECK", false, false, Datum::Null);
             }
         }
     }
+}
+
+/// The name that the standard's view makes up for a NOT NULL.
+fn not_null_name(relation: &Relation, column: &Column) -> String {
+    format!("{}_{}_{}_not_null", relation.schema, relation.oid, column.attnum)
 }
 
 fn column_name(relation: &Relation, attnum: i16) -> Datum {
     relation.column_by_attnum(attnum).map(|c| c.name.clone()).into()
 }
 
-fn key_column_usage(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
+fn key_column_usage(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
         for c in &r.constraints {
             if matches!(c.kind, ConstraintKind::Check { .. }) {
                 continue;
@@ -284,7 +479,8 @@ fn key_column_usage(rows: &mut Rows, catalog: &Catalog) {
             for (i, &attnum) in c.columns.iter().enumerate() {
                 // The place of the referenced column in the key it references.
                 let position = match &c.kind {
-                    ConstraintKind::ForeignKey { references, columns, .. } => catalog
+                    ConstraintKind::ForeignKey { references, columns, .. } => state
+                        .catalog
                         .relation(*references)
                         .and_then(|p| {
                             p.constraints
@@ -296,11 +492,11 @@ fn key_column_usage(rows: &mut Rows, catalog: &Catalog) {
                     _ => Datum::Null,
                 };
                 rows.push(&[
-                    ("constraint_catalog", database(catalog)),
-                    ("constraint_schema", schema(catalog, r.schema)),
+                    ("constraint_catalog", database(state)),
+                    ("constraint_schema", schema(state, r.schema)),
                     ("constraint_name", text(&*c.name)),
-                    ("table_catalog", database(catalog)),
-                    ("table_schema", schema(catalog, r.schema)),
+                    ("table_catalog", database(state)),
+                    ("table_schema", schema(state, r.schema)),
                     ("table_name", text(&*r.name)),
                     ("column_name", column_name(r, attnum)),
                     ("ordinal_position", int(i as i64 + 1)),
@@ -311,11 +507,11 @@ fn key_column_usage(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-fn constraint_column_usage(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
+fn constraint_column_usage(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
         for c in &r.constraints {
             let (table, columns) = match &c.kind {
-                ConstraintKind::ForeignKey { references, columns, .. } => match catalog.relation(*references) {
+                ConstraintKind::ForeignKey { references, columns, .. } => match state.catalog.relation(*references) {
                     Some(parent) => (&**parent, columns),
                     None => continue,
                 },
@@ -323,15 +519,39 @@ fn constraint_column_usage(rows: &mut Rows, catalog: &Catalog) {
             };
             for &attnum in columns {
                 rows.push(&[
-                    ("table_catalog", database(catalog)),
-                    ("table_schema", schema(catalog, table.schema)),
+                    ("table_catalog", database(state)),
+                    ("table_schema", schema(state, table.schema)),
                     ("table_name", text(&*table.name)),
                     ("column_name", column_name(table, attnum)),
-                    ("constraint_catalog", database(catalog)),
-                    ("constraint_schema", schema(catalog, r.schema)),
+                    ("constraint_catalog", database(state)),
+                    ("constraint_schema", schema(state, r.schema)),
                     ("constraint_name", text(&*c.name)),
                 ]);
             }
+        }
+    }
+}
+
+/// The tables of keys, and those that foreign keys reference.
+fn constraint_table_usage(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
+        for c in &r.constraints {
+            let table = match &c.kind {
+                ConstraintKind::ForeignKey { references, .. } => match state.catalog.relation(*references) {
+                    Some(parent) => &**parent,
+                    None => continue,
+                },
+                ConstraintKind::Check { .. } => continue,
+                _ => r,
+            };
+            rows.push(&[
+                ("table_catalog", database(state)),
+                ("table_schema", schema(state, table.schema)),
+                ("table_name", text(&*table.name)),
+                ("constraint_catalog", database(state)),
+                ("constraint_schema", schema(state, r.schema)),
+                ("constraint_name", text(&*c.name)),
+            ]);
         }
     }
 }
@@ -346,24 +566,24 @@ fn rule(action: ForeignKeyAction) -> Datum {
     })
 }
 
-fn referential_constraints(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
+fn referential_constraints(rows: &mut Rows, state: &SessionState) {
+    for r in shown(state) {
         for c in &r.constraints {
             let ConstraintKind::ForeignKey { references, on_update, on_delete, match_full, .. } = &c.kind else {
                 continue;
             };
-            let unique = catalog.relation(*references).and_then(|p| {
+            let unique = state.catalog.relation(*references).and_then(|p| {
                 p.constraints
                     .iter()
                     .find(|k| k.index == c.index && !matches!(k.kind, ConstraintKind::ForeignKey { .. }))
                     .map(|k| (p, k))
             });
             rows.push(&[
-                ("constraint_catalog", database(catalog)),
-                ("constraint_schema", schema(catalog, r.schema)),
+                ("constraint_catalog", database(state)),
+                ("constraint_schema", schema(state, r.schema)),
                 ("constraint_name", text(&*c.name)),
-                ("unique_constraint_catalog", unique.map(|_| catalog.database.clone()).into()),
-                ("unique_constraint_schema", unique.map_or(Datum::Null, |u| schema(catalog, u.0.schema))),
+                ("unique_constraint_catalog", unique.map(|_| state.catalog.database.clone()).into()),
+                ("unique_constraint_schema", unique.map_or(Datum::Null, |u| schema(state, u.0.schema))),
                 ("unique_constraint_name", unique.map(|u| u.1.name.clone()).into()),
                 ("match_option", text(if *match_full { "FULL" } else { "NONE" })),
                 ("update_rule", rule(*on_update)),
@@ -373,25 +593,35 @@ fn referential_constraints(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-fn check_constraints(rows: &mut Rows, catalog: &Catalog) {
-    for r in shown(catalog) {
-        let mut push = |name: String, clause: String| {
-            rows.push(&[
-                ("constraint_catalog", database(catalog)),
-                ("constraint_schema", schema(catalog, r.schema)),
-                ("constraint_name", text(name)),
-                ("check_clause", text(clause)),
-            ]);
-        };
+fn check_constraints(rows: &mut Rows, state: &SessionState) {
+    let mut push = |constraint_schema: Oid, name: String, clause: String| {
+        rows.push(&[
+            ("constraint_catalog", database(state)),
+            ("constraint_schema", schema(state, constraint_schema)),
+            ("constraint_name", text(name)),
+            ("check_clause", text(clause)),
+        ]);
+    };
+    // the standard's clause is what stands after CHECK
+    let clause = |definition: String| definition.strip_prefix("CHECK ").map(str::to_string).unwrap_or(definition);
+    for r in shown(state) {
         for c in &r.constraints {
-            if let ConstraintKind::Check { expression, .. } = &c.kind {
-                push(c.name.clone(), format!("({expression})"));
+            if let ConstraintKind::Check { expression: stored, .. } = &c.kind {
+                let printed = with_environment(state, |e| definitions::constraint_definition(e, r, c, Style::Full));
+                push(r.schema, c.name.clone(), printed.map_or_else(|_| format!("({stored})"), clause));
             }
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
-                push(format!("{}_{}_{}_not_null", r.schema, r.oid, c.attnum), format!("{} IS NOT NULL", c.name));
+                push(r.schema, not_null_name(r, c), format!("{} IS NOT NULL", c.name));
             }
+        }
+    }
+    for t in state.catalog.types.values() {
+        let UserTypeKind::Domain { checks, base, .. } = &t.kind else { continue };
+        for check in checks {
+            let printed = with_environment(state, |e| definitions::domain_constraint(e, check, *base, Style::Full));
+            push(t.schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));
         }
     }
 }

@@ -6,6 +6,7 @@
 mod builtin;
 mod cluster;
 mod information_schema;
+mod information_usage;
 mod relations;
 mod session;
 mod types;
@@ -189,7 +190,7 @@ const EMPTY: &[&str] = &[
 fn maker(relation: &SystemRelation) -> Option<Maker> {
     use Maker::{Catalog, Empty, Fixed, Path, Session};
     if relation.schema == "information_schema" {
-        return information_schema::maker(relation.name).map(Catalog);
+        return information_schema::maker(relation.name).map(Path);
     }
     Some(match relation.name {
         "pg_namespace" => Catalog(relations::namespaces),

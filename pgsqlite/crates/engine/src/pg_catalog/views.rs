@@ -23,6 +23,12 @@ pub(super) fn with_environment<R>(state: &SessionState, run: impl FnOnce(&Enviro
     })
 }
 
+/// A stored expression as pg_get_expr prints it for the session; as it is stored where that fails.
+pub(super) fn expression(state: &SessionState, stored: &str, relation: Option<&Relation>) -> String {
+    with_environment(state, |e| definitions::stored_expression(e, stored, relation, Style::Full))
+        .unwrap_or_else(|_| stored.to_string())
+}
+
 /// The text of a view for the session, with the final `;`.
 pub(super) fn view_text(state: &SessionState, relation: &Relation) -> Datum {
     match with_environment(state, |e| definitions::view_definition(e, relation.oid, Style::Full)) {

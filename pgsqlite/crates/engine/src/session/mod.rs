@@ -725,7 +725,7 @@ fn domain_typmod(catalog: &Catalog, domain: Oid) -> i32 {
             domain_typmod(catalog, *base)
         }
         Some(pgsqlite_sql::catalog::UserTypeKind::Domain { typmod, .. }) => *typmod,
-        _ => -1,
+        _ => pgsqlite_types::catalog::domain_typmod(domain),
     }
 }
 

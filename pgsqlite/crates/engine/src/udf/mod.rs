@@ -32,6 +32,7 @@ mod system;
 mod tests;
 mod times;
 
+pub(crate) use objects::bare_type_name;
 pub use session_cell::{SessionCell, SessionState};
 
 use pgsqlite_sql::builtins::catalog::proc_by_oid;

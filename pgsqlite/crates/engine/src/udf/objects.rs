@@ -80,7 +80,7 @@ fn get_viewdef(c: &Call) -> Result<Datum> {
 }
 
 /// A type's name where no modifier is meant: `character`, where an unknown modifier would give `bpchar`.
-pub(super) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> String {
+pub(crate) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> String {
     let element = catalog.element_type(ty).unwrap_or(ty);
     let word = match element {
         oid::BPCHAR => "character",
@@ -92,6 +92,12 @@ pub(super) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> Strin
     } else {
         format!("{word}[]")
     }
+}
+
+fn get_viewdef_by_name(c: &Call) -> Result<Datum> {
+    let view = c.session.state().names.reg_oid(oid::REGCLASS, c.text(0)?)?;
+    let style = style(c, 1)?;
+    with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }
 
 fn arguments(c: &Call, with_defaults: bool) -> Result<Datum> {
@@ -184,6 +190,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_constraintdef pg_get_constraintdef_ext", get_constraintdef),
     ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
+    ("pg_get_viewdef_name pg_get_viewdef_name_ext", get_viewdef_by_name),
     ("pg_relation_is_publishable", relation_is_publishable),
     ("pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),
     ("pg_conversion_is_visible", no_such_object),

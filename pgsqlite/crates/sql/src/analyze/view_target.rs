@@ -123,6 +123,15 @@ pub(super) fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
+/// Whether INSERT, UPDATE and DELETE work on the view.
+pub fn is_updatable_view(environment: &super::Environment, view: &Relation) -> bool {
+    let RelationKind::View { definition, .. } = &view.kind else { return false };
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.view_query(view, definition).is_ok_and(|query| simple(&query).is_ok())
+    })
+}
+
 impl Analyzer<'_> {
     /// The table behind a view that a statement changes; the level keeps what the view is of it.
     pub(super) fn view_target(&mut self, view: &Arc<Relation>, verb: &str) -> Result<Arc<Relation>> {
@@ -146,6 +155,21 @@ impl Analyzer<'_> {
                  INSTEAD rule."
             ))
         })?;
+        // the table is changed in the name of the view's owner
+        let needed = match verb {
+            "INSERT" => crate::acl::privilege::INSERT,
+            "UPDATE" => crate::acl::privilege::UPDATE,
+            _ => crate::acl::privilege::DELETE,
+        };
+        let invoker = matches!(&view.kind, RelationKind::View { options, .. } if options.iter().any(|o| o == "security_invoker=true"));
+        if !invoker {
+            let acting = std::mem::replace(&mut self.acting, view.owner);
+            let permitted = self.check_privilege(&simple.table, needed);
+            self.acting = acting;
+            permitted?;
+        } else {
+            self.check_privilege(&simple.table, needed)?;
+        }
         let names = view.live_columns().map(|c| c.name.clone());
         let columns = names.zip(simple.columns).collect();
         self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter: simple.filter });

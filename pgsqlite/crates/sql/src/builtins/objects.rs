@@ -4,7 +4,11 @@ use super::imp::{row, Imp, Row};
 
 pub const ROWS: &[Row] = &[
     row("pg_get_expr pg_get_expr_ext pg_get_constraintdef pg_get_constraintdef_ext", Imp::Native),
-    row("pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext", Imp::Native),
+    row(
+        "pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext \
+         pg_get_viewdef_name pg_get_viewdef_name_ext",
+        Imp::Native,
+    ),
     row("pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments", Imp::Native),
     row(
         "pg_relation_is_publishable pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible",

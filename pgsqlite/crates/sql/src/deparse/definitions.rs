@@ -192,9 +192,8 @@ pub fn unexpanded(catalog: &Catalog) -> Catalog {
     out
 }
 
-/// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
-pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
-    let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
+/// A view's query with its columns' names, views in it kept as references. None: the relation is no view of ours.
+pub fn view_query(environment: &Environment, relation: &Relation) -> Result<Option<crate::typed::Query>> {
     let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }) = &relation.kind
     else {
         return Ok(None);
@@ -209,6 +208,13 @@ pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Re
     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
         column.name.clone_from(&own.name);
     }
+    Ok(Some(query))
+}
+
+/// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
+pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
+    let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
+    let Some(query) = view_query(environment, relation)? else { return Ok(None) };
     let names = Names::new(environment.catalog, environment.search_path);
     Ok(Some(format!("{};", super::query(names, style, &query)?)))
 }
