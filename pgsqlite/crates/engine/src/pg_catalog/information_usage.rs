@@ -175,7 +175,7 @@ fn udt_privileges(rows: &mut Rows, state: &SessionState) {
     }
 }
 
-fn memberships<'c>(state: &'c SessionState) -> impl Iterator<Item = (&'c Role, &'c Role, bool)> {
+fn memberships(state: &SessionState) -> impl Iterator<Item = (&Role, &Role, bool)> {
     state.catalog.roles.values().flat_map(move |role| {
         role.memberships
             .iter()
