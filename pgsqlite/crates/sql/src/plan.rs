@@ -60,6 +60,8 @@ pub struct QueryPlan {
     pub constant: bool,
     /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
     pub locks_rows: bool,
+    /// … NOWAIT: do not wait for the slot; the table that 55P03 names
+    pub nowait: Option<String>,
 }
 
 /// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).

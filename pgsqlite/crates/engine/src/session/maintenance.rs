@@ -324,27 +324,6 @@ impl Session {
     }
 }
 
-impl Session {
-    /// FOR UPDATE NOWAIT: the writer slot now, or 55P03.
-    pub(super) fn lock_without_waiting(&mut self, node: &NodeEnum) -> Result<()> {
-        let NodeEnum::SelectStmt(select) = node else { return Ok(()) };
-        let nowait = select.locking_clause.iter().any(|l| {
-            matches!(&l.node, Some(NodeEnum::LockingClause(l)) if l.wait_policy == ast::LockWaitPolicy::LockWaitError as i32)
-        });
-        if !nowait || self.try_slot()? {
-            return Ok(());
-        }
-        let table = select.from_clause.iter().find_map(|f| match &f.node {
-            Some(NodeEnum::RangeVar(r)) => Some(r.relname.as_str()),
-            _ => None,
-        });
-        Err(PgError::new(
-            SqlState::LOCK_NOT_AVAILABLE,
-            format!("could not obtain lock on row in relation \"{}\"", table.unwrap_or_default()),
-        ))
-    }
-}
-
 /// 42703, 42701: the columns of ANALYZE.
 fn check_columns(relation: &Relation, columns: &[ast::Node]) -> Result<()> {
     let mut seen: Vec<&str> = Vec::new();

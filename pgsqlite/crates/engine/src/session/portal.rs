@@ -275,8 +275,13 @@ impl Session {
         self.begin_statement().await?;
         self.transaction.queried = true;
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
-        if plan.query.locks_rows {
-            self.lock_without_waiting(&prepared.statement.node)?;
+        if let Some(table) = plan.query.nowait.as_ref() {
+            if !self.try_slot()? {
+                return Err(PgError::new(
+                    SqlState::LOCK_NOT_AVAILABLE,
+                    format!("could not obtain lock on row in relation \"{table}\""),
+                ));
+            }
         }
         if plan.query.writes || plan.query.locks_rows {
             self.begin_write(command(plan.query.tag)).await?;

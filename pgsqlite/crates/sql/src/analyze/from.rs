@@ -654,11 +654,16 @@ impl Analyzer<'_> {
             let r = side(&right_columns, "right")?;
             conditions.push(self.operator("=", Some(l.clone()), r.clone(), -1)?);
             let common = self.common_type(&[&l, &r], "JOIN/USING")?;
+            // of an inner join's two columns the one that needs no conversion is taken, the left one first
+            let typmod = if l.typmod == r.typmod { l.typmod } else { -1 };
+            let as_it_is = |e: &Expr| e.ty == common && e.typmod == typmod;
+            let take_right = !as_it_is(&l) && as_it_is(&r);
             let (l, r) =
                 (self.coerce_to_common(l, common, "JOIN/USING")?, self.coerce_to_common(r, common, "JOIN/USING")?);
             merged.push((
                 name.clone(),
                 match kind {
+                    JoinKind::Inner | JoinKind::Cross if take_right => r,
                     JoinKind::Inner | JoinKind::Left | JoinKind::Cross => l,
                     JoinKind::Right => r,
                     JoinKind::Full => Expr::new(ExprKind::Coalesce(vec![l, r]), common, -1),

@@ -95,9 +95,10 @@ impl Analyzer<'_> {
                     .at(r.location));
                 }
             }
+            let before = query.locking.unwrap_or(Locking { skip_locked: false, nowait: false });
             query.locking = Some(Locking {
-                skip_locked: lock.wait_policy == ast::LockWaitPolicy::LockWaitSkip as i32,
-                nowait: lock.wait_policy == ast::LockWaitPolicy::LockWaitError as i32,
+                skip_locked: before.skip_locked || lock.wait_policy == ast::LockWaitPolicy::LockWaitSkip as i32,
+                nowait: before.nowait || lock.wait_policy == ast::LockWaitPolicy::LockWaitError as i32,
             });
         }
         Ok(query)

@@ -12,6 +12,7 @@
 //! support functions named in [`support`].
 
 mod expr;
+mod locks;
 mod merge;
 mod modify;
 pub mod proposed;
@@ -156,12 +157,14 @@ impl<'a> Lowerer<'a> {
         let sql = self.query(&query)?;
         steps.push(Step { sql, output: StepOutput::Rows, counts: true });
         let columns = self.plan_columns(&query)?;
+        let locks = locks::of_query(&query);
         Ok(Plan {
             parameters,
             columns: Some(columns),
             query: QueryPlan {
                 writes: !modifies.is_empty(),
-                locks_rows: query.locking.is_some(),
+                locks_rows: locks.any,
+                nowait: locks.nowait,
                 bounded: is_bounded(&query),
                 constant: is_constant(&query),
                 steps,

@@ -59,7 +59,16 @@ impl Lowerer<'_> {
         Ok(Plan {
             parameters,
             columns,
-            query: QueryPlan { steps, tag, writes: true, bounded, constant: false, modifies, locks_rows: false },
+            query: QueryPlan {
+                steps,
+                tag,
+                writes: true,
+                bounded,
+                constant: false,
+                modifies,
+                locks_rows: false,
+                nowait: super::locks::of_modify(&modify).nowait,
+            },
             uses_catalog: true,
         })
     }
