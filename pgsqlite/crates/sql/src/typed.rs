@@ -345,6 +345,8 @@ pub struct RangeTableEntry {
 /// TABLESAMPLE of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
+    /// `bernoulli` or `system`
+    pub method: String,
     pub percent: Expr,
     /// REPEATABLE
     pub seed: Option<Expr>,

@@ -99,6 +99,12 @@ impl Ddl<'_> {
         if uses_temporary && name.relpersistence != "t" {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{}\" will be a temporary view", name.relname));
         }
+        if let Some(column) = query.columns.iter().find(|c| c.ty == pgsqlite_types::oid::RECORD) {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("column \"{}\" has pseudo-type record", column.name),
+            ));
+        }
         let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
         let kind = RelationKind::View { definition, options };
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };

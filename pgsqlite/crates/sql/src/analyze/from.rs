@@ -163,7 +163,7 @@ impl Analyzer<'_> {
             }
             None => None,
         };
-        self.level().range_table[index].sample = Some(Box::new(crate::typed::Sample { percent, seed }));
+        self.level().range_table[index].sample = Some(Box::new(crate::typed::Sample { method, percent, seed }));
         Ok((FromItem::Entry(index), namespace))
     }
 
@@ -480,9 +480,12 @@ impl Analyzer<'_> {
         }
         let name = f.alias.as_ref().map_or(first_name, |a| a.aliasname.clone());
         rename_columns(&mut columns, f.alias.as_ref(), &name)?;
+        let uses_others =
+            |f: &TableFunction| super::walk::any(&f.call, &|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == 0));
+        let lateral = f.lateral || functions.iter().any(uses_others);
         let level = self.level();
         level.range_table.push(entry(
-            RteKind::Function { functions, ordinality: f.ordinality, lateral: f.lateral },
+            RteKind::Function { functions, ordinality: f.ordinality, lateral },
             name,
             f.alias.is_some(),
             columns,

@@ -198,7 +198,11 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Aggregate(call) => self.aggregate(call)?,
             ExprKind::Window { call, window } => self.window_call(call, *window)?,
-            ExprKind::Grouping(_) => return Err(PgError::not_supported("printing GROUPING()")),
+            ExprKind::Grouping(positions) => {
+                let keys: &'a [Expr] = self.levels.last().map_or(&[], |l| l.group_by);
+                let args: Vec<Expr> = positions.iter().filter_map(|i| keys.get(*i)).cloned().collect();
+                self.call("GROUPING", &args)?;
+            }
             ExprKind::SubLink { kind, query } => self.sublink(kind, query, expr)?,
             ExprKind::Array(items) => {
                 self.out.push_str("ARRAY[");
@@ -237,8 +241,18 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Row(items) => {
                 self.out.push_str("ROW(");
-                self.list(items)?;
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.expr(item, true)?;
+                    self.whole_row_type(item);
+                }
                 self.out.push(')');
+                if expr.ty != oid::RECORD {
+                    let name = self.names.type_name(expr.ty, -1);
+                    self.out.push_str(&format!("::{name}"));
+                }
             }
             ExprKind::RowCompare { name, left, right, .. } => {
                 self.full('(');

@@ -34,6 +34,8 @@ pub(crate) struct Level<'a> {
     /// column references carry the entry's name
     pub qualify: bool,
     pub windows: &'a [crate::typed::Window],
+    /// the grouping expressions, for GROUPING(…)
+    pub group_by: &'a [crate::typed::Expr],
     /// names of the WITH queries defined here
     pub ctes: Vec<String>,
 }

@@ -246,12 +246,13 @@ impl<'a> Printer<'a> {
                 aliases: level.aliases.clone(),
                 qualify: level.qualify,
                 windows: level.windows,
+                group_by: level.group_by,
                 ctes: level.ctes.clone(),
             });
         }
-        let windows: &[Window] = match &query.body {
-            QueryBody::Select(select) => &select.windows,
-            _ => &[],
+        let (windows, group_by): (&[Window], &[Expr]) = match &query.body {
+            QueryBody::Select(select) => (&select.windows, &select.group_by),
+            _ => (&[], &[]),
         };
         let used: Vec<String> = inner.levels.iter().flat_map(|l| l.aliases.iter().cloned()).collect();
         inner.levels.push(Level {
@@ -260,6 +261,7 @@ impl<'a> Printer<'a> {
             // PostgreSQL 15 keeps two more entries in a view's range table, so its columns are always qualified.
             qualify: true,
             windows,
+            group_by,
             ctes: query.ctes.iter().map(|c| c.name.clone()).collect(),
         });
         let result = inner.query_level(query);
@@ -349,6 +351,7 @@ impl<'a> Printer<'a> {
                     self.out.push(',');
                 }
                 self.expr(value, false)?;
+                self.whole_row_type(value);
             }
             self.out.push(')');
         }
@@ -429,6 +432,7 @@ impl<'a> Printer<'a> {
             self.out.push_str(if i == 0 { " " } else { ", " });
             let before = std::mem::take(&mut self.out);
             self.expr(&target.expr, true)?;
+            self.whole_row_type(&target.expr);
             let own = match &target.expr.kind {
                 ExprKind::Var(v) => self.var_name(*v),
                 _ => Some("?column?".to_string()),
@@ -464,9 +468,9 @@ impl<'a> Printer<'a> {
             self.expr(filter, false)?;
         }
         if !select.grouping_sets.is_empty() {
-            return Err(PgError::not_supported("GROUPING SETS in a view"));
-        }
-        if !select.group_by.is_empty() {
+            self.keyword(" GROUP BY ", -STD, STD, 1);
+            self.grouping_sets(select)?;
+        } else if !select.group_by.is_empty() {
             self.keyword(" GROUP BY ", -STD, STD, 1);
             for (i, expr) in select.group_by.iter().enumerate() {
                 if i > 0 {
@@ -490,6 +494,51 @@ impl<'a> Printer<'a> {
             self.out.push_str(" AS ");
             self.window(window)?;
         }
+        Ok(())
+    }
+
+    /// A whole row in a select list says its type: `t.*` alone would be all its columns.
+    pub(super) fn whole_row_type(&mut self, expr: &Expr) {
+        if matches!(expr.kind, ExprKind::WholeRow { .. }) {
+            let name = self.names.type_name(expr.ty, -1);
+            self.out.push_str(&format!("::{name}"));
+        }
+    }
+
+    /// The grouping sets, as the ROLLUP or CUBE that they may have been.
+    fn grouping_sets(&mut self, select: &'a Select) -> Result<()> {
+        let sets = &select.grouping_sets;
+        let n = select.group_by.len();
+        let is_rollup = sets.len() == n + 1 && sets.iter().enumerate().all(|(i, set)| set.iter().copied().eq(0..n - i));
+        let is_cube = n > 1
+            && n < 16
+            && sets.len() == 1 << n
+            && sets.iter().enumerate().all(|(i, set)| {
+                let mask = (1usize << n) - 1 - i;
+                set.iter().copied().eq((0..n).filter(|k| mask >> (n - 1 - k) & 1 == 1))
+            });
+        let list = |printer: &mut Self, set: &mut dyn Iterator<Item = usize>| -> Result<()> {
+            for (i, key) in set.enumerate() {
+                if i > 0 {
+                    printer.out.push_str(", ");
+                }
+                printer.group_item(&select.group_by[key])?;
+            }
+            Ok(())
+        };
+        if n > 0 && (is_rollup || is_cube) {
+            self.out.push_str(if is_rollup { "ROLLUP(" } else { "CUBE(" });
+            list(self, &mut (0..n))?;
+            self.out.push(')');
+            return Ok(());
+        }
+        self.out.push_str("GROUPING SETS (");
+        for (i, set) in sets.iter().enumerate() {
+            self.out.push_str(if i > 0 { ", (" } else { "(" });
+            list(self, &mut set.iter().copied())?;
+            self.out.push(')');
+        }
+        self.out.push(')');
         Ok(())
     }
 
@@ -553,6 +602,8 @@ impl<'a> Printer<'a> {
         let alias = self.levels.last().and_then(|l| l.aliases.get(index)).cloned().unwrap_or_default();
         let mut show_alias = entry.has_alias;
         let mut own_columns: Option<Vec<String>> = None;
+        // a function's column definition list
+        let mut definitions: Option<String> = None;
         match &entry.kind {
             RteKind::Relation(relation) => {
                 let name = self.names.relation(relation.oid);
@@ -595,11 +646,26 @@ impl<'a> Printer<'a> {
                 if several {
                     self.out.push_str("ROWS FROM(");
                 }
+                let mut column = 0;
                 for (i, f) in functions.iter().enumerate() {
                     if i > 0 {
                         self.out.push_str(", ");
                     }
-                    self.expr(&f.call, true)?;
+                    let defined = defined_call(&f.call);
+                    self.expr(defined.as_ref().unwrap_or(&f.call), true)?;
+                    if defined.is_some() {
+                        let columns: Vec<String> = entry.columns[column..column + f.width]
+                            .iter()
+                            .map(|c| format!("{} {}", quote_identifier(&c.name), self.names.type_name(c.ty, c.typmod)))
+                            .collect();
+                        let columns = format!("({})", columns.join(", "));
+                        if several {
+                            self.out.push_str(&format!(" AS {columns}"));
+                        } else {
+                            definitions = Some(columns);
+                        }
+                    }
+                    column += f.width;
                 }
                 if several {
                     self.out.push(')');
@@ -622,13 +688,40 @@ impl<'a> Printer<'a> {
         if show_alias {
             self.out.push_str(&format!(" {}", quote_identifier(&alias)));
         }
+        if let Some(definitions) = definitions {
+            self.out.push_str(&definitions);
+            return Ok(());
+        }
         if let Some(own) = own_columns {
             if !entry.columns.iter().map(|c| &c.name).eq(own.iter()) {
                 let names: Vec<String> = entry.columns.iter().map(|c| quote_identifier(&c.name)).collect();
                 self.out.push_str(&format!("({})", names.join(", ")));
             }
         }
+        if let Some(sample) = &entry.sample {
+            self.out.push_str(&format!(" TABLESAMPLE {} (", sample.method));
+            self.expr(&sample.percent, false)?;
+            self.out.push(')');
+            if let Some(seed) = &sample.seed {
+                self.out.push_str(" REPEATABLE (");
+                self.expr(seed, false)?;
+                self.out.push(')');
+            }
+        }
         Ok(())
+    }
+}
+
+/// json_to_record and its like as they were written: without the definitions that analysis hands to them.
+fn defined_call(call: &Expr) -> Option<Expr> {
+    match &call.kind {
+        ExprKind::SetFunc { proc, args, variadic }
+            if args.len() == 2 && crate::analyze::JSON_TO_RECORD.contains(proc) =>
+        {
+            let kind = ExprKind::SetFunc { proc: *proc, args: args[..1].to_vec(), variadic: *variadic };
+            Some(Expr { kind, ..call.clone() })
+        }
+        _ => None,
     }
 }
 
