@@ -10,6 +10,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// The right to write: held from the first write of a transaction to its end.
@@ -29,7 +30,12 @@ struct Synced {
     /// every commit up to this number is on disk
     upto: u64,
     file: Option<File>,
+    /// the last sync took no longer than [`SHORT`]
+    was_short: bool,
 }
+
+/// A sync of up to this long may hold up its thread: it is not worth handing the thread's other work over.
+const SHORT: Duration = Duration::from_micros(500);
 
 impl Writer {
     pub fn new(wal: Option<PathBuf>) -> Writer {
@@ -82,12 +88,15 @@ impl Writer {
                 synced.file = Some(File::open(path)?);
             }
             let file = synced.file.as_ref().expect("opened above");
-            if self.slot.try_lock().is_ok() {
-                hold::up(|| file.sync_data())
+            let began = Instant::now();
+            if synced.was_short && self.slot.try_lock().is_ok() {
+                hold::up(|| file.sync_data())?;
             } else {
-                // the next writer may be waiting for this very thread
-                tokio::task::block_in_place(|| file.sync_data())
+                // the disk is slow, or the next writer may be waiting for this very thread
+                tokio::task::block_in_place(|| file.sync_data())?;
             }
+            synced.was_short = began.elapsed() <= SHORT;
+            std::io::Result::Ok(())
         })();
         match result {
             Ok(()) => {
