@@ -57,8 +57,7 @@ fn put_text(options: &CopyOptions, text: &[u8], out: &mut Vec<u8>) {
 fn put_csv(options: &CopyOptions, text: &[u8], force: bool, single: bool, out: &mut Vec<u8>) {
     let special = |b: &u8| *b == options.delimiter || *b == options.quote || *b == b'\n' || *b == b'\r';
     // what looks like NULL, or like the end of the data, is told from it by quotes
-    let quoted =
-        force || text == options.null.as_bytes() || single && text == b"\\." || text.iter().any(|b| special(b));
+    let quoted = force || text == options.null.as_bytes() || single && text == b"\\." || text.iter().any(special);
     if !quoted {
         out.extend_from_slice(text);
         return;

@@ -298,15 +298,13 @@ impl Gucs {
             }
             // messages are English, and numbers, money and dates are formatted as in the C locale
             "lc_messages" if value.starts_with("en_") => {}
-            "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time" => {
-                if !matches!(value, "" | "C" | "POSIX" | "C.UTF-8" | "C.utf8") {
-                    return Err(invalid());
-                }
+            "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time"
+                if !matches!(value, "" | "C" | "POSIX" | "C.UTF-8" | "C.utf8") =>
+            {
+                return Err(invalid());
             }
-            "search_path" => {
-                if guc_values::split_names(value).is_none() {
-                    return Err(invalid().detail("List syntax is invalid."));
-                }
+            "search_path" if guc_values::split_names(value).is_none() => {
+                return Err(invalid().detail("List syntax is invalid."));
             }
             "default_tablespace" if !matches!(value, "" | "pg_default") => {
                 return Err(invalid().detail(format!("Tablespace \"{value}\" does not exist.")));

@@ -8,7 +8,7 @@
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
 //! * [`diagnose`]: the row that a constraint refused
-//! * [`copy`]: COPY, with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
+//! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
 mod cancel;
@@ -17,7 +17,9 @@ mod constraints;
 mod copy;
 mod copy_binary;
 mod copy_format;
+mod copy_from;
 mod copy_options;
+mod copy_to;
 mod cursor;
 mod diagnose;
 mod explain;
