@@ -125,6 +125,16 @@ impl Analyzer<'_> {
             .at(call.location));
         }
 
+        // nothing but untyped literals where a polymorphic type must come from
+        let polymorphic = |d: Oid| matches!(d, oid::ANYELEMENT | oid::ANYARRAY | oid::ANYNONARRAY | oid::ANYENUM);
+        let mut given = proc.args.iter().zip(&types).filter(|(d, _)| polymorphic(**d)).peekable();
+        if given.peek().is_some() && given.all(|(_, t)| *t == oid::UNKNOWN) {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                "could not determine polymorphic type because input has type unknown",
+            ));
+        }
+
         // defaults of missing arguments
         let mut targets = resolved.args.clone();
         if args.len() < proc.args.len() && resolved.variadic_from.is_none() && proc.default_count > 0 {

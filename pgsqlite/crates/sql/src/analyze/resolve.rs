@@ -183,8 +183,9 @@ impl Analyzer<'_> {
             }
         }
         // Nothing but unknown literals: PostgreSQL assumes text for anyelement.
-        let element = element
-            .or_else(|| declared.iter().any(|d| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY)).then_some(oid::TEXT));
+        // (that the call is refused then is told after resolution)
+        let family = |d: &Oid| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYARRAY);
+        let element = element.or_else(|| declared.iter().any(family).then_some(oid::TEXT));
         let common = if compatible.is_empty() {
             oid::TEXT
         } else {

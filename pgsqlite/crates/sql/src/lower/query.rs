@@ -469,7 +469,9 @@ impl Lowerer<'_> {
             return Ok(format!("SELECT DISTINCT {} FROM ({rows})", columns.join(", ")));
         }
         if !all {
-            let arm = |text: &str| format!("SELECT {} FROM ({text})", columns.join(", "));
+            // (DISTINCT keeps the first of equal rows, as above)
+            let first = if op == SetOperation::Except && equal_not_same { "DISTINCT " } else { "" };
+            let arm = |text: &str| format!("SELECT {first}{} FROM ({text})", columns.join(", "));
             return Ok(format!("{} {word} {}", arm(&l), arm(&r)));
         }
         // INTERSECT ALL, EXCEPT ALL: the n-th copy of a row on one side matches the n-th on the other
