@@ -269,13 +269,19 @@ async fn stop(mut signals: StopSignals) {
     });
 }
 
+/// Its threads have room for the deepest statement that the parser lets through (it measures its own depth, as PostgreSQL
+/// does, and the stages after it need more for each level). Only what is used of a stack takes memory.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    const STACK: usize = 64 << 20;
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build()
+}
+
 fn run() -> anyhow::Result<()> {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     if let Some(Command::User(command)) = cli.command {
         // a commit is waited for on a thread of its own
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        return runtime.block_on(user::run(command));
+        return runtime()?.block_on(user::run(command));
     }
     let (config, level) = configure(cli.flags, &matches)?;
     let filter =

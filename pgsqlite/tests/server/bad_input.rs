@@ -125,6 +125,13 @@ fn monsters() -> Vec<(&'static str, String)> {
             ("ARRAY", around(n, "ARRAY[", "1", "]")),
             ("calls", around(n, "abs(", "1", ")")),
             ("COALESCE", around(n, "coalesce(", "1", ", 2)")),
+            ("GREATEST", around(n, "greatest(1, ", "1", ")")),
+            ("IS DISTINCT FROM", format!("SELECT {}", joined(n, "true", " IS DISTINCT FROM "))),
+            ("NULLIF", around(n, "nullif(1, ", "1", ")")),
+            ("BETWEEN", around(n, "(1 BETWEEN 0 AND (CASE WHEN ", "true", " THEN 1 END))")),
+            ("EXCEPT", joined(n, "SELECT 1", " EXCEPT ")),
+            ("JSON", format!("SELECT '{{}}'::jsonb{}", "->'a'".repeat(n))),
+            ("time zones", format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(n))),
             ("casts", format!("SELECT 1{}", "::int".repeat(n))),
             ("collations", format!("SELECT 'a'{}", " COLLATE \"C\"".repeat(n))),
             ("IS NULL", format!("SELECT 1{}", " IS NULL".repeat(n))),
@@ -208,7 +215,7 @@ fn monstrous_statements_are_answered_or_refused() {
                 let code = field(body, b'C');
                 // too complex, a limit, refused as not there, a mistake in the text, or out of range: never our own bug
                 if !["54001", "54000", "54011", "54023", "0A000", "2201B", "22003", "22P02"].contains(&code.as_str())
-                    && !code.starts_with("42")
+                    && (!code.starts_with("42") || field(body, b'M').contains("nested"))
                 {
                     wrong.push(format!("{what} ({} bytes): {}", text.len(), error(body)));
                 }

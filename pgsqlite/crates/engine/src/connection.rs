@@ -1,19 +1,20 @@
 //! A SQLite connection of ours, and statements stepped through the C interface: rows are borrowed, nothing is copied.
 
+use crate::bounded::Bounded;
 use crate::error;
 use crate::udf::SessionCell;
 use libsqlite3_sys as ffi;
-use lru::LruCache;
 use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Prepared statements kept per connection.
 const STATEMENT_CACHE: usize = 128;
+/// The bytes of their texts together.
+const STATEMENT_BYTES: usize = 1 << 20;
 
 /// A prepared `sqlite3_stmt`. Belongs to the connection that made it, and is used by one thread at a time.
 pub struct RawStatement {
@@ -114,7 +115,7 @@ impl RawStatement {
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
 pub struct Connection {
     // order matters: statements are finalized before the connection closes
-    cache: LruCache<String, RawStatement>,
+    cache: Bounded<String, RawStatement>,
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
     /// it may have temporary objects
@@ -146,7 +147,7 @@ impl Connection {
         };
         let interrupt = Arc::new(conn.get_interrupt_handle());
         Ok(Connection {
-            cache: LruCache::new(NonZeroUsize::new(STATEMENT_CACHE).expect("not zero")),
+            cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
             conn,
             cell,
             temporary: Cell::new(false),
@@ -253,7 +254,7 @@ impl Connection {
             ffi::sqlite3_reset(statement.stmt);
             ffi::sqlite3_clear_bindings(statement.stmt);
         }
-        self.cache.put(sql.to_string(), statement);
+        self.cache.put(sql.to_string(), statement, sql.len());
     }
 
     /// Resets a statement that is to be run again with other values.

@@ -50,7 +50,8 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             PgError::new(code, message)
         }
         ffi::SQLITE_ERROR
-            if message.starts_with("Expression tree is too large") || message == "parser stack overflow" =>
+            if matches!(message, "parser stack overflow" | "Recursion limit")
+                || message.starts_with("Expression tree is too large") =>
         {
             PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
                 .hint("Simplify the statement: it is nested too deeply.")

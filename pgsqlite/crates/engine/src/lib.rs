@@ -9,6 +9,7 @@
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
 mod advisory;
+mod bounded;
 pub mod connection;
 pub mod ddl;
 pub mod engine;

@@ -58,14 +58,35 @@ pub struct Client {
     pub out: Output,
     /// how long a client may take nothing of what is sent (None: for ever)
     send_timeout: Option<Duration>,
+    /// a big message came: what it needed is to be given back
+    big: bool,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if self.big {
+            trim();
+        }
+    }
 }
 
 /// A room for this much is made before reading.
 const READ: usize = 8192;
+/// A message of this size is rare enough to ask the allocator for what it keeps, once it is answered.
+const BIG: usize = 16 * READ;
+
+/// What a big statement needs is many times its text; the C library would keep it for the process.
+fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: gives free pages back to the system, touches nothing else.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
 
 impl Client {
     pub fn new(stream: Stream, send_timeout: Option<Duration>) -> Client {
-        Client { stream, input: BytesMut::with_capacity(READ), out: Output::default(), send_timeout }
+        Client { stream, input: BytesMut::with_capacity(READ), out: Output::default(), send_timeout, big: false }
     }
 
     /// Sends what is in the output buffer. A client that takes nothing for too long is given up: it may hold the writer slot.
@@ -108,9 +129,10 @@ impl Client {
 
     /// Reads more input. Safe to drop before it is done.
     pub async fn fill(&mut self) -> Result<(), End> {
-        if self.input.is_empty() && self.input.capacity() > 16 * READ {
-            // what a big message needed is given back
+        if self.big && self.input.is_empty() {
             self.input = BytesMut::new();
+            self.big = false;
+            trim();
         }
         // also takes back the room of messages that are done with
         self.input.reserve(READ.max(self.input.len() / 2));
@@ -130,6 +152,7 @@ impl Client {
         match frame {
             Frame::Incomplete => None,
             Frame::Whole { kind, start, end } => {
+                self.big |= end > BIG;
                 let mut message = self.input.split_to(end).freeze();
                 Some((kind, message.split_off(start)))
             }

@@ -115,7 +115,10 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     } else {
         SqlState::SYNTAX_ERROR
     };
-    let mut error = PgError::new(code, message);
+    let mut error = match message.starts_with("parse tree is nested too deeply") {
+        true => PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"),
+        false => PgError::new(code, message),
+    };
     // PostgreSQL 15's grammar tells no place for this one
     if cursor > 0 && !error.message().starts_with("WITH TIES cannot") {
         let byte = text.char_indices().nth(cursor as usize - 1).map_or(text.len(), |(i, _)| i);

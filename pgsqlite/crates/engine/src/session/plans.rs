@@ -1,5 +1,6 @@
 //! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
 
+use crate::bounded::Bounded;
 use lru::LruCache;
 use parking_lot::Mutex;
 use pgsqlite_sql::lift::{Lifted, Literal, Masked};
@@ -67,12 +68,16 @@ impl Template {
 
 /// Least recently used plans by key, parsed query strings by text, and templates by mask.
 pub struct PlanCache {
-    plans: Mutex<LruCache<Key, Arc<Prepared>>>,
+    plans: Mutex<Bounded<Key, Arc<Prepared>>>,
     parsed: Mutex<LruCache<String, Parsed>>,
     templates: Mutex<LruCache<String, Vec<Arc<Template>>>>,
 }
 
 const CAPACITY: usize = 2048;
+/// The bytes of the plans' texts together: a plan takes some hundred times as much.
+const PLAN_BYTES: usize = 1 << 20;
+/// A statement with a longer text is planned each time, unless it is prepared.
+const LONGEST_PLANNED: usize = 32 << 10;
 /// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
 const PARSED: usize = 512;
 pub const LONGEST: usize = 4096;
@@ -83,7 +88,7 @@ impl Default for PlanCache {
     fn default() -> Self {
         let size = |n| NonZeroUsize::new(n).expect("not zero");
         PlanCache {
-            plans: Mutex::new(LruCache::new(size(CAPACITY))),
+            plans: Mutex::new(Bounded::new(CAPACITY, PLAN_BYTES)),
             parsed: Mutex::new(LruCache::new(size(PARSED))),
             templates: Mutex::new(LruCache::new(size(PARSED))),
         }
@@ -119,6 +124,9 @@ impl PlanCache {
         variants.push(template);
     }
     pub fn put(&self, key: Key, plan: Arc<Prepared>) {
-        self.plans.lock().put(key, plan);
+        let weight = key.text.len();
+        if weight <= LONGEST_PLANNED {
+            self.plans.lock().put(key, plan, weight);
+        }
     }
 }

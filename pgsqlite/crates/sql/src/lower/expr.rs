@@ -9,7 +9,7 @@ use crate::typed::{
     FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
 };
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 impl Lowerer<'_> {
     /// The collation under which values of a type compare as in PostgreSQL; None: SQLite's own order is right.
@@ -30,8 +30,20 @@ impl Lowerer<'_> {
         exprs.iter().map(|e| self.expr(e)).collect()
     }
 
-    /// SQL text of an expression, safe to put beside any operator.
+    /// SQL text of an expression, safe to put beside any operator. Where an argument is written more than once, nesting doubles
+    /// the text with every level: it is bounded (54001).
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<String> {
+        const LONGEST: usize = 256 << 20;
+        let text = self.text_of(expr)?;
+        if text.len() > LONGEST {
+            return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .hint("Simplify the statement: it is nested too deeply.")
+                .at(expr.location));
+        }
+        Ok(text)
+    }
+
+    fn text_of(&mut self, expr: &Expr) -> Result<String> {
         Ok(match &expr.kind {
             ExprKind::Const(datum) => literal(datum),
             ExprKind::Param(n) => format!("?{n}"),
@@ -193,11 +205,9 @@ impl Lowerer<'_> {
             ExprKind::Field { arg, index, .. } => format!("{}({}, {index})", support::FIELD, self.expr(arg)?),
             ExprKind::Assign { base, part, value } => self.assign(base, part, value, expr)?,
             ExprKind::Default => {
-                return Err(PgError::new(
-                    pgsqlite_types::SqlState::SYNTAX_ERROR,
-                    "DEFAULT is not allowed in this context",
+                return Err(
+                    PgError::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context").at(expr.location)
                 )
-                .at(expr.location))
             }
             ExprKind::DomainValue => {
                 self.domain_value.clone().ok_or_else(|| PgError::internal("VALUE outside a domain"))?

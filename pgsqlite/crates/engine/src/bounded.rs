@@ -1,0 +1,87 @@
+//! A cache of the least recently used, bounded twice: by how many entries it has, and by what they weigh together. What is
+//! cached for a statement grows with its text, so a few monstrous statements must not take the memory of thousands.
+
+use lru::LruCache;
+use std::borrow::Borrow;
+use std::hash::Hash;
+use std::num::NonZeroUsize;
+
+pub struct Bounded<K: Hash + Eq, V> {
+    cache: LruCache<K, (V, usize)>,
+    weight: usize,
+    budget: usize,
+}
+
+impl<K: Hash + Eq, V> Bounded<K, V> {
+    /// At most `entries` (not 0) that weigh at most `budget` together.
+    pub fn new(entries: usize, budget: usize) -> Self {
+        let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
+        Bounded { cache: LruCache::new(entries), weight: 0, budget }
+    }
+
+    pub fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.cache.get(key).map(|(value, _)| value)
+    }
+
+    /// Takes an entry out.
+    pub fn pop<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let (value, weight) = self.cache.pop(key)?;
+        self.weight -= weight;
+        Some(value)
+    }
+
+    /// Keeps a value, unless it alone weighs more than the budget.
+    pub fn put(&mut self, key: K, value: V, weight: usize) {
+        if weight > self.budget {
+            return;
+        }
+        // an older value of this key, or the entry that had to go
+        if let Some((_, (_, gone))) = self.cache.push(key, (value, weight)) {
+            self.weight -= gone;
+        }
+        self.weight += weight;
+        while self.weight > self.budget {
+            let Some((_, (_, gone))) = self.cache.pop_lru() else { break };
+            self.weight -= gone;
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.cache.clear();
+        self.weight = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_and_weight_are_bounded() {
+        let mut cache = Bounded::new(3, 10);
+        let there = |cache: &mut Bounded<&str, i32>| {
+            let keys: String = ["a", "b", "c", "d", "e", "f"].into_iter().filter(|&k| cache.get(k).is_some()).collect();
+            (keys, cache.weight)
+        };
+        for key in ["a", "b", "c", "d"] {
+            cache.put(key, 1, 1);
+        }
+        assert_eq!(there(&mut cache), ("bcd".into(), 3));
+        cache.get("b");
+        // "c" and "d" have not been used since: they go first
+        cache.put("e", 1, 9);
+        assert_eq!(there(&mut cache), ("be".into(), 10));
+        cache.put("f", 1, 11);
+        assert_eq!(there(&mut cache), ("be".into(), 10));
+        cache.put("e", 2, 2);
+        assert_eq!((cache.pop("e"), there(&mut cache)), (Some(2), ("b".into(), 1)));
+        cache.clear();
+        assert_eq!(there(&mut cache), (String::new(), 0));
+    }
+}
