@@ -225,6 +225,8 @@ fn monstrous_statements_are_answered_or_refused() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     client.is_served();
     bystander.is_served();
+    let resident = server.resident();
+    assert!(resident < 400_000, "{resident} KiB are kept");
 }
 
 #[test]
