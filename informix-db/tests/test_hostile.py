@@ -112,7 +112,7 @@ AFTER_PREPARE = {
 
 @pytest.mark.parametrize("name", AFTER_PREPARE)
 def test_prepare(name):
-    with Scene(accept_packet(), MASK, OPENED, AFTER_PREPARE[name]) as scene:
+    with Scene(accept_packet(), MASK + OPENED, AFTER_PREPARE[name]) as scene:
         conn = scene.connect()
         with pytest.raises((InterfaceError, OperationalError)):
             conn.cursor().execute("select n")
@@ -134,7 +134,7 @@ AFTER_OPEN = {
 
 @pytest.mark.parametrize("name", AFTER_OPEN)
 def test_open(name):
-    with Scene(accept_packet(), MASK, OPENED, DESCRIBE, AFTER_OPEN[name]) as scene:
+    with Scene(accept_packet(), MASK + OPENED, DESCRIBE, AFTER_OPEN[name]) as scene:
         conn = scene.connect()
         with pytest.raises((InterfaceError, OperationalError)):
             conn.cursor().execute("select n")
@@ -146,7 +146,7 @@ def test_endless_rows_are_stopped(monkeypatch):
 
     monkeypatch.setattr(session, "MAX_BODY", 1000)
     flood = tuple_message(b"\0\0\0\1") * 20000
-    with Scene(accept_packet(), MASK, OPENED, DESCRIBE, flood) as scene:
+    with Scene(accept_packet(), MASK + OPENED, DESCRIBE, flood) as scene:
         conn = scene.connect(fetch_buffer=1024)
         with pytest.raises(ProtocolError, match="rows in one reply"):
             conn.cursor().execute("select n")
@@ -161,7 +161,7 @@ def test_endless_messages_are_stopped():
 
 def test_too_few_answers_to_a_batch():
     prepared = describe(6, 0, []) + done() + COST + EOT
-    with Scene(accept_packet(), MASK, OPENED, prepared, done(1) + COST + EOT) as scene:
+    with Scene(accept_packet(), MASK + OPENED, prepared, done(1) + COST + EOT) as scene:
         conn = scene.connect()
         with pytest.raises(ProtocolError, match="2 rows were sent, 1"):
             conn.cursor().executemany("insert into t values (?)", [(1,), (2,)])
@@ -340,7 +340,7 @@ def test_fuzz_whole_sessions():
     rng = random.Random(11)
     rows = tuple_message(b"\0\0\0\1") * 5 + done(5) + COST + EOT
     for _ in range(60):
-        pieces = [accept_packet(), MASK, OPENED, DESCRIBE, rows + done() + COST + EOT, b"\0\x38"]
+        pieces = [accept_packet(), MASK + OPENED, DESCRIBE, rows + done() + COST + EOT, b"\0\x38"]
         at = rng.randrange(len(pieces) - 1)
         pieces[at] = mutate(rng, pieces[at])
         with Scene(*pieces) as scene:

@@ -20,7 +20,8 @@ from .errors import DatabaseError, Error, InterfaceError, OperationalError, Prot
 
 R = TypeVar("R")
 
-RECEIVE = 1 << 18
+#: Bytes asked of the socket: little at first, because the buffer for it is made anew every time, more in a long answer.
+RECEIVE, RECEIVE_MORE = 1 << 14, 1 << 18
 #: The urgent byte that interrupts the server.
 CANCEL = b"\x42"
 #: Seconds that a server has to answer a cancel before the connection is given up.
@@ -110,6 +111,7 @@ class Transport:
         self._busy = True
         deadline = None if timeout is None else time.monotonic() + timeout
         expired = False
+        size = RECEIVE
         result: Any = None
         failure: Error | None = None
         try:
@@ -128,7 +130,7 @@ class Transport:
                     wait = left if wait is None else min(wait, left)
                 try:
                     self._sock.settimeout(wait if wait is None or wait > 0 else 0.001)
-                    chunk = self._sock.recv(RECEIVE)
+                    chunk = self._sock.recv(size)
                 except TimeoutError as error:
                     if deadline is None or time.monotonic() < deadline:
                         raise dead(f"no answer within read_timeout ({self._read_timeout} s)", error) from error
@@ -140,6 +142,8 @@ class Transport:
                     self.cancel()
                     deadline = time.monotonic() + CANCEL_GRACE
                     continue
+                if len(chunk) == size:
+                    size = RECEIVE_MORE
                 request = op.send(chunk)
         except StopIteration as stop:
             result = stop.value

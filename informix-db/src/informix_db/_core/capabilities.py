@@ -6,6 +6,7 @@ Bits count from the left: bit 0 is 0x80 of byte 0. A bit is in force when both s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 #: What this driver offers. Eight bytes: the form that every server since 12.10 has been seen to accept.
 OFFER = bytes.fromhex("fffc7ffc3c8caa97")
@@ -29,6 +30,7 @@ WIDE_TUPLE_SIZE = 69
 WIDE_ROW_COUNT = 70
 
 
+@lru_cache(maxsize=16)
 def mask_bits(mask: bytes) -> frozenset[int]:
     """The numbers of the bits that are set."""
     return frozenset(i for i in range(len(mask) * 8) if mask[i >> 3] & (0x80 >> (i & 7)))

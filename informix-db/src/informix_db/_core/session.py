@@ -221,8 +221,15 @@ class Session:
         used, accepted = answer
         self.inbox.pos = used
         offer = OFFER_WIDE if wide else OFFER
-        reply = self.reply(expect="protocols")
-        yield from self.exchange([rq.protocols(offer)], [reply])
+        # In one write: what a server answers to the capabilities changes how answers look, not these requests.
+        groups = [rq.protocols(offer), rq.info(info)]
+        if database is not None:
+            groups.append(rq.open_database(self.encode(database)))
+        self.outstanding = len(groups)
+        yield b"".join(groups)
+        reply = yield from self._read(self.reply(expect="protocols"))
+        if reply.error is not None:
+            raise reply.error
         if not reply.mask:
             raise ProtocolError("the server did not answer the capability offer")
         self.capabilities = ServerCapabilities.from_wire(
@@ -242,12 +249,12 @@ class Session:
             raise NotSupportedError("this driver cannot talk to the server: " + "; ".join(problems))
         self.layout = Layout.of(self.capabilities)
         self.fetch_buffer = max(1024, min(self.fetch_buffer, self.layout.max_fetch_buffer))
-        groups = [rq.info(info)]
-        replies = [self.reply()]
-        if database is not None:
-            groups.append(rq.open_database(self.encode(database)))
-            replies.append(self.reply())
-        yield from self.exchange(groups, replies)
+        replies = []
+        for _ in groups[1:]:
+            replies.append((yield from self._read(self.reply())))
+        for reply in replies:
+            if reply.error is not None:
+                raise reply.error
         if database is not None:
             warnings = replies[1].dones[0].warnings if replies[1].dones else 0
             self.logged, self.ansi = bool(warnings & 1), bool(warnings & 2)
