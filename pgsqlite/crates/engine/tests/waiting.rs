@@ -204,3 +204,26 @@ fn nobody_waits_for_a_session_that_reads_a_cursor() {
         ok(&mut b, "DROP TABLE t").await;
     });
 }
+
+#[test]
+fn an_interrupted_write_takes_its_whole_transaction_with_it() {
+    let folder = Folder::new("wait-savepoint");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let mut a = session(&engine);
+        ok(&mut a, "CREATE TABLE t (a int)").await;
+        ok(&mut a, "BEGIN; INSERT INTO t VALUES (1); SAVEPOINT s; SET statement_timeout = '60ms'").await;
+        let long =
+            "INSERT INTO t SELECT 1 FROM generate_series(1, 100000) a, generate_series(1, 100000) b WHERE a + b = 0";
+        assert_eq!(message(&mut a, long).await, TIMED_OUT);
+        assert_eq!(message(&mut a, "SELECT 1").await.split(' ').next(), Some("25P02"));
+        let error = run(&mut a, "ROLLBACK TO s").await.unwrap_err();
+        assert_eq!(error.code().as_str(), "3B001");
+        assert!(error.fields().detail.as_deref().is_some_and(|d| d.contains("interrupted")));
+        // nobody waits for the failed transaction
+        let mut b = session(&engine);
+        ok(&mut b, "INSERT INTO t VALUES (2)").await;
+        ok(&mut a, "ROLLBACK").await;
+        assert_eq!(ok(&mut a, "SELECT a FROM t").await, ["2"]);
+    });
+}

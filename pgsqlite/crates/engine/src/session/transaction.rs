@@ -46,6 +46,8 @@ pub(super) struct Transaction {
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     pub queried: bool,
     pub savepoints: Vec<Savepoint>,
+    /// SQLite gave them up with the whole transaction
+    pub lost_savepoints: bool,
     /// SET CONSTRAINTS
     pub constraints: super::constraints::Modes,
     /// SQLite checks all foreign keys at COMMIT only
@@ -264,6 +266,7 @@ impl Session {
                 if self.transaction.sqlite && connection.is_autocommit() {
                     // SQLite gave up the whole transaction (an interrupted write, a full disk)
                     self.transaction.sqlite = false;
+                    self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
                     self.transaction.savepoints.clear();
                 }
             }
@@ -659,7 +662,14 @@ impl Session {
 
     fn savepoint(&self, name: &str) -> Result<usize> {
         self.transaction.savepoints.iter().rposition(|s| s.name == name).ok_or_else(|| {
-            PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
+            let error =
+                PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"));
+            if !self.transaction.lost_savepoints {
+                return error;
+            }
+            error
+                .detail("A data modification was interrupted in this transaction: SQLite rolls back all of it then.")
+                .hint("Only ROLLBACK ends the transaction now.")
         })
     }
 }
