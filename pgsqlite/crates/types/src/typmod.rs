@@ -217,6 +217,7 @@ pub fn format_type(type_oid: Oid, typmod: i32) -> Option<String> {
         oid::TIMESTAMP => time("timestamp", "without"),
         oid::TIMESTAMPTZ => time("timestamp", "with"),
         oid::VARCHAR => with("character varying"),
+        _ if typmod >= 0 => format!("{}({typmod})", t.name),
         _ => t.name.into(),
     })
 }

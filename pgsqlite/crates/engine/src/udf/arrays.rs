@@ -287,11 +287,11 @@ fn fill(c: &Call) -> Result<Datum> {
     if c.is_null(2) || c.len() > 3 && c.is_null(3) {
         return Err(no_null("dimension array or low bound array cannot be null"));
     }
-    let numbers = |i: usize, what: &str| {
+    let numbers = |i: usize| {
         let array = untyped(c.text(i)?)?;
         if array.dimensions.len() > 1 {
             return Err(
-                subscript("wrong number of array subscripts").detail(format!("{what} array must be one dimensional."))
+                subscript("wrong number of array subscripts").detail("Dimension array must be one dimensional.")
             );
         }
         array
@@ -303,7 +303,7 @@ fn fill(c: &Call) -> Result<Datum> {
             })
             .collect::<Result<Vec<i64>>>()
     };
-    let lengths = numbers(2, "Dimension")?;
+    let lengths = numbers(2)?;
     if lengths.len() > 6 {
         return Err(PgError::new(
             SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -311,7 +311,7 @@ fn fill(c: &Call) -> Result<Datum> {
         ));
     }
     if c.len() > 3 {
-        let bounds = numbers(3, "Low bound")?;
+        let bounds = numbers(3)?;
         if bounds.len() != lengths.len() {
             return Err(subscript("wrong number of array subscripts")
                 .detail("Low bound array has different size than dimensions array."));

@@ -388,13 +388,13 @@ fn change(value: Json, path: &[Option<String>], depth: usize, how: Change) -> Re
     }
 }
 fn changed(c: &Call, scalar: &str, how: Change) -> Result<Datum> {
-    let value = tree(c.text(0)?)?;
-    if !matches!(value, Json::Object(_) | Json::Array(_)) {
-        return Err(invalid_parameter(scalar));
-    }
     let path = c.text(1)?;
     if path.starts_with("[[") {
         return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+    }
+    let value = tree(c.text(0)?)?;
+    if !matches!(value, Json::Object(_) | Json::Array(_)) {
+        return Err(invalid_parameter(scalar));
     }
     // Where nothing can be created, an empty value stays as it is.
     let empty = match &value {
@@ -869,10 +869,16 @@ impl State for Collected {
         if self.rows.is_empty() {
             return Ok(Datum::Null);
         }
-        let separator = if self.nested { ", \n " } else { ", " };
         let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
-        let rows: Vec<&str> = self.rows.iter().map(String::as_str).collect();
-        let text = format!("{open}{}{close}", rows.join(separator));
+        let mut text = String::from(open);
+        for (i, row) in self.rows.iter().enumerate() {
+            if i > 0 {
+                // arrays and rows stand on lines of their own, a NULL among them does not
+                text += if self.nested && row != "null" { ", \n " } else { ", " };
+            }
+            text += row;
+        }
+        text += close;
         if self.binary {
             return stored(&tree(&text)?);
         }

@@ -7,6 +7,7 @@ use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
+use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
@@ -425,7 +426,59 @@ fn slice(c: &Call) -> Result<Datum> {
     Ok(Array { dimensions, elements }.to_datum())
 }
 
-/// (source array type, target array type, array): each element through its text form.
+/// An element's cast where it is not that through the text form; None: it is.
+fn element_cast(c: &Call, from: &TypeCodec, to: &TypeCodec, value: &Datum) -> Result<Option<Datum>> {
+    use pgsqlite_types::datetime::{zone::Zone, Date};
+    let width = match to {
+        TypeCodec::Int2 => Some(Width::Two),
+        TypeCodec::Int4 => Some(Width::Four),
+        TypeCodec::Int8 => Some(Width::Eight),
+        _ => None,
+    };
+    let stored = || PgError::internal(format!("{value:?} is not in storage form"));
+    let text = || match value {
+        Datum::Text(t) => Ok(t.as_str()),
+        _ => Err(stored()),
+    };
+    let rules = || Zone::Rules(c.session.state().settings.time_zone.clone());
+    let day = || Date::from_storage(text()?).ok_or_else(stored);
+    let moment = || Timestamp::from_storage(text()?).ok_or_else(stored);
+    Ok(Some(match (from, to) {
+        (TypeCodec::Numeric, _) if width.is_some() => {
+            Datum::Int(Numeric::from_datum(value.as_ref())?.to_int(width.unwrap_or(Width::Eight))?)
+        }
+        (TypeCodec::Float4 | TypeCodec::Float8, _) if width.is_some() => {
+            let width = width.unwrap_or(Width::Eight);
+            let rounded = pgsqlite_types::float::from_datum(value.as_ref())?.round_ties_even();
+            let (low, high) = match width {
+                Width::Two => (i16::MIN as f64, -(i16::MIN as f64)),
+                Width::Four => (i32::MIN as f64, -(i32::MIN as f64)),
+                Width::Eight => (i64::MIN as f64, -(i64::MIN as f64)),
+            };
+            if !(low..high).contains(&rounded) {
+                return Err(width.out_of_range());
+            }
+            Datum::Int(rounded as i64)
+        }
+        (TypeCodec::Bool, TypeCodec::Int4) => value.clone(),
+        (TypeCodec::Int4, TypeCodec::Bool) => Datum::from(*value != Datum::Int(0)),
+        (TypeCodec::Bool, TypeCodec::Text | TypeCodec::BpChar) => {
+            Datum::from(if *value == Datum::Int(0) { "false" } else { "true" })
+        }
+        (TypeCodec::Date, TypeCodec::Timestamp) => Datum::Text(day()?.to_timestamp()?.to_storage()),
+        (TypeCodec::Date, TypeCodec::TimestampTz) => {
+            let zone = c.session.state().settings.time_zone.clone();
+            Datum::Text(day()?.to_timestamptz(&zone)?.to_storage())
+        }
+        (TypeCodec::Timestamp, TypeCodec::Date) => Datum::Text(moment()?.date().to_storage()),
+        (TypeCodec::TimestampTz, TypeCodec::Date) => Datum::Text(moment()?.to_local(&rules())?.date().to_storage()),
+        (TypeCodec::Timestamp, TypeCodec::TimestampTz) => Datum::Text(moment()?.to_utc(&rules())?.to_storage()),
+        (TypeCodec::TimestampTz, TypeCodec::Timestamp) => Datum::Text(moment()?.to_local(&rules())?.to_storage()),
+        _ => return Ok(None),
+    }))
+}
+
+/// (source array type, target array type, array): a cast of each element.
 fn array_cast(c: &Call) -> Result<Datum> {
     if c.is_null(2) {
         return Ok(Datum::Null);
@@ -438,8 +491,13 @@ fn array_cast(c: &Call) -> Result<Datum> {
         Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::internal("an array not in storage form"))?;
     for e in &mut array.elements {
         if !e.is_null() {
-            let text = text_by(c.session, from, e.as_ref())?;
-            *e = c.session.with_context(|context| to.text_in(&text, -1, context))?;
+            *e = match element_cast(c, from, to, e)? {
+                Some(value) => value,
+                None => {
+                    let text = text_by(c.session, from, e.as_ref())?;
+                    c.session.with_context(|context| to.text_in(&text, -1, context))?
+                }
+            };
         }
     }
     Ok(array.to_datum())

@@ -371,7 +371,11 @@ impl Lowerer<'_> {
                         -1,
                     ));
                 }
-                self.call(*proc, &args, false, whole)
+                let text = self.call(*proc, &args, false, whole)?;
+                // int2 becomes an OID by way of int4, whose 32 bits the OID's are
+                let by_int4 = builtin::proc_by_oid(*proc).is_some_and(|p| p.ret == oid::INT4);
+                let unsigned = matches!(self.env.catalog.codec(ty), Some(TypeCodec::Oid | TypeCodec::Reg(_)));
+                Ok(if by_int4 && unsigned { format!("({text} & 4294967295)") } else { text })
             }
             CastMethod::InOut => {
                 let value = self.expr(arg)?;
@@ -393,16 +397,16 @@ impl Lowerer<'_> {
             }
             CastMethod::Array(element, from, to) => match **element {
                 CastMethod::InOut | CastMethod::Function(_) => {
-                    // through the elements' text form, which gives the same values for all casts between numbers and strings
-                    // except rounding ones: those are refused
-                    let rounding = matches!(
-                        (*from, *to),
-                        (oid::NUMERIC | oid::FLOAT4 | oid::FLOAT8, oid::INT2 | oid::INT4 | oid::INT8)
-                    );
-                    let temporal =
-                        matches!(*from, oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE | oid::TIME | oid::TIMETZ)
-                            && !matches!(*to, oid::TEXT | oid::VARCHAR);
-                    if rounding || temporal || *from == oid::BOOL || *to == oid::BOOL && *from != oid::TEXT {
+                    // Casts between days, times and intervals that ARRAY_CAST does not know are refused; what is left
+                    // goes through the elements' text form.
+                    let temporal = |t: Oid| {
+                        matches!(
+                            t,
+                            oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE | oid::TIME | oid::TIMETZ | oid::INTERVAL
+                        )
+                    };
+                    let moment = |t: Oid| matches!(t, oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE);
+                    if temporal(*from) && temporal(*to) && !(moment(*from) && moment(*to)) {
                         return Err(PgError::not_supported("this cast between array types").at(whole.location));
                     }
                     Ok(format!("{}({}, {ty}, {})", support::ARRAY_CAST, arg.ty, self.expr(arg)?))

@@ -270,7 +270,11 @@ impl Timestamp {
 
     /// `make_timestamp`, a local time.
     pub fn make(year: i32, month: i32, day: i32, hour: i32, minute: i32, seconds: f64) -> Result<Timestamp> {
-        let date = Date::make(year, month, day)?;
+        // Here PostgreSQL shows the year as it was given.
+        let date = Date::make(year, month, day).map_err(|e| match e.message().starts_with("date field") {
+            true => out_of_range(format!("date field value out of range: {year}-{month:02}-{day:02}")),
+            false => e,
+        })?;
         let time = Time::make(hour, minute, seconds)?;
         date.at(time).map_err(|_| {
             out_of_range(format!(
