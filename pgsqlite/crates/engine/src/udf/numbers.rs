@@ -595,9 +595,9 @@ unary_numeric! {
     numeric_int8 = |n| n.to_int(Width::Eight)?;
 }
 /// The most digits `round` and `trunc` keep or cut.
-const SCALE_LIMIT: i64 = 2_000;
+const SCALE_LIMIT: i64 = 16_383;
 fn scale_argument(c: &Call) -> Result<i32> {
-    Ok(c.int(1)?.clamp(-SCALE_LIMIT, SCALE_LIMIT) as i32)
+    Ok(c.int(1)?.clamp(-131_072 - 1, SCALE_LIMIT) as i32)
 }
 fn numeric_round(c: &Call) -> Result<Datum> {
     Ok(c.numeric(0)?.round(scale_argument(c)?).to_datum())

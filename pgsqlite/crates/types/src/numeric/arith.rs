@@ -240,8 +240,8 @@ impl Numeric {
     }
     fn round_or_trunc(&self, scale: i32, round: bool) -> Numeric {
         match self {
-            // PostgreSQL limits what these functions may be asked for: 2000 digits either way.
-            Finite(d) => d.rescale((scale as i64).clamp(-2000, 2000), round).unwrap_or_else(|_| self.clone()),
+            // No more digits than the type has.
+            Finite(d) => d.rescale((scale as i64).clamp(-super::MAX_WHOLE_DIGITS - 1, super::MAX_SCALE), round).unwrap_or_else(|_| self.clone()),
             other => other.clone(),
         }
     }
