@@ -102,12 +102,17 @@ export class PgParallel {
     values?: readonly unknown[],
     options?: CallOptions,
   ): Promise<QueryResult<QueryResultRow> | QueryArrayResult> {
-    return new Promise((resolve, reject) => {
+    return new Promise<QueryResult<QueryResultRow>>((resolve, reject) => {
       if (typeof text === 'string') {
         new QueryCall(this.#core, { text }, values, options, resolve, reject)
       } else {
-        new QueryCall(this.#core, text, values ?? text.values, options ?? text, resolve, reject)
+        const config = checkedConfig(text)
+        new QueryCall(this.#core, config, values ?? config.values, options ?? config, resolve, reject)
       }
+    }).catch((error: unknown) => {
+      // The error was made where the answer came in; its reader wants to know where the question was asked.
+      if (error instanceof PgParallelError) Error.captureStackTrace(error)
+      throw error
     })
   }
 
@@ -309,6 +314,19 @@ export class PgParallel {
     this.#core.events.off(name, listener)
     return this
   }
+}
+
+/** What callers from JavaScript may get wrong. */
+function checkedConfig(config: unknown): QueryCallConfig {
+  if (typeof config !== 'object' || config === null) {
+    throw new PgParallelError(`query takes a text or a query object, not ${String(config)}`, {
+      category: 'configuration',
+    })
+  }
+  if ('submit' in config) {
+    throw new PgParallelError('cursors and query streams are not taken: use stream()', { category: 'configuration' })
+  }
+  return config as QueryCallConfig
 }
 
 type InlineOrFile = ((...args: never[]) => unknown) | FileTask

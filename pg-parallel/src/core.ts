@@ -70,6 +70,10 @@ export class Core {
         logger.warn(`could not connect: ${error.message}`)
         this.events.emit('connectFailed', { error, attempt, delayMs })
       },
+      // A server that is full is in order: this is no failure of the kind that the breaker is for.
+      full: (error, delayMs) => {
+        this.events.emit('connectFailed', { error, attempt: 1, delayMs })
+      },
       starved: () => hooks.starved?.(),
       ...(hooks.reserve ? { reserve: hooks.reserve } : {}),
       ...(hooks.unreserve ? { unreserve: hooks.unreserve } : {}),

@@ -131,9 +131,14 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     allowExitOnIdle,
     tracing,
     query_timeout: queryTimeout,
+    log,
+    Promise: promise,
     connectionTimeoutMillis,
     ...rest
   } = options
+  if (promise !== undefined && promise !== Promise) {
+    throw new PgParallelError('another Promise than the built-in one is not supported', { category: 'configuration' })
+  }
   const resolved = resolveHosts(rest, hosts, targetSessionAttrs)
   const most = whole('max', max, 10, 1)
   const depth = typeof pipeline === 'object' ? pipeline.depth : undefined
@@ -150,7 +155,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     maxQueue: whole('maxQueue', maxQueue, 100_000, 0),
     retry: RetryUtils.resolve(retry),
     circuitBreaker: circuitBreaker ?? {},
-    logger: logger ?? SILENT,
+    logger: logger ?? (log ? { info: log, warn: log, error: log } : SILENT),
     timeoutMs: timeoutMs ?? queryTimeout ?? (fromString === undefined ? undefined : Number(fromString)),
     pipelineDepth: pipeline === undefined || pipeline === false ? 1 : whole('pipeline.depth', depth, 16, 1),
     validateAfterIdleMs: whole('validateAfterIdleMs', validateAfterIdleMs, 500, 0),

@@ -1,6 +1,9 @@
 /** `query`: results as pg's, errors, deadlines, the queue and its bounds, prepared statements. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { ErrorUtils } from '../src/index'
 import { direct, eventually, failure, freshTable, onServer, open, server } from './support/run'
@@ -158,7 +161,7 @@ test('a full queue refuses at once', async () => {
 
 test('demand above the server’s max_connections waits', async () => {
   const small = await startServer({ maxConnections: 5 })
-  const db = open({ connectionString: small.url, max: 40 })
+  const db = open({ connectionString: small.url, max: 40, circuitBreaker: { failureThreshold: 2 } })
   const results = await Promise.all(
     Array.from({ length: 400 }, (_, n) => db.query<{ n: number }>('SELECT $1::int AS n', [n])),
   )
@@ -167,6 +170,8 @@ test('demand above the server’s max_connections waits', async () => {
     Array.from({ length: 400 }, (_, n) => n),
   )
   assert(db.totalCount <= 5)
+  assert.equal(db.stats.breaker?.opened, 0, 'a full server is no failing server')
+  assert.equal(db.stats.calls.retried, 0)
 })
 
 test('a server that others have filled is waited for', async () => {
@@ -225,7 +230,7 @@ test('a transaction left open by BEGIN does not reach the next caller', async ()
   assert.equal((await direct(`SELECT * FROM ${table}`)).length, 1)
 })
 
-test('pg.Pool’s options work: onConnect, maxUses, idleTimeoutMillis, maxLifetimeSeconds', async () => {
+test('pg.Pool’s options work: onConnect, verify, Client, log, maxUses, idleTimeoutMillis, maxLifetimeSeconds', async () => {
   let hooked = 0
   const db = await onServer({
     max: 1,
@@ -239,6 +244,27 @@ test('pg.Pool’s options work: onConnect, maxUses, idleTimeoutMillis, maxLifeti
     pids.add((await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0)
   assert.equal(pids.size, 2)
   assert.equal(hooked, 2)
+  class Mine extends pg.Client {}
+  const logged: unknown[] = []
+  const clients: unknown[] = []
+  const picky = await onServer({
+    max: 1,
+    Client: Mine,
+    log: (...messages: unknown[]) => logged.push(...messages),
+    verify: (client, done) => {
+      clients.push(client)
+      done(clients.length === 1 ? new Error('not this one') : undefined)
+    },
+    retry: { initialDelayMs: 1 },
+  })
+  assert.match((await failure(picky.query('SELECT 1'))).message, /not this one/)
+  assert.equal((await picky.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+  assert(clients.every((client) => client instanceof Mine))
+  assert(logged.length > 0)
+  assert.throws(() => open({ Promise: (() => {}) as never }), /Promise/)
+  const old = await onServer({ maxLifetimeSeconds: 1 })
+  await old.query('SELECT 1')
+  await eventually('the old connection is closed', () => old.totalCount === 0)
   const brief = await onServer({ idleTimeoutMillis: 20 })
   await brief.query('SELECT 1')
   await eventually('the idle connection is closed', () => brief.totalCount === 0)
@@ -268,6 +294,39 @@ test('several statements may be under way on a connection (pipelining)', async (
     [1, 2, 3, 4],
   )
   assert.equal(db.totalCount, 1)
+})
+
+test('an error leads to where the query was asked', async () => {
+  const db = await onServer()
+  async function askedHere(): Promise<void> {
+    await db.query('SELEC')
+  }
+  assert.match((await failure(askedHere())).stack ?? '', /askedHere/)
+})
+
+test('what is no query is refused, and not taken for one', async () => {
+  const db = await onServer()
+  for (const wrong of [undefined, null, 7, { text: 'SELECT 1', submit: () => {} }]) {
+    assert.equal((await failure(db.query(wrong as never))).category, 'configuration')
+  }
+  assert.equal(db.stats.calls.started, 0)
+})
+
+test('over TLS too, and cancelling as well', async () => {
+  const secure = await startServer({ tls: true })
+  const db = open({ connectionString: secure.url, ssl: { rejectUnauthorized: false }, max: 1 })
+  const pid = (await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+  assert.equal((await failure(db.query('SELECT pg_sleep(600)', [], { timeoutMs: 50 }))).category, 'timeout')
+  assert.equal((await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid, pid)
+})
+
+test('allowExitOnIdle lets the process end without shutdown', async () => {
+  const program = `
+    const { PgParallel } = require(${JSON.stringify(resolve('build/src/index.js'))})
+    const db = new PgParallel({ connectionString: ${JSON.stringify((await server()).url)}, allowExitOnIdle: true, idleTimeoutMillis: 0 })
+    db.query('SELECT 1').then(() => db.query('SELECT 2')).then(() => process.stdout.write('done'))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { timeout: 60_000 })
+  assert.equal(stdout, 'done')
 })
 
 test('options that make no sense are refused', async () => {

@@ -116,6 +116,9 @@ export class Observer {
   #span(kind: CallKind, text: string | undefined): Span | undefined {
     if (!this.#api) return undefined
     const { trace, SpanKind } = this.#api
+    // Without an SDK there is nobody to make spans for, and this is asked for every call.
+    const provider = trace.getTracerProvider() as { getDelegate?(): object }
+    if (provider.getDelegate?.().constructor.name === 'NoopTracerProvider') return undefined
     this.#tracer ??= trace.getTracer('pg-parallel')
     const verb = text?.trimStart().split(/\s/, 1)[0]?.toUpperCase().slice(0, 32)
     const database = kind === 'task' ? undefined : { 'db.system.name': 'postgresql' }

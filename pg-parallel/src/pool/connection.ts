@@ -18,7 +18,9 @@ export interface CancelKey {
  */
 export function sendCancel(key: CancelKey, config: ClientConfig, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const wire: WireConnection = new PgConnection({ stream: config.stream, ssl: config.ssl ?? false })
+    // A client that never connects: it knows from options and environment whether TLS is wanted, and how.
+    const { ssl, sslNegotiation } = new PgClient(config)
+    const wire: WireConnection = new PgConnection({ stream: config.stream, ssl, sslNegotiation })
     let failure: Error | undefined
     const timer = setTimeout(() => {
       failure = new Error(`cancel request was not answered within ${timeoutMs} ms`)
@@ -28,8 +30,8 @@ export function sendCancel(key: CancelKey, config: ClientConfig, timeoutMs: numb
       wire.cancel(key.processID, key.secretKey)
     }
     wire.once('connect', () => {
-      if (config.ssl) wire.requestSsl()
-      else send()
+      if (!ssl) send()
+      else if (sslNegotiation !== 'direct') wire.requestSsl()
     })
     wire.once('sslconnect', send)
     const remember = (error?: Error): void => {
@@ -73,7 +75,8 @@ export class Connection {
   private constructor(config: ClientConfig, address: HostAddress) {
     this.#config = config
     this.address = address
-    this.client = new PgClient(config)
+    const Client = (config as { Client?: typeof PgClient }).Client ?? PgClient
+    this.client = new Client(config)
     // Without a listener, a connection lost while idle would end the process.
     this.client.on('error', (error: Error) => {
       this.fail(error)

@@ -8,7 +8,7 @@
  *
  * Worker threads open their own connections, but only after they took a slot of this pool, through the same queue.
  */
-import type { ClientBase, PoolConfig } from 'pg'
+import type { ClientBase, PoolClient, PoolConfig } from 'pg'
 import { ErrorUtils, PgParallelError } from '../errors'
 import type { Settings } from '../options'
 import { RetryUtils } from '../policy/retry'
@@ -32,6 +32,8 @@ export interface PoolHooks {
   connected(connection: Connection): void
   disconnected(connection: Connection, error: Error | undefined): void
   connectFailed(error: PgParallelError, attempt: number, delayMs: number | undefined): void
+  /** The server has no room for another connection; those that are there serve the waiters. */
+  full(error: PgParallelError, delayMs: number): void
   /** Somebody waits, and slots are lent out: perhaps one of them is idle. */
   starved(): void
 }
@@ -318,6 +320,8 @@ export class Pool {
         this.#opening--
         this.#failures = 0
         this.#backoff = RetryUtils.backoff(this.#settings.retry)
+        // Where there was room for one, there may be for another.
+        if (this.#ceiling !== Infinity) this.#ceiling = this.#used + 2
         this.#add(connection)
         this.#settle(connection)
         // Others may have waited for this one to show that the server is back.
@@ -404,10 +408,11 @@ export class Pool {
     if (error.sqlState === '53300' && alive > 0) {
       // The server is there, and full: make do with what there is, and ask again in a while.
       this.#ceiling = Math.max(1, this.#all.size + this.#opening + this.#lent)
-      this.#hooks.connectFailed(error, 1, CEILING_MS)
+      this.#hooks.full(error, CEILING_MS)
       clearTimeout(this.#ceilingTimer)
       this.#ceilingTimer = setTimeout(() => {
-        this.#ceiling = Infinity
+        // One attempt shows whether there is room again.
+        this.#ceiling++
         this.#pump()
       }, CEILING_MS).unref()
       this.#quiet()
@@ -549,4 +554,12 @@ export class Pool {
 async function prepare(connection: Connection, config: PoolConfig): Promise<void> {
   const client: ClientBase = connection.client
   await (config.onConnect?.(client) as void | Promise<void>)
+  const { verify } = config
+  if (!verify) return
+  await new Promise<void>((resolve, reject) => {
+    verify(client as unknown as PoolClient, (error) => {
+      if (error) reject(error)
+      else resolve()
+    })
+  })
 }

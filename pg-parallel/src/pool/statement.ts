@@ -13,6 +13,8 @@ export interface ClientInternals {
   host: string
   port: number
   pipeline: boolean
+  ssl: boolean | object
+  sslNegotiation: string
   readyForQuery: boolean
   _queryable: boolean
   _ending: boolean
@@ -59,7 +61,7 @@ interface QueryInternals {
 }
 
 interface PgInternals {
-  Query: new (config: object, values: unknown, callback: StatementEnd) => QueryInternals
+  Query: new (config: object | string, values: unknown, callback: StatementEnd) => QueryInternals
   Result: new (rowMode?: string, types?: unknown) => ResultBuilder
   Connection: new (config: object) => WireConnection
   utils: { prepareValue(value: unknown): unknown }
@@ -75,6 +77,12 @@ export const {
 /** The same `pg` for everybody in this process. */
 export const PgClient = pg.Client as unknown as new (config: ClientConfig) => pg.Client & ClientInternals
 
+/** Nothing but a text. */
+function isText(config: object): config is { text: string } {
+  for (const key in config) if (key !== 'text') return false
+  return true
+}
+
 /** A statement that remembers whether it left this process. */
 export class Statement extends PgQuery {
   /** False as long as nothing that could take effect was sent. */
@@ -85,7 +93,8 @@ export class Statement extends PgQuery {
   constructor(config: QueryConfig, values: readonly unknown[] | undefined, done: StatementEnd) {
     // pg reports twice when a value cannot be converted: the error, and then the end of the round trip.
     let over = false
-    super(config, values, (error, result) => {
+    // pg copies a config object, and takes a text as it is.
+    super(isText(config) ? config.text : config, values, (error, result) => {
       if (over) return
       over = true
       done(error, result)

@@ -27,6 +27,9 @@ import {
 } from './protocol'
 import { deserialize } from 'node:v8'
 
+/** How long `shutdown` waits for threads to close their connections. */
+const GOODBYE_MS = 500
+
 /** How long `warmup` waits for threads. */
 const START_MS = 10_000
 
@@ -82,6 +85,7 @@ export class WorkerPool {
   readonly #waiting = new Set<Entry>()
   readonly #running = new Map<number, Entry>()
   #onThread: (() => void) | undefined
+  #onSlot: (() => void) | undefined
   /** A thread that is starting does not keep the process alive, but the job that it starts for must. */
   #keepAlive: NodeJS.Timeout | undefined
   #nextId = 1
@@ -334,6 +338,7 @@ export class WorkerPool {
     thread.key = undefined
     thread.reclaiming = false
     for (; thread.slots > 0; thread.slots--) this.#core.pool.returnSlot()
+    this.#onSlot?.()
   }
 
   /** The thread has ended: its socket is closed with it. */
@@ -386,9 +391,26 @@ export class WorkerPool {
     return errors
   }
 
+  /** Idle threads close their connections, so that the server need not find out that they are gone. */
+  async #goodbye(): Promise<void> {
+    const connected = (): boolean => [...this.#threads.values()].some((thread) => thread.slots > 0)
+    if (!connected()) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GOODBYE_MS)
+      this.#onSlot = (): void => {
+        if (connected()) return
+        clearTimeout(timer)
+        resolve()
+      }
+      for (const thread of this.#threads.values()) this.#tell(thread, { type: 'reclaim' })
+    })
+    this.#onSlot = undefined
+  }
+
   /** Rejects what waits and ends every thread. */
   async destroy(reason: PgParallelError): Promise<void> {
     for (const entry of [...this.#waiting, ...this.#running.values()]) this.#expire(entry, reason)
+    await this.#goodbye()
     await this.#piscina.destroy()
     for (const thread of [...this.#threads.values()]) {
       thread.port.close()

@@ -159,6 +159,19 @@ test('a black hole while connecting: the attempt ends, and the next one may succ
   assert.equal((await call).rows[0]?.['ok'], 1)
 })
 
+test('a cancel request that arrives late hits nobody else', async () => {
+  const { proxy, db } = await proxied({ max: 1 })
+  proxy.cancelDelayMs = 300
+  const stop = new AbortController()
+  const first = failure(db.query('SELECT pg_sleep(0.1)', [], { signal: stop.signal }))
+  await eventually('it runs', () => proxy.history.some((link) => link.statements.some((text) => text.includes('0.1'))))
+  stop.abort()
+  assert.equal((await first).category, 'aborted')
+  // Its statement ends by itself before the request arrives; this one must not be sent before that.
+  await db.query('SELECT pg_sleep(0.6)', [], { retry: false })
+  assert.equal(db.totalCount, 1)
+})
+
 test('a slow line only makes it slower', async () => {
   const { proxy, db } = await proxied()
   proxy.delayMs = 30

@@ -46,6 +46,8 @@ export class FaultProxy {
   onStatement: (text: string, link: Link) => Action = () => 'pass'
   /** Milliseconds by which every packet from the server is late. */
   delayMs = 0
+  /** Milliseconds by which cancel requests are late. */
+  cancelDelayMs = 0
   /** New connections are closed at once. */
   refuse = false
   /** New connections are accepted and nothing more. */
@@ -126,7 +128,11 @@ export class FaultProxy {
         }
         from += length
       }
-      if (from > 0) server.write(buffered.subarray(0, from))
+      if (from > 0) {
+        const ready = buffered.subarray(0, from)
+        if (link.cancel && this.cancelDelayMs > 0) setTimeout(() => server.write(ready), this.cancelDelayMs)
+        else server.write(ready)
+      }
       buffered = buffered.subarray(from)
     })
     server.on('data', (chunk: Buffer) => {

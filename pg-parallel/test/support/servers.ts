@@ -37,6 +37,8 @@ export interface ServerOptions {
   maxConnections?: number
   /** Further PostgreSQL settings. */
   settings?: Record<string, string>
+  /** Offer TLS, with a certificate made for the occasion. */
+  tls?: boolean
   /** Replicate this one. */
   standbyOf?: TestServer
 }
@@ -235,6 +237,19 @@ class Postgres extends LocalServer {
       max_wal_senders: '3',
       ...this.options.settings,
     }
+    if (this.options.tls) {
+      const files = { cwd: this.socketDir, stdio: 'ignore', ...(ids() ?? {}) } as const
+      execFileSync(
+        'openssl',
+        'req -new -x509 -nodes -days 2 -subj /CN=test -newkey rsa:2048 -keyout server.key -out server.crt'.split(' '),
+        files,
+      )
+      Object.assign(settings, {
+        ssl: 'on',
+        ssl_key_file: join(this.socketDir, 'server.key'),
+        ssl_cert_file: join(this.socketDir, 'server.crt'),
+      })
+    }
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     return spawn(
       join(postgresBin(), 'postgres'),
@@ -275,6 +290,7 @@ class Pgsqlite extends LocalServer {
     const { maxConnections } = this.options
     const flags = ['--database', join(this.socketDir, 'test.db'), '--host', '127.0.0.1', '--port', String(this.port)]
     flags.push('--socket-dir', this.socketDir)
+    if (this.options.tls) flags.push('--tls-self-signed')
     if (maxConnections !== undefined) flags.push('--max-connections', String(maxConnections))
     return spawn(pgsqliteBin(), flags, { cwd: this.socketDir, stdio: 'ignore' })
   }
