@@ -601,9 +601,16 @@ impl Lowerer<'_> {
                 )
                 .at(expr.location));
             }
-            if crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. })) {
-                let prefix = self.returning_prefix(&modify.target)?;
-                self.scope().entries[0] = self.target_columns(&modify.target, &prefix);
+            // some expressions become sub-queries over json_each, whose columns are called id, key, value …: no bare names
+            match self.returning_prefix(&modify.target) {
+                Ok(prefix) => self.scope().entries[0] = self.target_columns(&modify.target, &prefix),
+                Err(refusal) => {
+                    let sub_query =
+                        |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::ArrayCompare { .. });
+                    if crate::analyze::walk::any(expr, &sub_query) {
+                        return Err(refusal);
+                    }
+                }
             }
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
