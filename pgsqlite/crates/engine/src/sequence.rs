@@ -148,10 +148,15 @@ impl SequenceSource for SessionSequences {
         })
     }
 
-    fn last_value(&self, oid: Oid) -> Result<Option<i64>> {
+    fn state(&self, oid: Oid) -> Result<(i64, bool)> {
         let (_, definition) = self.definition(oid)?;
         let state = self.with_state(oid, &definition, |state| Ok(*state))?;
-        Ok(state.called.then_some(state.last))
+        Ok((state.last, state.called))
+    }
+
+    fn last_value(&self, oid: Oid) -> Result<Option<i64>> {
+        let (last, called) = self.state(oid)?;
+        Ok(called.then_some(last))
     }
 
     fn setval(&self, oid: Oid, value: i64, called: bool) -> Result<i64> {

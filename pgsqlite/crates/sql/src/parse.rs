@@ -95,6 +95,37 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
     Ok(out)
 }
 
+/// Longest identifier in bytes (NAMEDATALEN - 1).
+const MAX_NAME: usize = 63;
+
+/// The identifiers of a text that the parser cuts, as written and as cut: PostgreSQL tells of each with a notice.
+pub fn truncated_identifiers(text: &str) -> Vec<(String, String)> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$') || *b >= 0x80;
+    let bytes = text.as_bytes();
+    let long_word = bytes.len() > MAX_NAME && bytes.split(|b| !part(b)).any(|word| word.len() > MAX_NAME);
+    let long_quoted = bytes.len() > MAX_NAME && bytes.split(|b| *b == b'"').skip(1).any(|word| word.len() > MAX_NAME);
+    if !long_word && !long_quoted {
+        return Vec::new();
+    }
+    let Ok(scanned) = pg_query::scan(text) else { return Vec::new() };
+    let mut out = Vec::new();
+    for token in scanned.tokens.iter().filter(|t| t.token == protobuf::Token::Ident as i32) {
+        let Some(written) = text.get(token.start as usize..token.end as usize) else { continue };
+        let name = match written.strip_prefix('"').and_then(|w| w.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => written.to_lowercase(),
+        };
+        if name.len() > MAX_NAME {
+            let mut end = MAX_NAME;
+            while !name.is_char_boundary(end) {
+                end -= 1;
+            }
+            out.push((name.clone(), name[..end].to_string()));
+        }
+    }
+    out
+}
+
 /// libpg_query gives a message and a 1-based character position, no SQLSTATE: recover it from the message.
 fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     let code = if message.starts_with("stack depth") || message.contains("memory exhausted") {

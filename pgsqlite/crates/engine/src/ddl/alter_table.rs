@@ -600,7 +600,7 @@ impl Ddl<'_> {
                     .collect();
                 let present: Vec<String> = own.iter().map(|o| format!("{o} IS NOT NULL")).collect();
                 let sql = format!(
-                    "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) LIMIT 1",
+                    "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) ORDER BY c.rowid LIMIT 1",
                     own.join(", "),
                     self.sqlite_table(relation),
                     present.join(" AND "),

@@ -52,6 +52,9 @@ pub(super) struct Elements {
     pub comments: Vec<(i16, String)>,
 }
 
+/// What messages call the expression of a CHECK.
+pub(super) const CHECK: &str = "check constraint";
+
 const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"];
 
 /// `serial`, `bigserial` … : the integer type behind it.
@@ -688,21 +691,29 @@ impl Ddl<'_> {
     /// DEFAULT, checked against the column's type; the text to store.
     pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
         let column = &relation.columns[attnum as usize - 1];
-        let (expr, text) = self.expression(node, None, Some((column.type_oid, column.typmod))).map_err(|e| {
-            if e.code() == SqlState::UNDEFINED_COLUMN {
-                PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use column reference in DEFAULT expression")
-            } else if e.code() == SqlState::DATATYPE_MISMATCH {
-                self.default_type_mismatch(column, node, e)
-            } else {
-                e
-            }
-        })?;
+        let (expr, text) =
+            self.expression(node, None, Some((column.type_oid, column.typmod)), "DEFAULT expression").map_err(|e| {
+                if e.code() == SqlState::UNDEFINED_COLUMN {
+                    let error = PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot use column reference in DEFAULT expression",
+                    );
+                    match e.fields().location {
+                        Some(location) => error.at(location as i32),
+                        None => error,
+                    }
+                } else if e.code() == SqlState::DATATYPE_MISMATCH {
+                    self.default_type_mismatch(column, node, e)
+                } else {
+                    e
+                }
+            })?;
         drop(expr);
         Ok(text)
     }
 
     fn default_type_mismatch(&self, column: &Column, node: &ast::Node, error: PgError) -> PgError {
-        match self.expression(node, None, None) {
+        match self.expression(node, None, None, "DEFAULT expression") {
             Ok((expr, _)) => PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!(
@@ -719,7 +730,8 @@ impl Ddl<'_> {
 
     pub(super) fn generation_expression(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
         let column = &relation.columns[attnum as usize - 1];
-        let (expr, text) = self.expression(node, Some(relation), Some((column.type_oid, column.typmod)))?;
+        let target = Some((column.type_oid, column.typmod));
+        let (expr, text) = self.expression(node, Some(relation), target, "column generation expression")?;
         if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
             return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
         }
@@ -745,16 +757,16 @@ impl Ddl<'_> {
 
     /// A CHECK constraint, analyzed and named.
     pub(super) fn check_constraint(&mut self, relation: &Relation, spec: &CheckSpec) -> Result<Constraint> {
-        let (mut expr, mut text) = self.expression(&spec.condition, Some(relation), None)?;
+        let (mut expr, mut text) = self.expression(&spec.condition, Some(relation), None, CHECK)?;
         if expr.ty == oid::UNKNOWN {
-            (expr, text) = self.expression(&spec.condition, Some(relation), Some((oid::BOOL, -1)))?;
+            (expr, text) = self.expression(&spec.condition, Some(relation), Some((oid::BOOL, -1)), CHECK)?;
         }
         if self.catalog.base_type(expr.ty) != oid::BOOL {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!("argument of CHECK must be type boolean, not type {}", self.display_type(expr.ty)),
             )
-            .at(spec.location));
+            .at(pgsqlite_sql::analyze::location_of(&spec.condition).max(spec.location)));
         }
         let attnums: Vec<i16> = relation.live_columns().map(|c| c.attnum).collect();
         let columns: Vec<i16> =

@@ -56,7 +56,9 @@ impl Ddl<'_> {
             // SET and DROP DEFAULT
             "T" => {
                 domain.default = match node {
-                    Some(node) => Some(self.expression(node, None, Some((domain.base, domain.typmod)))?.1),
+                    Some(node) => {
+                        Some(self.expression(node, None, Some((domain.base, domain.typmod)), "DEFAULT expression")?.1)
+                    }
                     None => None,
                 };
             }

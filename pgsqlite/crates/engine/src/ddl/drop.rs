@@ -152,11 +152,15 @@ impl Ddl<'_> {
             }
             Object::Type(ty) => {
                 if let Some(t) = self.catalog.types.get(&ty) {
-                    self.uses_of_type(ty, t.array_oid, 0, &mut out);
+                    // the array type goes with its element type
+                    out.push((Object::Type(t.array_oid), true));
+                    self.uses_of_type(ty, ty, 0, &mut out);
                     by_view(
                         &|r| r.class == super::schema::CLASS_TYPE && (r.object == ty || r.object == t.array_oid),
                         &mut out,
                     );
+                } else {
+                    self.uses_of_type(ty, ty, 0, &mut out);
                 }
             }
             Object::Schema(schema) => {
@@ -388,26 +392,27 @@ impl Ddl<'_> {
         let mut all: Vec<Object> = targets.to_vec();
         let mut seen: BTreeSet<Object> = targets.iter().copied().collect();
         let mut reported: Vec<(Object, Object)> = Vec::new();
-        let mut at = 0;
-        while at < all.len() {
-            let object = all[at];
-            at += 1;
-            for (dependent, automatic) in self.dependents(object, &views)? {
+        // in depth first, as PostgreSQL tells it: each with what it goes because of
+        let mut open: Vec<(Object, Option<(Object, bool)>)> = targets.iter().rev().map(|&t| (t, None)).collect();
+        while let Some((object, because)) = open.pop() {
+            if let Some((on, automatic)) = because {
                 // What goes with a dropped table anyway is not listed.
-                let inside = match dependent {
+                let inside = match object {
                     Object::Constraint(table, _) | Object::Default(table, _) | Object::Column(table, _) => {
                         seen.contains(&Object::Relation(table))
                     }
                     _ => false,
                 };
-                if inside || !seen.insert(dependent) {
+                if inside || !seen.insert(object) {
                     continue;
                 }
                 if !automatic {
-                    reported.push((dependent, object));
+                    reported.push((object, on));
                 }
-                all.push(dependent);
+                all.push(object);
             }
+            let dependents = self.dependents(object, &views)?;
+            open.extend(dependents.into_iter().rev().map(|(d, automatic)| (d, Some((object, automatic)))));
         }
         if !reported.is_empty() {
             if !cascade {

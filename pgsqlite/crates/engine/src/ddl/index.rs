@@ -263,7 +263,7 @@ impl Ddl<'_> {
         let predicate = match &statement.where_clause {
             None => None,
             Some(node) => {
-                let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)))?;
+                let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
                 if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,
@@ -346,7 +346,7 @@ impl Ddl<'_> {
                 (IndexKey::Column(column.attnum), column.type_oid, column.collation)
             }
             Some(node) => {
-                let (expr, text) = self.expression(node, Some(relation), None)?;
+                let (expr, text) = self.expression(node, Some(relation), None, "index expression")?;
                 if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,

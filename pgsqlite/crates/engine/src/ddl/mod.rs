@@ -396,14 +396,27 @@ impl Ddl<'_> {
         f(&Environment { catalog: &self.catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment })
     }
 
-    /// Analyzes an expression of the statement; gives its tree and the text to store.
+    /// Analyzes an expression of the statement; gives its tree and the text to store. `place`: what messages call it, one of it.
     fn expression(
         &self,
         node: &ast::Node,
         relation: Option<&Relation>,
         target: Option<(Oid, i32)>,
+        place: &str,
     ) -> Result<(Expr, String)> {
-        let expr = self.analyze(|e| analyze::analyze_expression_node(e, node, relation, target))?;
+        let expr = self.analyze(|e| analyze::analyze_expression_node(e, node, relation, target)).map_err(|mut e| {
+            // the analyzer calls every expression outside a query "this expression"
+            if e.message().contains("this expression") {
+                let plural = match place.strip_suffix("index predicate") {
+                    Some(_) => "index predicates".to_string(),
+                    None => format!("{place}s"),
+                };
+                let word = if e.message().starts_with("cannot use subquery") { place } else { &plural };
+                let message = e.message().replace("this expression", word);
+                e.fields_mut().message = message;
+            }
+            e
+        })?;
         let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, relation)?;
         Ok((expr, stored))
     }

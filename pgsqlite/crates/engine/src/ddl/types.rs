@@ -124,6 +124,9 @@ impl Ddl<'_> {
             labels[at].0.clone_from(&statement.new_val);
         }
         self.put_type(UserType { kind: UserTypeKind::Enum { labels }, ..(*user_type).clone() })?;
+        if !statement.old_val.is_empty() {
+            self.reorder_indexes(&user_type)?;
+        }
         Ok(tag)
     }
 
@@ -136,9 +139,6 @@ impl Ddl<'_> {
                 let holds = |text: &Option<String>| text.as_ref().is_some_and(|t| t.contains(&literal));
                 if holds(&column.default) || holds(&column.generated) {
                     return Err(PgError::not_supported("renaming an enum label that an expression uses"));
-                }
-                if column.type_oid == user_type.array_oid && relation.kind == RelationKind::Table {
-                    return Err(PgError::not_supported("renaming a label of an enum that arrays are stored of"));
                 }
             }
             let texts = relation.constraints.iter().filter_map(|c| match &c.kind {
@@ -170,6 +170,52 @@ impl Ddl<'_> {
             .collect();
         for sql in updates {
             self.conn.execute(&sql, [old, new]).map_err(crate::store::sqlite_error)?;
+        }
+        self.rename_label_in_arrays(user_type, old, new)
+    }
+
+    /// After a label got another name: indexes over the type's values are made anew in the order that the collation has now.
+    fn reorder_indexes(&self, user_type: &UserType) -> Result<()> {
+        self.show_catalog();
+        for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
+            let holds =
+                |c: &Column| c.type_oid == user_type.array_oid || self.catalog.base_type(c.type_oid) == user_type.oid;
+            if relation.live_columns().any(holds) {
+                self.sqlite(&format!("REINDEX {}", super::sqlite_table(relation)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Arrays are stored as JSON texts of their labels.
+    fn rename_label_in_arrays(&self, user_type: &UserType, old: &str, new: &str) -> Result<()> {
+        fn rename(value: &mut serde_json::Value, old: &str, new: &str) {
+            match value {
+                serde_json::Value::Array(items) => items.iter_mut().for_each(|i| rename(i, old, new)),
+                serde_json::Value::String(s) if s == old => *s = new.to_string(),
+                _ => {}
+            }
+        }
+        for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
+            for column in relation.live_columns().filter(|c| c.type_oid == user_type.array_oid) {
+                let (table, name) = (super::sqlite_table(relation), super::sqlite_quote(&column.name));
+                let values: Vec<String> = self
+                    .conn
+                    .prepare(&format!("SELECT DISTINCT {name} FROM {table} WHERE {name} IS NOT NULL"))
+                    .and_then(|mut s| s.query_map([], |r| r.get(0))?.collect())
+                    .map_err(crate::store::sqlite_error)?;
+                for value in values {
+                    let mut array: serde_json::Value = serde_json::from_str(&value)
+                        .map_err(|e| PgError::internal(format!("an array that is no JSON: {e}")))?;
+                    rename(&mut array, old, new);
+                    self.conn
+                        .execute(
+                            &format!("UPDATE {table} SET {name} = ?2 WHERE {name} = ?1"),
+                            [&value, &array.to_string()],
+                        )
+                        .map_err(crate::store::sqlite_error)?;
+                }
+            }
         }
         Ok(())
     }
@@ -231,7 +277,7 @@ impl Ddl<'_> {
                         return Err(PgError::new(SqlState::SYNTAX_ERROR, "multiple default expressions"));
                     }
                     let node = c.raw_expr.as_ref().ok_or_else(|| PgError::internal("DEFAULT without expression"))?;
-                    default = Some(self.expression(node, None, Some((base, typmod)))?.1);
+                    default = Some(self.expression(node, None, Some((base, typmod)), "DEFAULT expression")?.1);
                 }
                 ast::ConstrType::ConstrCheck => {
                     let check = self.domain_check(&name, schema, base, typmod, c, &checks)?;
@@ -259,7 +305,7 @@ impl Ddl<'_> {
     ) -> Result<DomainConstraint> {
         let node = c.raw_expr.as_ref().ok_or_else(|| PgError::internal("CHECK without expression"))?;
         let row = value_row(domain, schema, base, typmod);
-        let (expr, text) = self.expression(node, Some(&row), None)?;
+        let (expr, text) = self.expression(node, Some(&row), None, super::create_table::CHECK)?;
         if self.catalog.base_type(expr.ty) != oid::BOOL {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,

@@ -227,6 +227,14 @@ impl Session {
         Ok(statements)
     }
 
+    /// Tells of the identifiers that the parser cuts.
+    fn tell_truncated(&mut self, text: &str) {
+        for (written, cut) in pgsqlite_sql::parse::truncated_identifiers(text) {
+            let message = format!("identifier \"{written}\" will be truncated to \"{cut}\"");
+            self.notices.push(PgError::new(SqlState::NAME_TOO_LONG, message).severity(Severity::Notice));
+        }
+    }
+
     /// The plan of a statement: from the cache, or analyzed and lowered now.
     fn plan(&mut self, raw: &Arc<RawStatement>, given: &[Oid]) -> Result<(Arc<Prepared>, Arc<View>)> {
         let view = self.view();
@@ -329,6 +337,7 @@ impl Session {
             self.statements.remove(name);
         }
         let statements = self.parse_text(text)?;
+        self.tell_truncated(text);
         if statements.len() > 1 {
             return Err(PgError::new(
                 SqlState::SYNTAX_ERROR,

@@ -46,10 +46,13 @@ impl Session {
         self.drop_portal("");
         self.statements.remove("");
         self.source = text.into();
-        if let Some(script) = self.lifted_script(text)? {
-            return Ok(script);
-        }
-        Ok(Script { statements: self.parse_text(text)?, lifted: None, next: 0, running: false })
+        let lifted = self.lifted_script(text)?;
+        let script = match lifted {
+            Some(script) => script,
+            None => Script { statements: self.parse_text(text)?, lifted: None, next: 0, running: false },
+        };
+        self.tell_truncated(text);
+        Ok(script)
     }
 
     fn lifted_script(&self, text: &str) -> Result<Option<Script>> {

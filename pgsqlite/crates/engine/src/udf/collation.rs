@@ -3,42 +3,72 @@
 
 use super::session_cell::SessionCell;
 use libsqlite3_sys as ffi;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{compare, PgError, Result};
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
+/// How one collation orders.
+struct Order {
+    codec: RefCell<TypeCodec>,
+    /// Of a type of the user, whose labels DDL may change: its name, and the catalog that the codec was made from.
+    of_user: Option<(String, *const SessionCell, Cell<*const Catalog>)>,
+}
+
+impl Order {
+    /// Makes the codec anew if the catalog is another one.
+    fn refresh(&self) {
+        let Some((name, session, made_from)) = &self.of_user else { return };
+        // SAFETY: the connection's functions keep the cell alive as long as its collations.
+        let session = unsafe { &**session };
+        let now = Arc::as_ptr(&session.state().catalog);
+        if made_from.get() == now {
+            return;
+        }
+        if let Some(codec) = codec_of(name, session) {
+            *self.codec.borrow_mut() = codec;
+        }
+        made_from.set(now);
+    }
+}
+
 extern "C" fn collate(
-    codec: *mut c_void,
+    order: *mut c_void,
     a_length: c_int,
     a: *const c_void,
     b_length: c_int,
     b: *const c_void,
 ) -> c_int {
-    // SAFETY: SQLite passes two texts of these lengths; the user data is the codec given at registration.
-    let (codec, a, b) = unsafe {
+    // SAFETY: SQLite passes two texts of these lengths; the user data is the order given at registration.
+    let (order, a, b) = unsafe {
         let text = |p: *const c_void, n: c_int| match n {
             0 => &[][..],
             n => std::slice::from_raw_parts(p as *const u8, n as usize),
         };
-        (&*(codec as *const TypeCodec), text(a, a_length), text(b, b_length))
+        (&*(order as *const Order), text(a, a_length), text(b, b_length))
     };
-    let order = match (std::str::from_utf8(a), std::str::from_utf8(b)) {
-        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| codec.compare_text(x, y))).unwrap_or_else(|_| x.cmp(y)),
+    let compared = match (std::str::from_utf8(a), std::str::from_utf8(b)) {
+        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| {
+            order.refresh();
+            order.codec.borrow().compare_text(x, y)
+        }))
+        .unwrap_or_else(|_| x.cmp(y)),
         _ => a.cmp(b),
     };
-    match order {
+    match compared {
         Ordering::Less => -1,
         Ordering::Equal => 0,
         Ordering::Greater => 1,
     }
 }
 
-extern "C" fn drop_codec(codec: *mut c_void) {
+extern "C" fn drop_order(order: *mut c_void) {
     // SAFETY: made by Box::into_raw below; SQLite calls this once.
-    drop(unsafe { Box::from_raw(codec as *mut TypeCodec) });
+    drop(unsafe { Box::from_raw(order as *mut Order) });
 }
 
 /// The codec whose order a collation is, of built-in types and of the session's.
@@ -53,8 +83,8 @@ fn codec_of(name: &str, session: &SessionCell) -> Option<TypeCodec> {
     Some(TypeCodec::Array(Box::new(session.codec(element).ok()?), element, b','))
 }
 
-fn create(db: *mut ffi::sqlite3, name: &CStr, codec: TypeCodec) -> c_int {
-    let data = Box::into_raw(Box::new(codec));
+fn create(db: *mut ffi::sqlite3, name: &CStr, order: Order) -> c_int {
+    let data = Box::into_raw(Box::new(order));
     // SAFETY: `db` is open. Unlike functions, SQLite does not call the destructor when this fails.
     unsafe {
         let code = ffi::sqlite3_create_collation_v2(
@@ -63,7 +93,7 @@ fn create(db: *mut ffi::sqlite3, name: &CStr, codec: TypeCodec) -> c_int {
             ffi::SQLITE_UTF8,
             data.cast(),
             Some(collate),
-            Some(drop_codec),
+            Some(drop_order),
         );
         if code != ffi::SQLITE_OK {
             drop(Box::from_raw(data));
@@ -75,16 +105,20 @@ fn create(db: *mut ffi::sqlite3, name: &CStr, codec: TypeCodec) -> c_int {
 extern "C" fn needed(session: *mut c_void, db: *mut ffi::sqlite3, _encoding: c_int, name: *const c_char) {
     // SAFETY: the user data is a cell that the connection's functions keep alive; the name ends with NUL.
     let (session, name) = unsafe { (&*(session as *const SessionCell), CStr::from_ptr(name)) };
-    if let Some(codec) = name.to_str().ok().and_then(|n| codec_of(n, session)) {
+    let Ok(text) = name.to_str() else { return };
+    if let Some(codec) = codec_of(text, session) {
+        let made_from = Cell::new(Arc::as_ptr(&session.state().catalog));
+        let of_user = (text.to_string(), session as *const SessionCell, made_from);
+        let order = Order { codec: RefCell::new(codec), of_user: Some(of_user) };
         // A failure leaves the collation missing, which SQLite reports.
-        let _ = create(db, name, codec);
+        let _ = create(db, name, order);
     }
 }
 
 /// Registers `decimal` and its like, and the maker of the others. `session` must live as long as the connection (the
 /// functions registered with it see to that).
 pub fn register(db: *mut ffi::sqlite3, session: &Arc<SessionCell>) -> Result<()> {
-    if create(db, c"decimal", TypeCodec::Numeric) != ffi::SQLITE_OK {
+    if create(db, c"decimal", Order { codec: RefCell::new(TypeCodec::Numeric), of_user: None }) != ffi::SQLITE_OK {
         return Err(PgError::internal("registering the collation decimal failed"));
     }
     // SAFETY: see above.
@@ -93,13 +127,4 @@ pub fn register(db: *mut ffi::sqlite3, session: &Arc<SessionCell>) -> Result<()>
         return Err(PgError::internal("registering the collations failed"));
     }
     Ok(())
-}
-
-/// Forgets the collation of an enum whose labels changed, so that the next statement asks for it anew.
-pub fn refresh_enum(db: *mut ffi::sqlite3, session: &SessionCell, enum_oid: pgsqlite_types::Oid) -> Result<()> {
-    let name = std::ffi::CString::new(format!("pg_enum_{enum_oid}")).map_err(|e| PgError::internal(e.to_string()))?;
-    match create(db, &name, session.codec(enum_oid)?) {
-        ffi::SQLITE_OK => Ok(()),
-        _ => Err(PgError::internal("replacing an enum's collation failed")),
-    }
 }

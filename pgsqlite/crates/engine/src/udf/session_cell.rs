@@ -16,6 +16,8 @@ pub trait SequenceSource {
     fn nextval(&self, sequence: Oid) -> Result<i64>;
     fn currval(&self, sequence: Oid) -> Result<i64>;
     fn lastval(&self) -> Result<i64>;
+    /// (last_value, is_called): the row that a sequence has as a relation.
+    fn state(&self, sequence: Oid) -> Result<(i64, bool)>;
     /// What nextval gave last in any session (`pg_sequence_last_value`); None: it was not called yet.
     fn last_value(&self, sequence: Oid) -> Result<Option<i64>>;
     /// Sets the value; `called` false: the next `nextval` gives the value itself.

@@ -135,6 +135,13 @@ fn check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn sequence_state(c: &Call) -> Result<Datum> {
+    let sequences = c.session.state().sequences.clone();
+    let sequences = sequences.ok_or_else(|| PgError::not_supported("a sequence outside a session"))?;
+    let (last, called) = sequences.state(type_argument(c, 0)?)?;
+    Ok(if c.int(1)? == 0 { Datum::Int(last) } else { Datum::from(called) })
+}
+
 fn not_null(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
         let (schema, table, column) = (c.text(1)?, c.text(2)?, c.text(3)?);
@@ -543,6 +550,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::LIMIT, 2, true, limit),
     (support::CHECK, 5, true, check),
     (support::NOT_NULL, 4, true, not_null),
+    (support::SEQUENCE, 2, false, sequence_state),
     (support::DOMAIN, -1, true, domain),
     (support::FOREIGN, 4, true, foreign),
     (support::ARRAY, -1, true, array),

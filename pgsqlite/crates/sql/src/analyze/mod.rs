@@ -257,6 +257,11 @@ pub fn analyze(
     })
 }
 
+/// Where an expression of the grammar begins in the statement; -1: not known.
+pub fn location_of(node: &ast::Node) -> i32 {
+    node.node.as_ref().map_or(-1, recursion::location_of)
+}
+
 /// Analyzes a query without parameters (the text of a view); the caller keeps the result's columns.
 pub fn analyze_query(environment: &Environment, select: &ast::SelectStmt) -> Result<Query> {
     crate::parse::with_stack(|| Analyzer::new(environment, &[], false).top_query(select))

@@ -52,6 +52,7 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Where an expression begins; -1: not known.
 pub(super) fn location_of(node: &NodeEnum) -> i32 {
     match node {
         NodeEnum::SortBy(s) => s.node.as_deref().and_then(|n| n.node.as_ref()).map_or(-1, location_of),

@@ -44,6 +44,8 @@ pub mod support {
     pub const DISTINCT_SUFFIX: &str = "_distinct";
     /// (value, condition, schema, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
+    /// (sequence, part) → last_value (part 0), is_called (part 1)
+    pub const SEQUENCE: &str = "pg_sequence_state";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
     pub const NOT_NULL: &str = "pg_not_null";
     /// (attnum, value) → value, remembered until the statement ends

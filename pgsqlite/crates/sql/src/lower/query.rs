@@ -331,7 +331,15 @@ impl Lowerer<'_> {
             RteKind::Relation(relation) => {
                 self.uses_catalog = true;
                 if let RelationKind::Sequence(_) = relation.kind {
-                    return Err(PgError::not_supported("SELECT from a sequence"));
+                    // its one row: where it stands (log_cnt is PostgreSQL's own bookkeeping of its log)
+                    let state = |part: u8| format!("{}({}, {part})", support::SEQUENCE, relation.oid);
+                    let row = format!(
+                        "(SELECT {} AS last_value, 0 AS log_cnt, {} AS is_called) AS {alias}",
+                        state(0),
+                        state(1)
+                    );
+                    let columns = ["last_value", "log_cnt", "is_called"].map(|c| format!("{alias}.{c}"));
+                    return Ok((row, columns.to_vec()));
                 }
                 let columns = relation
                     .live_columns()
