@@ -83,8 +83,10 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
     };
     // SAFETY: made by the call above, freed once.
     unsafe { c::pg_query_free_protobuf_parse_result(result) };
+    let parsed = parsed?;
+    check_numbers(text)?;
     let mut out = Vec::new();
-    for raw in parsed?.stmts {
+    for raw in parsed.stmts {
         let start = raw.stmt_location.max(0) as usize;
         let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
         let Some(node) = raw.stmt.and_then(|n| n.node) else { continue };
@@ -165,6 +167,26 @@ pub fn first_parameter(statement: &NodeEnum) -> i32 {
         _ => None,
     });
     places.min().unwrap_or(-1)
+}
+
+/// The parser is that of a later PostgreSQL: it reads `0x1F`, `0o17`, `0b1` and `1_000` as numbers, PostgreSQL 15 refuses them.
+fn check_numbers(text: &str) -> Result<()> {
+    let suspicious = |w: &[u8]| w[0].is_ascii_digit() && matches!(w[1], b'x' | b'X' | b'o' | b'O' | b'b' | b'B' | b'_');
+    if !text.as_bytes().windows(2).any(suspicious) {
+        return Ok(());
+    }
+    let tokens = pg_query::scan(text).map_err(|e| PgError::internal(format!("the scanner: {e}")))?.tokens;
+    for token in tokens {
+        use protobuf::Token;
+        let place = token.start.max(0) as usize..token.end.max(0) as usize;
+        let number = matches!(Token::try_from(token.token), Ok(Token::Iconst | Token::Fconst));
+        let written = text.get(place).unwrap_or_default();
+        if number && written.bytes().any(|b| matches!(b, b'x' | b'X' | b'o' | b'O' | b'b' | b'B' | b'_')) {
+            let message = format!("trailing junk after numeric literal at or near \"{written}\"");
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(token.start));
+        }
+    }
+    Ok(())
 }
 
 /// A cheap guard before the C parser: brackets nested deeper than any sane statement are refused as too complex, so that

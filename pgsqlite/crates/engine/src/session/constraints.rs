@@ -234,7 +234,7 @@ impl Session {
         }
     }
 
-    fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
+    pub(super) fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
         let view = self.view();
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection()?;

@@ -4,12 +4,13 @@
 //! that the statement proposes as a query; this file reads them in order and makes the error that PostgreSQL would have
 //! raised first: NOT NULL, CHECK (by name), unique keys (by age) for each row, foreign keys after all rows.
 
-use super::plans::Prepared;
+use super::plans::{Body, Prepared};
 use super::Session;
 use crate::connection::{Connection, Step};
 use pgsqlite_sql::analyze::{analyze, Statement};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
+use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::HashSet;
@@ -61,11 +62,27 @@ impl Session {
         let Some(rows) = read(connection, &proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
         let schema = catalog.schema_name(proposed.relation.schema).to_string();
         let mut search = Search { proposed: &proposed, schema, context, catalog, connection };
-        if code == SqlState::FOREIGN_KEY_VIOLATION {
-            search.foreign_keys(&rows)
-        } else {
-            search.row_constraints(&rows)
+        if code != SqlState::FOREIGN_KEY_VIOLATION {
+            return search.row_constraints(&rows);
         }
+        match search.foreign_keys(&rows)? {
+            Some(found) => Ok(Some(found)),
+            None => self.violation_by_action(prepared, parameters),
+        }
+    }
+
+    /// A key that is violated not by the statement's own rows but by what ON DELETE or ON UPDATE makes of others: the statement is
+    /// run once more with all keys deferred, looked at, and undone.
+    fn violation_by_action(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Option<PgError>> {
+        let Body::Plan(plan) = &prepared.body else { return Ok(None) };
+        let ([step], Tag::Update | Tag::Delete) = (&plan.query.steps[..], plan.query.tag) else { return Ok(None) };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        // a key that SQLite checks at once failed: deferral was not on
+        connection.exec("SAVEPOINT pg_diagnose; PRAGMA defer_foreign_keys = ON")?;
+        let ran = read(connection, &step.sql, parameters, usize::MAX);
+        let found = ran.and_then(|_| self.violated(|_| true));
+        self.connection()?.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose; PRAGMA defer_foreign_keys = OFF")?;
+        found
     }
 }
 

@@ -8,8 +8,8 @@
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, IndexKey, Relation};
-use crate::deparse::{definitions, quote_identifier, Style};
-use crate::typed::{InsertSource, Modify, ModifyAction};
+use crate::deparse::{definitions, Style};
+use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict};
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -191,7 +191,13 @@ impl Lowerer<'_> {
                 let condition = self.over_row(&expr, new)?;
                 checks.push((name.clone(), texts.add(condition)));
             }
-            unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
+            // with DO UPDATE the row that failed may be the one that was changed instead
+            if !matches!(
+                &modify.action,
+                ModifyAction::Insert { on_conflict: Some(OnConflict { set: Some(_), .. }), .. }
+            ) {
+                unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
+            }
         }
         let (references, referenced_by) = self.foreign_keys(&relation)?;
         let new = new.map(|n| texts.add_all(&n));
@@ -349,11 +355,9 @@ impl Lowerer<'_> {
                 let side = |this: &Relation, these: &[i16], that: &Relation, those: &[i16]| -> Result<Reference> {
                     let positions =
                         |r: &Relation, list: &[i16]| list.iter().map(|a| position(r, *a)).collect::<Result<Vec<_>>>();
-                    let shown: Vec<String> = these
-                        .iter()
-                        .filter_map(|a| this.column_by_attnum(*a))
-                        .map(|c| quote_identifier(&c.name).to_string())
-                        .collect();
+                    // PostgreSQL quotes no names here
+                    let shown: Vec<&str> =
+                        these.iter().filter_map(|a| this.column_by_attnum(*a)).map(|c| &c.name[..]).collect();
                     let conditions: Vec<String> = those
                         .iter()
                         .filter_map(|a| that.column_by_attnum(*a))

@@ -241,7 +241,9 @@ impl Numeric {
     fn round_or_trunc(&self, scale: i32, round: bool) -> Numeric {
         match self {
             // No more digits than the type has.
-            Finite(d) => d.rescale((scale as i64).clamp(-super::MAX_WHOLE_DIGITS - 1, super::MAX_SCALE), round).unwrap_or_else(|_| self.clone()),
+            Finite(d) => d
+                .rescale((scale as i64).clamp(-super::MAX_WHOLE_DIGITS - 1, super::MAX_SCALE), round)
+                .unwrap_or_else(|_| self.clone()),
             other => other.clone(),
         }
     }
