@@ -25,6 +25,8 @@ import pgwire  # noqa: E402
 import server  # noqa: E402
 
 # name: (tool it needs, commands run in its folder; the last one is the test)
+ORMS = ["drizzle", "knex", "kysely", "sequelize", "sequelize-plpgsql", "typeorm"]
+NPM = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]
 CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "psql": ("psql", [[sys.executable, "check.py"]]),
     "psycopg2": ("python3", [[sys.executable, "life.py"]]),
@@ -32,13 +34,20 @@ CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "asyncpg": ("python3", [[sys.executable, "life.py"]]),
     "sqlalchemy": ("python3", [[sys.executable, "life.py"]]),
     "django": ("python3", [[sys.executable, "life.py"]]),
-    "node-postgres": ("node", [["npm", "ci", "--no-audit", "--no-fund", "--silent"], ["node", "pg.mjs"]]),
-    "postgres.js": ("node", [["npm", "ci", "--no-audit", "--no-fund", "--silent"], ["node", "postgres.mjs"]]),
+    "node-postgres": ("node", [NPM, ["node", "pg.mjs"]]),
+    "postgres.js": ("node", [NPM, ["node", "postgres.mjs"]]),
     "pgx": ("go", [["go", "run", "."]]),
     "pgjdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "tokio-postgres": ("cargo", [["cargo", "run", "-q", "--target-dir", str(BUILD / "cargo")]]),
+    **{orm: ("node", [NPM, ["node", f"{orm}.mjs"]]) for orm in ORMS},
 }
-FOLDER = {"node-postgres": "node", "postgres.js": "node"}
+FOLDER = {"node-postgres": "node", "postgres.js": "node", **{orm: "node-orms" for orm in ORMS}}
+
+
+def is_installed(folder: pathlib.Path) -> bool:
+    """Whether npm has installed what the folder's lock file names."""
+    installed = folder / "node_modules" / ".package-lock.json"
+    return installed.exists() and installed.stat().st_mtime >= (folder / "package-lock.json").stat().st_mtime
 
 
 def run(name: str, target: str) -> tuple[bool, str]:
@@ -58,9 +67,12 @@ def run(name: str, target: str) -> tuple[bool, str]:
         env["PGDATABASE"] = database
     output = ""
     try:
+        folder = HERE / FOLDER.get(name, name)
         for command in CLIENTS[name][1]:
+            if command is NPM and is_installed(folder):
+                continue
             done = subprocess.run(
-                command, cwd=HERE / FOLDER.get(name, name), env=env, stdin=subprocess.DEVNULL,
+                command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
             )  # fmt: skip
             output += done.stdout

@@ -126,6 +126,15 @@ impl RegNames for CatalogNames<'_> {
                 let found = match parts[..] {
                     [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
                     [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
+                    [database, schema, name] if database == self.catalog.database => {
+                        self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name))
+                    }
+                    [_, _, _] => {
+                        return Err(PgError::new(
+                            SqlState::FEATURE_NOT_SUPPORTED,
+                            format!("cross-database references are not implemented: \"{}\"", parts.join(".")),
+                        ))
+                    }
                     _ => {
                         return Err(PgError::new(
                             SqlState::INVALID_NAME,
