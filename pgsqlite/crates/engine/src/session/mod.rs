@@ -389,7 +389,7 @@ impl Session {
         let old = statement.prepared.clone();
         let (new, view) = self.plan(&raw, &given)?;
         if let Some(old) = old {
-            if old.columns != new.columns {
+            if !same_result(&old.columns, &new.columns) {
                 return Err(result_type_changed());
             }
         }
@@ -721,6 +721,18 @@ fn rank(level: &str) -> usize {
         .iter()
         .position(|l| *l == level)
         .unwrap_or(0)
+}
+
+/// Whether rows of the one can be sent where the other was described. (Which tables the columns come from may change.)
+fn same_result(a: &Option<Arc<[OutputColumn]>>, b: &Option<Arc<[OutputColumn]>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            let shape = |c: &OutputColumn| (c.type_oid, c.typmod);
+            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.name == b.name && shape(a) == shape(b))
+        }
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 /// Clients know by the routine that preparing the statement again will do.

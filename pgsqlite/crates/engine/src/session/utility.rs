@@ -112,7 +112,7 @@ impl Session {
                 self.server.pending.lock().notify(&n.conditionname, &n.payload);
                 "NOTIFY".into()
             }
-            NodeEnum::DiscardStmt(d) => self.discard(d)?,
+            NodeEnum::DiscardStmt(d) => self.discard(d).await?,
             NodeEnum::ExplainStmt(e) => {
                 self.explain(e, prepared, &portal.parameters, sink).await?;
                 "EXPLAIN".into()
@@ -387,7 +387,7 @@ impl Session {
         }
     }
 
-    fn discard(&mut self, d: &ast::DiscardStmt) -> Result<String> {
+    async fn discard(&mut self, d: &ast::DiscardStmt) -> Result<String> {
         use ast::DiscardMode as M;
         match M::try_from(d.target) {
             Ok(M::DiscardAll) => {
@@ -400,7 +400,7 @@ impl Session {
                 self.gucs = self.initial.clone();
                 self.gucs.touch();
                 self.refresh_superuser();
-                self.drop_temporary()?;
+                self.drop_temporary().await?;
                 Ok("DISCARD ALL".into())
             }
             Ok(M::DiscardPlans) => Ok("DISCARD PLANS".into()),
@@ -409,28 +409,37 @@ impl Session {
                 Ok("DISCARD SEQUENCES".into())
             }
             Ok(M::DiscardTemp) => {
-                self.drop_temporary()?;
+                self.drop_temporary().await?;
                 Ok("DISCARD TEMP".into())
             }
             _ => Err(PgError::internal("unknown DISCARD")),
         }
     }
 
-    fn drop_temporary(&mut self) -> Result<()> {
+    /// Drops the session's temporary objects, inside the transaction's rules.
+    async fn drop_temporary(&mut self) -> Result<()> {
+        let catalog = self.catalog();
+        if !catalog.relations.values().any(|r| r.temporary) {
+            return Ok(());
+        }
+        self.settle_portals();
+        self.begin_slot().await?;
         let connection = self.connection()?;
         let names: Vec<String> = connection
             .rusqlite()
-            .prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'table'")
+            .prepare(
+                "SELECT name FROM temp.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+            )
             .and_then(|mut s| s.query_map([], |r| r.get(0))?.collect())
             .map_err(|_| connection.error())?;
         for name in names {
             connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
         }
-        self.temporary.clear();
-        if let Some(own) = &self.transaction.catalog {
-            let mut without = own.shared();
-            without.epoch = crate::engine::next_epoch();
-            self.transaction.catalog = Some(Arc::new(without));
+        let mut without = self.catalog().shared();
+        without.epoch = crate::engine::next_epoch();
+        self.transaction.catalog = Some(Arc::new(without));
+        if let Some(connection) = &mut self.connection {
+            connection.clear_cache();
         }
         Ok(())
     }
