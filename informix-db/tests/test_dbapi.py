@@ -443,6 +443,17 @@ def test_byte_and_text(server, conn):
     assert conn.cursor().execute("select a, b, c from t").fetchall() == [(1, picture, story)]
 
 
+def test_text_that_cannot_be_decoded_leaves_the_connection_in_order(server, connect):
+    server.rules["select t"] = Result([Col("c", 12, 56)], [(b"\xff\xfe",)])
+    server.rules["select n"] = Result([Col("n", 2, 4)], [(1,)])
+    conn = connect(client_locale="en_US.utf8")
+    cur = conn.cursor()
+    for _ in range(2):
+        with pytest.raises(DataError, match="'c'"):
+            cur.execute("select t")
+        assert cur.execute("select n").fetchall() == [(1,)]
+
+
 def test_smart_large_objects(server, conn):
     content = bytes(range(256)) * 40
     server.blobs["data"] = content

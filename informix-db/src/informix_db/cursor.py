@@ -122,6 +122,7 @@ class Cursor:
         try:
             yield from self._run_statement(statement, bind, begin)
         except DatabaseError as error:
+            self._clear()
             session.drop(statement, opened=False)
             if not (statement.cached and error.sqlcode in STALE):
                 raise
@@ -130,6 +131,7 @@ class Cursor:
             try:
                 yield from self._run_statement(statement, bind, begin)
             except DatabaseError:
+                self._clear()
                 session.drop(statement, opened=False)
                 raise
 

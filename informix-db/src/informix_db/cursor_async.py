@@ -121,6 +121,7 @@ class AsyncCursor:
         try:
             yield from self._run_statement(statement, bind, begin)
         except DatabaseError as error:
+            self._clear()
             session.drop(statement, opened=False)
             if not (statement.cached and error.sqlcode in STALE):
                 raise
@@ -129,6 +130,7 @@ class AsyncCursor:
             try:
                 yield from self._run_statement(statement, bind, begin)
             except DatabaseError:
+                self._clear()
                 session.drop(statement, opened=False)
                 raise
 

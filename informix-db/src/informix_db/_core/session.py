@@ -103,8 +103,6 @@ class Session:
         self._cleanup: list[bytes] = []
         self._names = itertools.count(1)
         self._routines: dict[str, tuple[bytes, int]] = {}
-        #: Bumped when cursors that are not held are gone (end of transaction).
-        self.generation = 0
         #: Requests sent and not yet answered: not 0 after an operation means that the stream cannot be used on.
         self.outstanding = 0
 
@@ -149,16 +147,10 @@ class Session:
             raise _lost("the server ended the session")
         self.outstanding -= 1
         if reply.transaction is not None:
-            if reply.transaction in (2, 3):
-                self._ended()
             self.in_transaction = reply.transaction == 1
         if reply.error is not None and reply.error.sqlcode == -458:
-            self._ended()
+            self.in_transaction = False
         return reply
-
-    def _ended(self) -> None:
-        self.in_transaction = False
-        self.generation += 1
 
     def _serve(self, request: FileRequest) -> bytes:
         files = self.files
@@ -363,7 +355,7 @@ class Session:
         elif kind == 34:
             self.in_transaction = True
         elif kind == 35 or (kind == 36 and not _TO_SAVEPOINT.search(statement.sql)):
-            self._ended()
+            self.in_transaction = False
 
     def open(self, statement: Statement, bind: bytes, sink: RowSink, *, begin: bool, hold: bool) -> Op[bool]:
         """Open a cursor and fetch the first rows; True when these were all.
@@ -542,13 +534,13 @@ class Session:
         try:
             yield from self.exchange([rq.COMMIT], [self.reply()])
         finally:
-            self._ended()
+            self.in_transaction = False
 
     def rollback(self) -> Op[None]:
         try:
             yield from self.exchange([rq.ROLLBACK], [self.reply()])
         finally:
-            self._ended()
+            self.in_transaction = False
 
     def savepoint(self, action: str, name: str) -> Op[None]:
         """Set, release, or roll back to a savepoint."""
