@@ -109,6 +109,19 @@ fn array_element(c: &Call) -> Result<Datum> {
 fn array_element_text(c: &Call) -> Result<Datum> {
     found(element(c.text(0)?, c.int(1)?), true)
 }
+/// jsonb keeps a scalar as an array of one, and its operators show that.
+fn binary_element(text: &str, index: i64) -> Option<&str> {
+    if !is_object(text) && !is_array(text) {
+        return (index == 0 || index == -1).then_some(text);
+    }
+    element(text, index)
+}
+fn binary_array_element(c: &Call) -> Result<Datum> {
+    found(binary_element(c.text(0)?, c.int(1)?), false)
+}
+fn binary_array_element_text(c: &Call) -> Result<Datum> {
+    found(binary_element(c.text(0)?, c.int(1)?), true)
+}
 fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
     for step in text_array(path)? {
         let Some(step) = step else { return Ok(None) };
@@ -903,8 +916,10 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("row_to_json_pretty", pretty_row),
     ("json_object_field jsonb_object_field", object_field),
     ("json_object_field_text jsonb_object_field_text", object_field_text),
-    ("json_array_element jsonb_array_element", array_element),
-    ("json_array_element_text jsonb_array_element_text", array_element_text),
+    ("json_array_element", array_element),
+    ("jsonb_array_element", binary_array_element),
+    ("json_array_element_text", array_element_text),
+    ("jsonb_array_element_text", binary_array_element_text),
     ("json_extract_path jsonb_extract_path", extract_path),
     ("json_extract_path_text jsonb_extract_path_text", extract_path_text),
     ("json_typeof jsonb_typeof", type_of),

@@ -479,7 +479,9 @@ impl Analyzer<'_> {
         // With a common type of all items the operator is chosen once (as PostgreSQL's = ANY (ARRAY[…])), else one by one.
         let all: Vec<&Expr> = std::iter::once(&left).chain(&list).collect();
         let same_category = self.common_type(&all, "IN").ok();
-        if let Some(common) = same_category.filter(|&t| t != oid::UNKNOWN && t != oid::RECORD) {
+        // (there is no array of arrays: those are compared one by one)
+        let is_element = |t: &Oid| *t != oid::UNKNOWN && *t != oid::RECORD && self.env.catalog.array_type(*t).is_some();
+        if let Some(common) = same_category.filter(is_element) {
             let mut items = Vec::with_capacity(list.len());
             let mut convertible = true;
             for item in &list {
