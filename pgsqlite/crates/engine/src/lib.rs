@@ -21,7 +21,6 @@ pub mod pg_catalog;
 mod sequence;
 pub mod session;
 pub mod store;
-#[allow(dead_code)] // the random generator and the pattern cache wait for their functions
 pub mod udf;
 pub mod vtab;
 pub mod writer;

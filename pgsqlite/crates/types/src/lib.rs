@@ -28,6 +28,7 @@ mod coerce;
 pub mod compare;
 pub mod datetime;
 pub mod datum;
+pub mod encoding;
 pub mod enums;
 pub mod error;
 pub mod float;

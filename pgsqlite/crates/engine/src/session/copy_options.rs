@@ -1,8 +1,8 @@
 //! The options of COPY: read from the parse tree, checked against each other in PostgreSQL's order.
 
-use super::guc_values::{self, Encoding};
 use super::Format;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// What becomes of the first line.
@@ -129,7 +129,7 @@ fn header(option: &ast::DefElem, is_from: bool) -> Result<Header> {
 /// UTF8 in any of its spellings; other encodings are known to PostgreSQL, not to us.
 fn encoding(option: &ast::DefElem) -> Result<()> {
     let name = string(option)?;
-    match guc_values::encoding(&name) {
+    match Encoding::by_name(&name) {
         Some(Encoding::Utf8) => return Ok(()),
         Some(_) => return Err(PgError::not_supported(format!("COPY with ENCODING '{name}'")).at(option.location)),
         None => {}

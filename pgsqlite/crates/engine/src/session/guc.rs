@@ -1,7 +1,8 @@
 //! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
 
 pub use super::guc_values::parse_bool;
-use super::guc_values::{self, bound, display, parse_number, Encoding};
+use super::guc_values::{self, bound, display, parse_number};
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
@@ -286,10 +287,12 @@ impl Gucs {
                 return Ok(name.into());
             }
             "client_encoding" => {
-                return match guc_values::encoding(value) {
+                return match Encoding::by_name(value) {
                     Some(Encoding::Utf8) => Ok("UTF8".into()),
                     Some(Encoding::SqlAscii) => Ok("SQL_ASCII".into()),
-                    Some(Encoding::Other) => Err(PgError::not_supported(format!("client_encoding \"{value}\""))),
+                    Some(Encoding::Latin1 | Encoding::Other) => {
+                        Err(PgError::not_supported(format!("client_encoding \"{value}\"")))
+                    }
                     None => Err(invalid()),
                 };
             }

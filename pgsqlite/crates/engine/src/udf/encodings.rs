@@ -3,108 +3,17 @@
 use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use pgsqlite_types::array::Array;
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{text, Datum, PgError, Result, SqlState};
 use unicode_normalization::UnicodeNormalization;
 
-/// The encodings that texts are converted to and from.
-#[derive(Clone, Copy, PartialEq)]
-enum Encoding {
-    Utf8,
-    Latin1,
-    /// bytes as they are
-    SqlAscii,
-}
-
-/// Names of PostgreSQL's other encodings, without what is no letter or digit: they are refused, not unknown.
-const OTHERS: &[&str] = &[
-    "abc",
-    "alt",
-    "big5",
-    "euccn",
-    "eucjis2004",
-    "eucjp",
-    "euckr",
-    "euctw",
-    "gb18030",
-    "gbk",
-    "iso885910",
-    "iso885913",
-    "iso885914",
-    "iso885915",
-    "iso885916",
-    "iso88592",
-    "iso88593",
-    "iso88594",
-    "iso88595",
-    "iso88596",
-    "iso88597",
-    "iso88598",
-    "iso88599",
-    "johab",
-    "koi8",
-    "koi8r",
-    "koi8u",
-    "latin10",
-    "latin2",
-    "latin3",
-    "latin4",
-    "latin5",
-    "latin6",
-    "latin7",
-    "latin8",
-    "latin9",
-    "mskanji",
-    "muleinternal",
-    "shiftjis",
-    "shiftjis2004",
-    "sjis",
-    "tcvn",
-    "tcvn5712",
-    "uhc",
-    "vscii",
-    "win",
-    "win1250",
-    "win1251",
-    "win1252",
-    "win1253",
-    "win1254",
-    "win1255",
-    "win1256",
-    "win1257",
-    "win1258",
-    "win866",
-    "win874",
-    "win932",
-    "win936",
-    "win949",
-    "win950",
-    "windows1250",
-    "windows1251",
-    "windows1252",
-    "windows1253",
-    "windows1254",
-    "windows1255",
-    "windows1256",
-    "windows1257",
-    "windows1258",
-    "windows866",
-    "windows874",
-    "windows932",
-    "windows936",
-    "windows949",
-    "windows950",
-];
-
 /// The encoding of a name; 22023 for one that PostgreSQL does not know, either. `role` is `source`, `destination` or nothing.
 fn encoding(name: &str, role: &str) -> Result<Encoding> {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    match plain.as_str() {
-        "utf8" | "unicode" => Ok(Encoding::Utf8),
-        "latin1" | "iso88591" => Ok(Encoding::Latin1),
-        "sqlascii" => Ok(Encoding::SqlAscii),
-        other if OTHERS.contains(&other) => Err(PgError::not_supported(format!("encoding \"{name}\""))),
-        _ if role.is_empty() => Err(invalid_parameter(format!("invalid encoding name \"{name}\""))),
-        _ => Err(invalid_parameter(format!("invalid {role} encoding name \"{name}\""))),
+    match Encoding::by_name(name) {
+        Some(Encoding::Other) => Err(PgError::not_supported(format!("encoding \"{name}\""))),
+        Some(found) => Ok(found),
+        None if role.is_empty() => Err(invalid_parameter(format!("invalid encoding name \"{name}\""))),
+        None => Err(invalid_parameter(format!("invalid {role} encoding name \"{name}\""))),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Session and system information, sequences, generators of rows.
 
 use super::shim::{Call, Scalar};
-use super::strings::{identifier, invalid_parameter};
-use pgsqlite_sql::catalog::Relation;
+use super::strings::invalid_parameter;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::{Interval, Timestamp};
@@ -157,11 +156,6 @@ fn format_type(c: &Call) -> Result<Datum> {
         return text(super::objects::bare_type_name(&names, &state.catalog, type_oid));
     }
     text(names.type_name(type_oid, typmod))
-}
-/// Columns by number, as a list of identifiers.
-fn column_list(relation: &Relation, columns: &[i16]) -> String {
-    let name = |n: &i16| relation.column_by_attnum(*n).map_or(String::new(), |c| identifier(&c.name));
-    columns.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 fn user_by_oid(c: &Call) -> Result<Datum> {
     let role = c.int(0)? as Oid;
