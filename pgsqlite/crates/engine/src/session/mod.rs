@@ -116,6 +116,8 @@ pub struct Session {
     timer: Option<tokio::task::JoinHandle<()>>,
     /// when the present statement began, microseconds since 2000-01-01 UTC
     statement_timestamp: i64,
+    /// the state of random(), while no connection is leased; zeros: to be seeded
+    random: [u64; 2],
     /// the whole text that the running statement came in
     source: Arc<str>,
 }
@@ -163,6 +165,7 @@ impl Session {
             fetching: None,
             timer: None,
             statement_timestamp: 0,
+            random: [0, 0],
             source: "".into(),
             notices: Vec::new(),
             reported: HashMap::new(),
@@ -709,6 +712,7 @@ impl Drop for Session {
             // an open transaction is rolled back; a connection that cannot be cleaned is closed
             let clean = connection.is_autocommit() || connection.exec("ROLLBACK").is_ok();
             if clean && self.engine.config.pooling && !connection.has_temporary() {
+                connection.cell.random.set([0, 0]);
                 self.engine.idle.put(connection);
             }
         }

@@ -141,6 +141,7 @@ impl Session {
             }
         }
         if let Some(connection) = portal.own.take() {
+            self.notices.extend(connection.cell.take_notices());
             // it has only read; one that cannot end its transaction is closed
             if connection.exec("ROLLBACK").is_ok() {
                 self.engine.idle.put(connection);
@@ -218,8 +219,15 @@ impl Session {
         if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
             self.cancel.arm(connection.interrupt_handle())?;
         }
+        if let Some(own) = &portal.own {
+            // settings may have changed since the last rows
+            own.cell.update(|state| state.settings = self.gucs.typed.clone());
+        }
         let result = if short { run(self, portal) } else { crate::hold::up(|| run(self, portal)) };
         self.cancel.disarm();
+        if let Some(own) = &portal.own {
+            self.notices.extend(own.cell.take_notices());
+        }
         result
     }
 
@@ -308,7 +316,7 @@ impl Session {
             self.show_session()?;
         }
         if let Body::Plan(plan) = &prepared.body {
-            if partial && self.may_read_apart(&plan.query) {
+            if partial && !prepared.shows_session && self.may_read_apart(&plan.query) {
                 portal.own = self.connection_apart()?;
             }
             if plan.query.constant && portal.own.is_none() && matches!(portal.state, State::New) {

@@ -117,6 +117,8 @@ impl Session {
                 leased = self.engine.connection() => leased?,
                 stopped = self.cancel.requested() => return Err(stopped),
             });
+            // the state of random() is the session's, not the connection's
+            self.connection()?.cell.random.set(self.random);
         }
         self.statement_timestamp = clock();
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
@@ -198,6 +200,7 @@ impl Session {
             ));
         }
         self.settle_portals();
+        self.transaction.queried = true;
         self.begin_slot().await
     }
 
@@ -523,6 +526,7 @@ impl Session {
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
         if self.engine.config.pooling && !self.connection.as_ref().is_some_and(Connection::has_temporary) {
             if let Some(connection) = self.connection.take() {
+                self.random = connection.cell.random.replace([0, 0]);
                 self.engine.idle.put(connection);
             }
         }
