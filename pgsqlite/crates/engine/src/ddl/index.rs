@@ -299,40 +299,6 @@ impl Ddl<'_> {
         tag
     }
 
-    /// REINDEX: SQLite makes the indexes anew.
-    pub(super) fn reindex(&mut self, statement: &ast::ReindexStmt) -> Result<String> {
-        use ast::ReindexObjectType as T;
-        let tag = Ok("REINDEX".to_string());
-        let target = match (&statement.relation, statement.kind()) {
-            (Some(name), kind) => {
-                let relation = self.find(name)?;
-                let index = matches!(relation.kind, RelationKind::Index(_));
-                if kind == T::ReindexObjectIndex && !index {
-                    return Err(PgError::new(
-                        SqlState::WRONG_OBJECT_TYPE,
-                        format!("\"{}\" is not an index", relation.name),
-                    ));
-                }
-                if kind == T::ReindexObjectTable && !relation.is_stored() {
-                    return Err(PgError::new(
-                        SqlState::WRONG_OBJECT_TYPE,
-                        format!("\"{}\" is not a table or materialized view", relation.name),
-                    ));
-                }
-                self.check_owner(&relation)?;
-                // the rowid is no index of its own
-                if relation.sqlite_name.is_empty() {
-                    return tag;
-                }
-                super::sqlite_table(&relation)
-            }
-            (None, T::ReindexObjectDatabase | T::ReindexObjectSystem) => String::new(),
-            _ => return Err(PgError::not_supported("REINDEX SCHEMA")),
-        };
-        self.sqlite(&format!("REINDEX {target}"))?;
-        tag
-    }
-
     fn key_column<'r>(&self, relation: &'r Relation, name: &str) -> Result<&'r Column> {
         relation
             .column(name)

@@ -55,6 +55,11 @@ pub struct Outcome {
     pub sequences: Vec<Oid>,
 }
 
+/// A relation's kind as messages name it.
+pub fn kind_word(kind: &RelationKind) -> &'static str {
+    drop::kind_word(kind)
+}
+
 /// Makes and removes databases: the server's part of CREATE DATABASE and DROP DATABASE.
 pub trait DatabaseAdmin: Send + Sync {
     /// Makes an empty database, or a copy of `template`. Errors: 42P04 if it exists, 3D000 if the template does not.
@@ -147,7 +152,6 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterDefaultPrivilegesStmt(_)
         | NodeEnum::ReassignOwnedStmt(_)
         | NodeEnum::DropOwnedStmt(_)
-        | NodeEnum::ReindexStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -265,7 +269,6 @@ impl Ddl<'_> {
             NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
             NodeEnum::AlterDomainStmt(s) => self.alter_domain(s),
             NodeEnum::CompositeTypeStmt(s) => self.create_composite(s),
-            NodeEnum::ReindexStmt(s) => self.reindex(s),
             NodeEnum::ViewStmt(s) => self.create_view(s),
             NodeEnum::DropStmt(s) => self.drop_statement(s),
             NodeEnum::TruncateStmt(s) => self.truncate(s),

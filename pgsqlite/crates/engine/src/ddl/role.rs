@@ -179,6 +179,13 @@ impl Ddl<'_> {
         // everybody may change their own password
         let own_password =
             role.oid == self.environment.user && def_elems(&statement.options).all(|o| o.defname == "password");
+        let superuser = def_elems(&statement.options).any(|o| o.defname == "superuser");
+        if superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                "must be superuser to alter superuser roles or change superuser attribute",
+            ));
+        }
         if !own_password {
             self.check_may_alter(&role)?;
         }

@@ -123,6 +123,44 @@ impl Session {
         }
     }
 
+    /// 42501 unless the effective role is a superuser or inherits from this predefined role.
+    pub(super) fn check_member_of(&self, predefined: &str, what: impl Into<String>) -> Result<()> {
+        let catalog = self.catalog();
+        let user = self.user_oid(&catalog);
+        let inherits = || {
+            acl::inherited_roles(&catalog, user).iter().any(|&r| r != user && catalog.role_name(r) == Some(predefined))
+        };
+        if self.is_superuser(&catalog) || inherits() {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what))
+    }
+
+    /// 42501 for a setting that only superusers change.
+    pub(super) fn check_may_set(&self, name: &str) -> Result<()> {
+        let definition = super::guc::definitions().get(name);
+        if definition.is_some_and(|d| d.context.starts_with("superuser")) {
+            return self.check_member_of("", format!("permission denied to set parameter \"{name}\""));
+        }
+        Ok(())
+    }
+
+    /// 42501 unless the role has one of the privileges on the relation, or owns it.
+    pub(super) fn check_relation_privilege(
+        &self,
+        relation: &pgsqlite_sql::catalog::Relation,
+        needed: u32,
+    ) -> Result<()> {
+        let catalog = self.catalog();
+        let user = self.user_oid(&catalog);
+        if acl::relation_privileges(&catalog, user, relation) & needed != 0 || acl::owns(&catalog, user, relation.owner)
+        {
+            return Ok(());
+        }
+        let word = crate::ddl::kind_word(&relation.kind);
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {}", relation.name)))
+    }
+
     /// Brings `is_superuser` in line with the role.
     pub(super) fn refresh_superuser(&mut self) {
         let catalog = self.catalog();

@@ -271,6 +271,10 @@ impl Session {
     }
 
     pub(super) fn checkpoint(&mut self) -> Result<String> {
+        self.check_member_of(
+            "pg_checkpoint",
+            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
+        )?;
         self.connection()?
             .rusqlite()
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
@@ -303,6 +307,10 @@ impl Session {
                 )
                 .detail(format!("This operation is not supported for {kind}.")));
             }
+            use pgsqlite_sql::acl::privilege::{DELETE, SELECT, TRUNCATE, UPDATE};
+            // ACCESS SHARE (mode 1) is what reading takes
+            let needed = UPDATE | DELETE | TRUNCATE | if l.mode == 1 { SELECT } else { 0 };
+            self.check_relation_privilege(&relation, needed)?;
             relations.push(relation);
         }
         if l.nowait && !self.try_slot()? {

@@ -175,6 +175,9 @@ impl Session {
         session.gucs.keep_as_defaults();
         session.initial = session.gucs.clone();
         session.check_login()?;
+        for (name, _) in &session.options.settings {
+            session.check_may_set(&name.to_ascii_lowercase()).map_err(|e| e.fatal())?;
+        }
         session.refresh_superuser();
         Ok(session)
     }

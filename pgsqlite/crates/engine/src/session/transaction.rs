@@ -303,6 +303,7 @@ impl Session {
         if identity {
             self.check_identity(&key, value)?;
         }
+        self.check_may_set(&key)?;
         let of_transaction = super::characteristics::SETTINGS.contains(&key.as_str());
         if of_transaction {
             self.check_characteristic(&key, value)?;

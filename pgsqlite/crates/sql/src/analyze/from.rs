@@ -43,6 +43,11 @@ impl NamespaceItem {
     }
 }
 
+/// Whether a system relation is a view in PostgreSQL.
+fn is_system_view(relation: Oid) -> bool {
+    crate::builtins::catalog::system_relations().iter().any(|r| r.oid == relation && r.kind == b'v')
+}
+
 impl Analyzer<'_> {
     /// All FROM items; the level's namespace holds them afterwards.
     pub(crate) fn from_clause(&mut self, nodes: &[ast::Node]) -> Result<Vec<FromItem>> {
@@ -216,6 +221,7 @@ impl Analyzer<'_> {
                 RelationKind::View { .. } | RelationKind::ForeignView => "view",
                 RelationKind::MaterializedView { .. } => "materialized view",
                 RelationKind::Sequence(_) => "sequence",
+                RelationKind::System if is_system_view(relation.oid) => "view",
                 _ => "table",
             };
             return Err(denied(format!("{word} {}", relation.name)));
