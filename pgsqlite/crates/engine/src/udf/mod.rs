@@ -11,6 +11,7 @@ mod distinct;
 mod encodings;
 mod formatting;
 mod json;
+mod json_build;
 mod json_paths;
 mod numbers;
 mod objects;
@@ -56,6 +57,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     privileges::FUNCTIONS,
     arrays::FUNCTIONS,
     json::FUNCTIONS,
+    json_build::FUNCTIONS,
     json_paths::FUNCTIONS,
     objects::FUNCTIONS,
     records::SYMBOLS,
@@ -86,7 +88,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
                 }
             }
         }
-        for (words, new) in aggregates::FUNCTIONS.iter().chain(ordered_sets::FUNCTIONS).chain(json::AGGREGATES) {
+        for (words, new) in aggregates::FUNCTIONS.iter().chain(ordered_sets::FUNCTIONS).chain(json_build::AGGREGATES) {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(*oid, Run::Aggregate(*new)).is_some() {
                     return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));

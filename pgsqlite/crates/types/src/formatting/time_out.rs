@@ -78,16 +78,20 @@ impl Parts {
         }
     }
 
-    /// The day that week-date and Julian patterns show. An interval's fields are taken as a date, as PostgreSQL does;
-    /// 0A000 where its days make no day of a month.
+    /// The day that a Julian day number shows. An interval's fields are taken as a date, as PostgreSQL does.
+    fn julian_date(&self) -> i32 {
+        let of_fields = || calendar::days(self.year as i32, self.month as i32, self.day as i32);
+        self.date.unwrap_or_else(of_fields)
+    }
+
+    /// The day that week-date patterns show. PostgreSQL looks for it in the neighbouring years only: 0A000 for an interval
+    /// that is farther.
     fn week_date(&self) -> Result<i32> {
-        match self.date {
-            Some(days) => Ok(days),
-            None if (-28..=31).contains(&self.day) => {
-                Ok(calendar::days(self.year as i32, self.month as i32, self.day as i32))
-            }
-            None => Err(PgError::not_supported("a week date or Julian day of an interval of so many days")),
+        let days = self.julian_date();
+        if self.date.is_none() && (calendar::iso_week(days).0 as i64 - self.year).abs() > 1 {
+            return Err(PgError::not_supported("a week date of an interval of so many days"));
         }
+        Ok(days)
     }
 
     fn iso_year(&self) -> Result<i64> {
@@ -268,7 +272,7 @@ fn value(p: &Parts, field: Field, fill: bool, translated: bool) -> Result<(Strin
         // PostgreSQL makes room for the sign of the calendar's year.
         Field::IsoYear(digits) => year_digits(p.shown_year(p.iso_year()?), digits, fill, p.shown_year(p.year) < 0),
         Field::WeekOfMonth => plain((p.day - 1) / 7 + 1),
-        Field::Julian => plain(p.week_date()? as i64 + calendar::EPOCH_JULIAN as i64),
+        Field::Julian => plain(p.julian_date() as i64 + calendar::EPOCH_JULIAN as i64),
         Field::Exact => (String::new(), false),
     })
 }
