@@ -37,6 +37,7 @@ CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "node-postgres": ("node", [NPM, ["node", "pg.mjs"]]),
     "postgres.js": ("node", [NPM, ["node", "postgres.mjs"]]),
     "pgx": ("go", [["go", "run", "."]]),
+    "gorm": ("go", [["go", "run", "."]]),
     "pgjdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "tokio-postgres": ("cargo", [["cargo", "run", "-q", "--target-dir", str(BUILD / "cargo")]]),
     **{orm: ("node", [NPM, ["node", f"{orm}.mjs"]]) for orm in ORMS},
