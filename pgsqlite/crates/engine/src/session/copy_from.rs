@@ -115,8 +115,11 @@ impl Session {
             // a domain's values are read as its base type's; the INSERT checks them
             let base = catalog.base_type(column.type_oid);
             types.push(base);
-            let typmod =
-                if base == column.type_oid { column.typmod } else { super::domain_typmod(catalog, column.type_oid) };
+            let typmod = if base == column.type_oid {
+                column.typmod
+            } else {
+                super::planning::domain_typmod(catalog, column.type_oid)
+            };
             targets.push(Target {
                 name: column.name.clone(),
                 codec,

@@ -1,9 +1,9 @@
 //! A PostgreSQL session: settings, transaction state, prepared statements, portals.
 //!
 //! * [`api`]: the shapes that pass between the protocol and the engine
+//! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
-//! * [`script`]: the query strings of the simple protocol
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
@@ -23,12 +23,14 @@ mod copy_to;
 mod cursor;
 mod diagnose;
 mod explain;
+mod extended;
 pub mod guc;
 mod guc_values;
 mod identity;
 mod maintenance;
 mod natives;
 mod objects;
+mod planning;
 pub mod plans;
 mod portal;
 mod script;
@@ -46,14 +48,12 @@ pub use script::Script;
 use crate::connection::Connection;
 use guc::Gucs;
 use parking_lot::Mutex;
-use pgsqlite_sql::analyze::analyze;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_sql::parse::{NodeEnum, RawStatement};
-use pgsqlite_sql::plan::PlanColumn;
+use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
-use plans::{Body, Key, Prepared};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use plans::Prepared;
 use portal::Portal;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -241,336 +241,6 @@ impl Session {
         }
     }
 
-    /// The plan of a statement: from the cache, or analyzed and lowered now.
-    fn plan(&mut self, raw: &Arc<RawStatement>, given: &[Oid]) -> Result<(Arc<Prepared>, Arc<View>)> {
-        let view = self.view();
-        let key = Key {
-            text: raw.text.clone(),
-            parameter_types: given.to_vec(),
-            search_path: view.path.clone(),
-            epoch: view.catalog.epoch,
-            settings: view.plan_key.clone(),
-            // a plan was permitted to the role that it was made for
-            role: view.role,
-        };
-        // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
-        // depend on the session's statements and cursors, which the text does not tell
-        let of_session = matches!(raw.node, NodeEnum::ExecuteStmt(_) | NodeEnum::FetchStmt(_));
-        let shared = self.transaction.catalog.is_none() && self.temporary.is_empty() && !of_session;
-        if shared {
-            if let Some(found) = self.engine.plans.get(&key) {
-                return Ok((found, view));
-            }
-        }
-        if self.connection.is_some() {
-            self.refresh_catalog()?;
-            let now = self.view();
-            if now.catalog.epoch != view.catalog.epoch {
-                // another program has changed the schema
-                self.tell_natives(self.connection()?);
-                return self.plan(raw, given);
-            }
-        }
-        let prepared = Arc::new(self.analyze_now(raw, given, &view)?);
-        if shared {
-            self.engine.plans.put(key, prepared.clone());
-        }
-        Ok((prepared, view))
-    }
-
-    fn analyze_now(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View) -> Result<Prepared> {
-        let is_query = match &raw.node {
-            NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
-            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
-                true
-            }
-            _ => false,
-        };
-        let epoch = view.catalog.epoch;
-        if !is_query {
-            let columns = self.utility_columns(&raw.node)?;
-            // the query of a cursor, or an explained one, may have parameters
-            let parameters = match &raw.node {
-                NodeEnum::DeclareCursorStmt(d) => {
-                    let inner = cursor::cursor_query(d, raw)?;
-                    self.analyze_now(&inner, given, view)?.parameters
-                }
-                NodeEnum::ExplainStmt(e) => match explain::explained(e, raw) {
-                    Some(inner) => self.analyze_now(&inner, given, view)?.parameters,
-                    None => vec![],
-                },
-                _ => vec![],
-            };
-            return Ok(Prepared {
-                statement: raw.clone(),
-                body: Body::Utility,
-                parameters,
-                columns,
-                epoch,
-                shows_session: false,
-                role: view.role,
-            });
-        }
-        let plan = self.with_environment(view, |environment| {
-            let (statement, parameters) = analyze(environment, &raw.node, given)?;
-            pgsqlite_sql::lower::lower(environment, &statement, parameters)
-        })?;
-        let columns = match &plan.columns {
-            Some(columns) => Some(output_columns(&view.catalog, columns)?),
-            None => None,
-        };
-        Ok(Prepared {
-            statement: raw.clone(),
-            parameters: plan.parameters.clone(),
-            shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
-            body: Body::Plan(plan),
-            columns,
-            epoch,
-            role: view.role,
-        })
-    }
-
-    /// Parse. `name` "" is the unnamed statement; 42P05 if a named one exists.
-    pub async fn parse(&mut self, name: &str, text: &str, parameter_types: &[Oid]) -> Result<()> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            return Err(PgError::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
-        }
-        // the old unnamed statement is lost even if this one cannot be prepared
-        if name.is_empty() {
-            self.statements.remove(name);
-        }
-        let statements = self.parse_text(text)?;
-        self.tell_truncated(text);
-        if statements.len() > 1 {
-            return Err(PgError::new(
-                SqlState::SYNTAX_ERROR,
-                "cannot insert multiple commands into a prepared statement",
-            ));
-        }
-        let raw = statements.first().cloned();
-        let (prepared, view) = match &raw {
-            Some(raw) => {
-                self.check_not_failed(&raw.node)?;
-                self.begin_statement().await?;
-                let (prepared, view) = self.plan(raw, parameter_types)?;
-                (Some(prepared), view)
-            }
-            None => (None, self.view()),
-        };
-        let statement = Statement {
-            text: text.into(),
-            from_sql: false,
-            created: if name.is_empty() { 0 } else { transaction::clock() },
-            executions: 0,
-            given: parameter_types.to_vec(),
-            raw,
-            prepared,
-            view,
-        };
-        self.statements.insert(name.to_string(), statement);
-        Ok(())
-    }
-
-    /// The statement's plan, made anew if the catalog or the search path changed since.
-    fn current_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
-        let missing = || {
-            PgError::new(
-                SqlState::INVALID_SQL_STATEMENT_NAME,
-                if name.is_empty() {
-                    "unnamed prepared statement does not exist".to_string()
-                } else {
-                    format!("prepared statement \"{name}\" does not exist")
-                },
-            )
-        };
-        let statement = self.statements.get(name).ok_or_else(missing)?;
-        if self.view().plans_as(&statement.view) {
-            return Ok(statement.prepared.clone());
-        }
-        let Some(raw) = statement.raw.clone() else { return Ok(None) };
-        let given = statement.given.clone();
-        let old = statement.prepared.clone();
-        let (new, view) = self.plan(&raw, &given)?;
-        if let Some(old) = old {
-            if !same_result(&old.columns, &new.columns) {
-                return Err(result_type_changed());
-            }
-        }
-        if let Some(statement) = self.statements.get_mut(name) {
-            (statement.prepared, statement.view) = (Some(new.clone()), view);
-        }
-        Ok(Some(new))
-    }
-
-    pub async fn describe_statement(&mut self, name: &str) -> Result<StatementDescription> {
-        let plan = self.current_plan(name)?;
-        Ok(match plan {
-            Some(p) => StatementDescription { parameters: p.parameters.clone(), columns: p.columns.clone() },
-            None => StatementDescription { parameters: vec![], columns: None },
-        })
-    }
-
-    /// Bind: decodes the parameters by the statement's types. `formats`/`result_formats` as in the protocol (0, 1 or n).
-    pub async fn bind(
-        &mut self,
-        portal: &str,
-        statement: &str,
-        formats: &[Format],
-        values: &[Option<&[u8]>],
-        result_formats: &[Format],
-    ) -> Result<()> {
-        let prepared = self.current_plan(statement)?;
-        if let Some(p) = &prepared {
-            self.check_not_failed(&p.statement.node)?;
-        }
-        if !portal.is_empty() && self.portals.contains_key(portal) {
-            return Err(PgError::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
-        }
-        if portal.is_empty() {
-            self.drop_portal("");
-        }
-        let wanted = prepared.as_ref().map_or(0, |p| p.parameters.len());
-        if values.len() != wanted {
-            return Err(PgError::new(
-                SqlState::PROTOCOL_VIOLATION,
-                format!(
-                    "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {wanted}",
-                    values.len()
-                ),
-            ));
-        }
-        if formats.len() > 1 && formats.len() != values.len() {
-            return Err(PgError::new(
-                SqlState::PROTOCOL_VIOLATION,
-                format!("bind message has {} parameter formats but {} parameters", formats.len(), values.len()),
-            ));
-        }
-        let parameters = self.read_parameters(portal, prepared.as_deref(), formats, values)?;
-        let columns = prepared.as_ref().and_then(|p| p.columns.as_ref().map(|c| c.len())).unwrap_or(0);
-        if result_formats.len() > 1 && result_formats.len() != columns {
-            return Err(PgError::new(
-                SqlState::PROTOCOL_VIOLATION,
-                format!("bind message has {} result formats but query has {columns} columns", result_formats.len()),
-            ));
-        }
-        let formats = match result_formats {
-            [] => vec![Format::Text; columns],
-            [one] => vec![*one; columns],
-            many => many.to_vec(),
-        };
-        if let Some(statement) = self.statements.get_mut(statement) {
-            statement.executions += 1;
-            self.source = statement.text.clone();
-        }
-        let mut bound = Portal::new(prepared, parameters, formats);
-        bound.depth = self.transaction.savepoints.len();
-        self.start_if_constant(&mut bound).await?;
-        self.portals.insert(portal.to_string(), bound);
-        Ok(())
-    }
-
-    /// The parameters' values, decoded by the statement's types.
-    fn read_parameters(
-        &self,
-        portal: &str,
-        prepared: Option<&Prepared>,
-        formats: &[Format],
-        values: &[Option<&[u8]>],
-    ) -> Result<Vec<Datum>> {
-        let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
-        let mut parameters = Vec::with_capacity(values.len());
-        for (i, value) in values.iter().enumerate() {
-            let ty = prepared.map_or(0, |p| p.parameters[i]);
-            let Some(bytes) = value else {
-                parameters.push(Datum::Null);
-                continue;
-            };
-            let codec =
-                view.catalog.codec(ty).ok_or_else(|| PgError::not_supported(format!("a parameter of type {ty}")))?;
-            let format = match formats {
-                [] => Format::Text,
-                [one] => *one,
-                many => many[i],
-            };
-            // an input function's error also shows that there was a text, but (as PostgreSQL by default) not which
-            let mut shown = "";
-            let datum = match format {
-                Format::Text => pgsqlite_types::text::decode_utf8(bytes).and_then(|text| {
-                    shown = if text.is_empty() { " = ''" } else { " = '...'" };
-                    codec.text_in(text, -1, &context)
-                }),
-                Format::Binary => codec.binary_in(bytes, -1, &context),
-            };
-            parameters.push(datum.map_err(|e| {
-                let place =
-                    if portal.is_empty() { "unnamed portal".to_string() } else { format!("portal \"{portal}\"") };
-                e.context(format!("{place} parameter ${}{shown}", i + 1))
-            })?);
-        }
-        Ok(parameters)
-    }
-
-    /// The portal's columns (None: no rows) and, per column, its format.
-    pub fn describe_portal(&self, portal: &str) -> Result<Option<(Arc<[OutputColumn]>, Vec<Format>)>> {
-        let found = self.portals.get(portal).ok_or_else(|| self.no_portal(portal))?;
-        Ok(found.columns().map(|c| (c, found.formats.clone())))
-    }
-
-    /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
-    pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
-        let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
-        self.begin_running();
-        let result = if taken.ran_once() {
-            let message = format!("portal \"{portal}\" cannot be run");
-            Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
-        } else {
-            self.run_portal(&mut taken, max_rows, sink).await
-        };
-        // a pause, or COPY's data: the statement still runs
-        if !matches!(result, Ok(Execution::Paused | Execution::CopyIn { .. })) {
-            self.end_running();
-        }
-        match &result {
-            Err(_) => self.close(taken),
-            Ok(_) => {
-                self.portals.insert(portal.to_string(), taken);
-            }
-        }
-        result
-    }
-
-    /// In a failed block the portals of before are closed, but what is said of them is that the block has failed.
-    fn no_portal(&self, portal: &str) -> PgError {
-        match self.transaction.block {
-            transaction::Block::Failed => transaction::failed_block(),
-            _ => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{portal}\" does not exist")),
-        }
-    }
-
-    /// The text behind a portal; None: there is none.
-    pub fn portal_source(&self, portal: &str) -> Option<StatementSource> {
-        self.portals.get(portal)?.source()
-    }
-
-    /// The text behind a prepared statement; None: there is none.
-    pub fn statement_source(&self, statement: &str) -> Option<StatementSource> {
-        self.statements.get(statement)?.prepared.clone().map(StatementSource)
-    }
-
-    pub fn close_statement(&mut self, name: &str) -> Result<()> {
-        self.statements.remove(name);
-        Ok(())
-    }
-
-    pub fn close_portal(&mut self, name: &str) -> Result<()> {
-        self.drop_portal(name);
-        Ok(())
-    }
-
     /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
     fn begin_running(&mut self) {
         self.cancel.begin();
@@ -728,65 +398,4 @@ fn rank(level: &str) -> usize {
         .iter()
         .position(|l| *l == level)
         .unwrap_or(0)
-}
-
-/// Whether rows of the one can be sent where the other was described. (Which tables the columns come from may change.)
-fn same_result(a: &Option<Arc<[OutputColumn]>>, b: &Option<Arc<[OutputColumn]>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => {
-            let shape = |c: &OutputColumn| (c.type_oid, c.typmod);
-            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.name == b.name && shape(a) == shape(b))
-        }
-        (None, None) => true,
-        _ => false,
-    }
-}
-
-/// Clients know by the routine that preparing the statement again will do.
-fn result_type_changed() -> PgError {
-    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
-        .routine("RevalidateCachedQuery")
-}
-
-/// The type modifier a domain (or one it is made of) sets; -1: none.
-fn domain_typmod(catalog: &Catalog, domain: Oid) -> i32 {
-    match catalog.types.get(&domain).map(|t| &t.kind) {
-        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { base, typmod, .. }) if *typmod < 0 => {
-            domain_typmod(catalog, *base)
-        }
-        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { typmod, .. }) => *typmod,
-        _ => pgsqlite_types::catalog::domain_typmod(domain),
-    }
-}
-
-/// RowDescription's view of a plan's columns.
-fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
-    columns
-        .iter()
-        .map(|c| {
-            let codec = catalog
-                .codec(c.type_oid)
-                .ok_or_else(|| PgError::not_supported(format!("a result of type {}", c.type_oid)))?;
-            // a domain's values travel as its base type's
-            let shown = catalog.base_type(c.type_oid);
-            let type_len = pgsqlite_types::catalog::by_oid(shown).map_or(
-                if catalog.types.contains_key(&shown) && matches!(codec, pgsqlite_types::codec::TypeCodec::Enum(_)) {
-                    4
-                } else {
-                    -1
-                },
-                |t| t.len,
-            );
-            Ok(OutputColumn {
-                name: c.name.clone(),
-                type_oid: shown,
-                type_len,
-                typmod: if shown == c.type_oid { c.typmod } else { domain_typmod(catalog, c.type_oid) },
-                table_oid: c.table_oid,
-                attnum: c.attnum,
-                codec,
-            })
-        })
-        .collect::<Result<Vec<_>>>()
-        .map(Into::into)
 }

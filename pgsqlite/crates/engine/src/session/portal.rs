@@ -299,8 +299,8 @@ impl Session {
         let view = self.view();
         if prepared.epoch != view.catalog.epoch || prepared.role != view.role {
             let (new, _) = self.plan(&prepared.statement, &prepared.parameters)?;
-            if !super::same_result(&new.columns, &prepared.columns) || new.parameters != prepared.parameters {
-                return Err(super::result_type_changed());
+            if !super::planning::same_result(&new.columns, &prepared.columns) || new.parameters != prepared.parameters {
+                return Err(super::planning::result_type_changed());
             }
             if let Body::Plan(plan) = &new.body {
                 if plan.query.writes || plan.query.locks_rows {

@@ -1,0 +1,163 @@
+//! From a statement to its plan: the shared cache, else analysis and lowering; and what is told of its result.
+
+use super::plans::{Body, Key, Prepared};
+use super::view::View;
+use super::{cursor, explain, objects, OutputColumn, Session};
+use pgsqlite_sql::analyze::analyze;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::parse::{NodeEnum, RawStatement};
+use pgsqlite_sql::plan::PlanColumn;
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Session {
+    /// The plan of a statement: from the cache, or analyzed and lowered now.
+    pub(super) fn plan(&mut self, raw: &Arc<RawStatement>, given: &[Oid]) -> Result<(Arc<Prepared>, Arc<View>)> {
+        let view = self.view();
+        let key = Key {
+            text: raw.text.clone(),
+            parameter_types: given.to_vec(),
+            search_path: view.path.clone(),
+            epoch: view.catalog.epoch,
+            settings: view.plan_key.clone(),
+            // a plan was permitted to the role that it was made for
+            role: view.role,
+        };
+        // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
+        // depend on the session's statements and cursors, which the text does not tell
+        let of_session = matches!(raw.node, NodeEnum::ExecuteStmt(_) | NodeEnum::FetchStmt(_));
+        let shared = self.transaction.catalog.is_none() && self.temporary.is_empty() && !of_session;
+        if shared {
+            if let Some(found) = self.engine.plans.get(&key) {
+                return Ok((found, view));
+            }
+        }
+        if self.connection.is_some() {
+            self.refresh_catalog()?;
+            let now = self.view();
+            if now.catalog.epoch != view.catalog.epoch {
+                // another program has changed the schema
+                self.tell_natives(self.connection()?);
+                return self.plan(raw, given);
+            }
+        }
+        let prepared = Arc::new(self.analyze_now(raw, given, &view)?);
+        if shared {
+            self.engine.plans.put(key, prepared.clone());
+        }
+        Ok((prepared, view))
+    }
+
+    pub(super) fn analyze_now(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View) -> Result<Prepared> {
+        let is_query = match &raw.node {
+            NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
+                true
+            }
+            _ => false,
+        };
+        let epoch = view.catalog.epoch;
+        if !is_query {
+            let columns = self.utility_columns(&raw.node)?;
+            // the query of a cursor, or an explained one, may have parameters
+            let parameters = match &raw.node {
+                NodeEnum::DeclareCursorStmt(d) => {
+                    let inner = cursor::cursor_query(d, raw)?;
+                    self.analyze_now(&inner, given, view)?.parameters
+                }
+                NodeEnum::ExplainStmt(e) => match explain::explained(e, raw) {
+                    Some(inner) => self.analyze_now(&inner, given, view)?.parameters,
+                    None => vec![],
+                },
+                _ => vec![],
+            };
+            return Ok(Prepared {
+                statement: raw.clone(),
+                body: Body::Utility,
+                parameters,
+                columns,
+                epoch,
+                shows_session: false,
+                role: view.role,
+            });
+        }
+        let plan = self.with_environment(view, |environment| {
+            let (statement, parameters) = analyze(environment, &raw.node, given)?;
+            pgsqlite_sql::lower::lower(environment, &statement, parameters)
+        })?;
+        let columns = match &plan.columns {
+            Some(columns) => Some(output_columns(&view.catalog, columns)?),
+            None => None,
+        };
+        Ok(Prepared {
+            statement: raw.clone(),
+            parameters: plan.parameters.clone(),
+            shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
+            body: Body::Plan(plan),
+            columns,
+            epoch,
+            role: view.role,
+        })
+    }
+}
+
+/// Whether rows of the one can be sent where the other was described. (Which tables the columns come from may change.)
+pub(super) fn same_result(a: &Option<Arc<[OutputColumn]>>, b: &Option<Arc<[OutputColumn]>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            let shape = |c: &OutputColumn| (c.type_oid, c.typmod);
+            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.name == b.name && shape(a) == shape(b))
+        }
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Clients know by the routine that preparing the statement again will do.
+pub(super) fn result_type_changed() -> PgError {
+    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
+        .routine("RevalidateCachedQuery")
+}
+
+/// The type modifier a domain (or one it is made of) sets; -1: none.
+pub(super) fn domain_typmod(catalog: &Catalog, domain: Oid) -> i32 {
+    match catalog.types.get(&domain).map(|t| &t.kind) {
+        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { base, typmod, .. }) if *typmod < 0 => {
+            domain_typmod(catalog, *base)
+        }
+        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { typmod, .. }) => *typmod,
+        _ => pgsqlite_types::catalog::domain_typmod(domain),
+    }
+}
+
+/// RowDescription's view of a plan's columns.
+fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
+    columns
+        .iter()
+        .map(|c| {
+            let codec = catalog
+                .codec(c.type_oid)
+                .ok_or_else(|| PgError::not_supported(format!("a result of type {}", c.type_oid)))?;
+            // a domain's values travel as its base type's
+            let shown = catalog.base_type(c.type_oid);
+            let type_len = pgsqlite_types::catalog::by_oid(shown).map_or(
+                if catalog.types.contains_key(&shown) && matches!(codec, pgsqlite_types::codec::TypeCodec::Enum(_)) {
+                    4
+                } else {
+                    -1
+                },
+                |t| t.len,
+            );
+            Ok(OutputColumn {
+                name: c.name.clone(),
+                type_oid: shown,
+                type_len,
+                typmod: if shown == c.type_oid { c.typmod } else { domain_typmod(catalog, c.type_oid) },
+                table_oid: c.table_oid,
+                attnum: c.attnum,
+                codec,
+            })
+        })
+        .collect::<Result<Vec<_>>>()
+        .map(Into::into)
+}
