@@ -451,6 +451,8 @@ fn element_cast(c: &Call, from: &TypeCodec, to: &TypeCodec, value: &Datum) -> Re
     let day = || Date::from_storage(text()?).ok_or_else(stored);
     let moment = || Timestamp::from_storage(text()?).ok_or_else(stored);
     Ok(Some(match (from, to) {
+        // blanks at the end are not part of a character(n)
+        (TypeCodec::BpChar, TypeCodec::Text) => Datum::from(text()?.trim_end_matches(' ')),
         (TypeCodec::Numeric, _) if width.is_some() => {
             Datum::Int(Numeric::from_datum(value.as_ref())?.to_int(width.unwrap_or(Width::Eight))?)
         }
