@@ -26,7 +26,7 @@ def main() -> int:
         content = {
             "host": "placeholder",
             "python": run["machine_info"]["python_version"],
-            "unit": "seconds",
+            "unit": "seconds of processor time",
             "means": known,
         }
         BASELINE.write_text(json.dumps(content, indent=2) + "\n")
