@@ -250,8 +250,27 @@ fn default(c: &Call) -> Result<Datum> {
         "T" => AclObject::Type,
         "d" => AclObject::Database,
         "c" => return Ok(array(&c.session.state().catalog, &[])),
-        "f" | "l" | "t" | "F" | "S" | "L" | "p" => {
-            return Err(PgError::not_supported(format!("acldefault of object type \"{}\"", c.text(0)?)))
+        // kinds of objects that only PostgreSQL itself makes here: (of PUBLIC, of the owner)
+        kind @ ("f" | "l" | "t" | "F" | "S" | "L" | "p") => {
+            let (public, own) = match kind {
+                "f" => ("X", "X"),
+                "l" => ("U", "U"),
+                "t" => ("", "C"),
+                "F" | "S" => ("", "U"),
+                "L" => ("", "rw"),
+                _ => ("", "sA"),
+            };
+            let state = c.session.state();
+            let owner_name = acl::item_text(
+                &state.catalog,
+                &AclItem { grantee: owner, grantor: owner, privileges: 0, grant_options: 0 },
+            );
+            let owner_name = owner_name.split('=').next().unwrap_or_default();
+            let mut items = vec![format!("{owner_name}={own}/{owner_name}")];
+            if !public.is_empty() {
+                items.insert(0, format!("={public}/{owner_name}"));
+            }
+            return Ok(crate::pg_catalog::strings(items));
         }
         other => {
             return Err(PgError::new(

@@ -783,6 +783,9 @@ impl Analyzer<'_> {
                 if let Some(expr) = self.bare_column(name, c.location)? {
                     return Ok(expr);
                 }
+                if let Some(expr) = self.bare_table_oid(name, c.location)? {
+                    return Ok(expr);
+                }
                 if let Some((levels_up, index)) = self.find_item(None, name, c.location)? {
                     return self.whole_row(levels_up, index, c.location);
                 }
@@ -902,6 +905,30 @@ impl Analyzer<'_> {
         let oid = Expr::new(ExprKind::Const(Datum::Int(relation.oid.into())), oid::OID, location);
         let kind = ExprKind::Case { whens: vec![(present, oid)], otherwise: None };
         Some(Expr::new(kind, oid::OID, location))
+    }
+
+    /// `tableoid` without a table, where the nearest level with a table in sight has one only.
+    fn bare_table_oid(&self, name: &str, location: i32) -> Result<Option<Expr>> {
+        if name != "tableoid" {
+            return Ok(None);
+        }
+        for (up, level) in self.levels.iter().rev().enumerate() {
+            let is_table = |item: &NamespaceItem| {
+                item.rte.is_some_and(|rte| matches!(level.range_table[rte].kind, RteKind::Relation(_)))
+            };
+            let mut tables = (level.namespace.iter().enumerate())
+                .filter(|(_, item)| item.columns_visible && !item.lateral_only && is_table(item));
+            let Some((index, _)) = tables.next() else { continue };
+            if tables.next().is_some() {
+                let message = "column reference \"tableoid\" is ambiguous";
+                return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, message).at(location));
+            }
+            return match self.table_oid(up, index, location) {
+                Some(expr) => Ok(Some(expr)),
+                None => Err(PgError::not_supported("system column tableoid").at(location)),
+            };
+        }
+        Ok(None)
     }
 
     fn qualified_column(&mut self, schema: Option<&str>, table: &str, name: &str, location: i32) -> Result<Expr> {
