@@ -326,9 +326,13 @@ pub fn general(value: f64, precision: i32) -> String {
 }
 
 /// Appends a float as SQLite's JSON functions lay it out (`1.0`, `1.0e+20`), with the fewest digits that are exact
-/// (SQLite prints up to 17, not always the nearest ones); NaN and infinities as JSON strings.
+/// (SQLite prints up to 17, not always the nearest ones). Infinities are numbers that overflow, which SQLite reads as what
+/// they are; NaN, for which SQLite has no number, is a JSON string as it is TEXT in a column.
 pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) {
-    if !value.is_finite() {
+    if value.is_infinite() {
+        return out.extend_from_slice(if value > 0.0 { b"9e999" } else { b"-9e999" });
+    }
+    if value.is_nan() {
         out.push(b'"');
         write(value, false, 1, out);
         return out.push(b'"');
