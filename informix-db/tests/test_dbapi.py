@@ -617,6 +617,42 @@ def test_arrow_of_every_type(server, conn):
     assert set(second.values()) == {None}
 
 
+def test_threads_share_a_connection(server, conn):
+    import threading
+
+    server.rules.update({f"select {i}": Result([Col("n", 2, 4)], [(i,)] * 500) for i in range(4)})
+    wrong = []
+
+    def work(i):
+        for _ in range(40):
+            with conn.cursor() as cur:
+                if cur.execute(f"select {i}").fetchmany(2) != [(i,)] * 2:
+                    wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not wrong
+    assert conn._session.outstanding == 0
+
+
+def test_data_frames(server, conn):
+    server.rules["select f"] = Result([Col("a", 2, 4), Col("b", 13, 20)], [(1, "x"), (None, None)])
+    cur = conn.cursor().execute("select f")
+    try:
+        import pandas
+    except ImportError:
+        with pytest.raises(NotSupportedError, match="pandas"):
+            cur.fetch_df()
+        return
+    frame = cur.fetch_df()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["b"].tolist()[0] == "x"
+    assert frame["a"].isna().tolist() == [False, True]
+
+
 def test_ping_and_liveness(server, conn):
     server.rules["select 1 from informix.systables where tabid = 1"] = Result([Col("n", 2, 4)], [(1,)])
     assert conn.is_alive()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -100,7 +100,8 @@ class Session:
         self.ansi = False
         self.database: str | None = None
         self.files: Files | None = None
-        self._cleanup: list[bytes] = []
+        # A deque, because cursors are closed by any thread, also while an operation of another one takes from it.
+        self._cleanup: deque[bytes] = deque()
         self._names = itertools.count(1)
         self._routines: dict[str, tuple[bytes, int]] = {}
         #: Requests sent and not yet answered: not 0 after an operation means that the stream cannot be used on.
@@ -173,9 +174,10 @@ class Session:
 
     def exchange(self, groups: Sequence[bytes], replies: Sequence[Reply]) -> Op[None]:
         """Send groups (after what waits for clean-up), read their answers in order, raise the first error."""
-        cleanup = self._cleanup
+        cleanup = []
+        while self._cleanup:
+            cleanup.append(self._cleanup.popleft())
         if cleanup:
-            self._cleanup = []
             groups = [*cleanup, *groups]
         self.outstanding += len(groups)
         yield b"".join(groups) if len(groups) > 1 else groups[0]
@@ -320,8 +322,9 @@ class Session:
 
     def clear_cache(self) -> None:
         """Release every cached statement: the schema has changed."""
-        self._cleanup += [rq.release_group(s.id) for s in self.cache.values()]
-        self.cache.clear()
+        while self.cache:
+            _, statement = self.cache.popitem()
+            self._cleanup.append(rq.release_group(statement.id))
 
     def bind(self, values: Sequence[Any]) -> bytes:
         """BIND for these values, empty when there are none."""
