@@ -1,11 +1,11 @@
 //! Parse tree → typed tree. The parts are cut along the grammar:
 //!
-//! * [`select`]: queries, WITH, set operations, GROUP BY, ORDER BY, windows
+//! * [`select`]: queries, set operations, GROUP BY, ORDER BY, windows
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
 //! * [`modify`]: INSERT, UPDATE, DELETE; [`merge`]: MERGE; [`assign`]: assignment to parts of columns
 //! * [`view_target`]: data modification through views
-//! * [`recursion`]: WITH RECURSIVE, SEARCH and CYCLE
+//! * [`with`]: WITH; [`recursion`]: the rules of WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
 
 mod assign;
@@ -23,6 +23,7 @@ mod spelling;
 pub(crate) mod typename;
 mod view_target;
 pub(crate) mod walk;
+mod with;
 
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};

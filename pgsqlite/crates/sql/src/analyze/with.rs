@@ -1,0 +1,287 @@
+//! WITH: the queries and data modifications that a statement names, recursive ones among them.
+
+use super::from::plain_column;
+use super::select::column_expr;
+use super::typename::name_parts;
+use super::{Analyzer, Level};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{Cte, CteBody, Expr, ExprKind, Query, QueryBody, RteColumn, SetOperation};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+impl Analyzer<'_> {
+    pub(crate) fn with_clause(&mut self, with: &ast::WithClause) -> Result<()> {
+        let mut pending: Vec<&ast::CommonTableExpr> = Vec::new();
+        for node in &with.ctes {
+            let Some(NodeEnum::CommonTableExpr(cte)) = &node.node else {
+                return Err(PgError::internal("WITH query expected"));
+            };
+            if pending.iter().any(|c| c.ctename == cte.ctename) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("WITH query name \"{}\" specified more than once", cte.ctename),
+                )
+                .at(cte.location));
+            }
+            pending.push(cte);
+        }
+        while !pending.is_empty() {
+            let mut next = 0;
+            if with.recursive {
+                // a query may refer to later ones: each comes after those that it names
+                let ready = |cte: &ast::CommonTableExpr| {
+                    pending.iter().all(|other| other.ctename == cte.ctename || !cte_mentions(cte, &other.ctename))
+                };
+                next = pending.iter().position(|cte| ready(cte)).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "mutual recursion between WITH items is not implemented",
+                    )
+                    .at(pending[0].location)
+                })?;
+            }
+            let cte = pending.remove(next);
+            self.level().pending_ctes =
+                std::iter::once(cte).chain(pending.iter().copied()).map(|c| c.ctename.clone()).collect();
+            self.with_query(cte, with.recursive)?;
+        }
+        self.level().pending_ctes.clear();
+        Ok(())
+    }
+
+    fn with_query(&mut self, cte: &ast::CommonTableExpr, recursive: bool) -> Result<()> {
+        let materialized = match cte.ctematerialized {
+            x if x == ast::CteMaterialize::Always as i32 => Some(true),
+            x if x == ast::CteMaterialize::Never as i32 => Some(false),
+            _ => None,
+        };
+        let node = cte
+            .ctequery
+            .as_ref()
+            .and_then(|n| n.node.as_ref())
+            .ok_or_else(|| PgError::internal("WITH without a query"))?;
+        let names = name_parts(&cte.aliascolnames);
+        let (body, mut columns, is_recursive) = match node {
+            NodeEnum::SelectStmt(select) => {
+                if recursive && mentions(select, &cte.ctename) {
+                    let (query, columns) = self.recursive_query(cte, select)?;
+                    (CteBody::Query(query), columns, true)
+                } else if cte.search_clause.is_some() || cte.cycle_clause.is_some() {
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, "WITH query is not recursive").at(cte.location));
+                } else {
+                    let mut query = self.query(select)?;
+                    self.resolve_unknown_columns(&mut query)?;
+                    let columns = query.columns.clone();
+                    (CteBody::Query(query), columns, false)
+                }
+            }
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) => {
+                if self.levels.len() > 1 {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "WITH clause containing a data-modifying statement must be at the top level",
+                    )
+                    .at(cte.location));
+                }
+                let modify = match node {
+                    NodeEnum::InsertStmt(s) => self.insert(s)?,
+                    NodeEnum::UpdateStmt(s) => self.update(s)?,
+                    NodeEnum::DeleteStmt(s) => self.delete(s)?,
+                    _ => unreachable!("matched above"),
+                };
+                let columns = modify
+                    .returning
+                    .iter()
+                    .map(|t| RteColumn {
+                        origin: t.origin,
+                        collation: t.expr.collation,
+                        ..plain_column(&t.name, t.expr.ty, t.expr.typmod)
+                    })
+                    .collect();
+                (CteBody::Modify(Box::new(modify)), columns, false)
+            }
+            other => {
+                return Err(
+                    PgError::not_supported(format!("{} in WITH", super::expr::node_name(other))).at(cte.location)
+                )
+            }
+        };
+        if names.len() > columns.len() {
+            return Err(PgError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                format!(
+                    "WITH query \"{}\" has {} columns available but {} columns specified",
+                    cte.ctename,
+                    columns.len(),
+                    names.len()
+                ),
+            )
+            .at(cte.location));
+        }
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.name = name.to_string();
+        }
+        self.level().ctes.retain(|c| c.name != cte.ctename);
+        self.level().ctes.push(Cte { name: cte.ctename.clone(), columns, body, materialized, recursive: is_recursive });
+        Ok(())
+    }
+
+    /// WITH RECURSIVE: the non-recursive term fixes names and types, then the whole is analyzed with itself in sight.
+    fn recursive_query(
+        &mut self,
+        cte: &ast::CommonTableExpr,
+        select: &ast::SelectStmt,
+    ) -> Result<(Query, Vec<RteColumn>)> {
+        let malformed = || {
+            PgError::new(
+                SqlState::INVALID_RECURSION,
+                format!(
+                    "recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term",
+                    cte.ctename
+                ),
+            )
+            .at(cte.location)
+        };
+        if select.op != ast::SetOperation::SetopUnion as i32 {
+            return Err(malformed());
+        }
+        let (Some(larg), Some(rarg)) = (&select.larg, &select.rarg) else { return Err(malformed()) };
+        super::recursion::check(&cte.ctename, select, larg, rarg)?;
+        // the non-recursive term alone tells the columns
+        self.levels.push(Level::new());
+        let left = (|| {
+            if let Some(with) = &select.with_clause {
+                self.with_clause(with)?;
+            }
+            let mut left = self.query(larg)?;
+            self.resolve_unknown_columns(&mut left)?;
+            Ok(left)
+        })();
+        self.levels.pop();
+        let mut columns = left?.columns;
+        let names = name_parts(&cte.aliascolnames);
+        for (column, name) in columns.iter_mut().zip(&names) {
+            column.name = name.to_string();
+        }
+        // SEARCH and CYCLE add columns that the recursive term passes on
+        let marks = self.recursion_marks(cte, &columns)?;
+        let width = columns.len();
+        let mut columns_with_marks = columns.clone();
+        columns_with_marks.extend(marks.columns());
+        let placeholder = Query {
+            ctes: vec![],
+            range_table: vec![],
+            body: QueryBody::Values(vec![]),
+            columns: vec![],
+            order_by: vec![],
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        };
+        self.level().ctes.push(Cte {
+            name: cte.ctename.clone(),
+            columns: columns_with_marks.clone(),
+            body: CteBody::Query(placeholder),
+            materialized: None,
+            recursive: true,
+        });
+        // the arms sit one level below the WITH query's own level
+        self.levels.push(Level::new());
+        let result = (|| {
+            if let Some(with) = &select.with_clause {
+                self.with_clause(with)?;
+            }
+            let mut left = self.query(larg).and_then(|mut q| {
+                self.resolve_unknown_columns(&mut q)?;
+                Ok(q)
+            })?;
+            let mut right = self.query(rarg)?;
+            if let Some(location) = recursive_aggregate(&right) {
+                return Err(PgError::new(
+                    SqlState::INVALID_RECURSION,
+                    "aggregate functions are not allowed in a recursive query's recursive term",
+                )
+                .at(location));
+            }
+            if left.columns.len() != right.columns.len() {
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "each UNION query must have the same number of columns",
+                ));
+            }
+            for (i, column) in columns.iter().enumerate() {
+                let other = right.columns[i].ty;
+                if other != oid::UNKNOWN && other != column.ty {
+                    let literal = |ty: Oid| Expr::new(ExprKind::Default, ty, -1);
+                    let common = self.common_type(&[&literal(column.ty), &literal(other)], "UNION")?;
+                    if common != column.ty {
+                        return Err(PgError::new(
+                            SqlState::DATATYPE_MISMATCH,
+                            format!(
+                                "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
+                                cte.ctename,
+                                i + 1,
+                                self.type_display(column.ty),
+                                self.type_display(common)
+                            ),
+                        )
+                        .hint("Cast the output of the non-recursive term to the correct type.")
+                        .at(column_expr(&left, i).location));
+                    }
+                }
+            }
+            let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
+            self.coerce_query_columns(&mut right, &wanted)?;
+            self.add_marks(&marks, &mut left, &mut right, width)?;
+            Ok((left, right))
+        })();
+        let level = self.levels.pop().expect("pushed above");
+        let (left, right) = result?;
+        let query = Query {
+            ctes: level.ctes,
+            range_table: level.range_table,
+            columns: left.columns.clone(),
+            body: QueryBody::SetOperation {
+                op: SetOperation::Union,
+                all: select.all,
+                left: Box::new(left),
+                right: Box::new(right),
+            },
+            order_by: vec![],
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        };
+        Ok((query, columns_with_marks))
+    }
+}
+
+/// Whether a SELECT names a table anywhere (for WITH RECURSIVE): read off the tree's debug form would be slow, so walk it.
+fn mentions(select: &ast::SelectStmt, name: &str) -> bool {
+    use prost::Message;
+    // A name can only be there if its bytes are: then look closely.
+    if !select.encode_to_vec().windows(name.len()).any(|w| w == name.as_bytes()) {
+        return false;
+    }
+    let node = ast::Node { node: Some(NodeEnum::SelectStmt(Box::new(select.clone()))) };
+    node_mentions(&node, name)
+}
+
+fn cte_mentions(cte: &ast::CommonTableExpr, name: &str) -> bool {
+    cte.ctequery.as_deref().is_some_and(|node| node_mentions(node, name))
+}
+
+/// Where a query has an aggregate of its own.
+fn recursive_aggregate(query: &Query) -> Option<i32> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    let all: Vec<Expr> = select.targets.iter().map(|t| t.expr.clone()).chain(select.having.clone()).collect();
+    super::walk::find(&all, |k| matches!(k, ExprKind::Aggregate(_))).map(|e| e.location)
+}
+
+fn node_mentions(node: &ast::Node, name: &str) -> bool {
+    let Some(node) = &node.node else { return false };
+    node.nodes()
+        .into_iter()
+        .any(|(n, _, _, _)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
+}
