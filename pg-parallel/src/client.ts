@@ -7,6 +7,7 @@ import { ErrorUtils, PgParallelError } from './errors'
 import type { PgParallelEvents } from './observe/events'
 import { resolveSettings, type CallOptions, type PgParallelOptions } from './options'
 import type { BreakerStats } from './policy/breaker'
+import { Deadline, type DeadlineOptions } from './policy/deadline'
 import type { PoolStats } from './pool/pool'
 import { QueryCall } from './query'
 import { stream, type StreamOptions } from './stream'
@@ -32,6 +33,12 @@ export interface FileTask<A extends readonly unknown[] = readonly unknown[]> ext
   taskName?: string | undefined
   /** Arguments; they are copied as by `structuredClone`. */
   args?: A | undefined
+}
+
+/** What `warmup` is to bring up. */
+export interface WarmupOptions extends DeadlineOptions {
+  connections?: number | undefined
+  threads?: number | undefined
 }
 
 /** What `warmup` brought up. */
@@ -212,11 +219,13 @@ export class PgParallel {
   /**
    * Opens connections and starts threads, at most ten at a time. What fails is reported, and tried again when needed.
    *
-   * @param wanted - default: `max` connections and `maxWorkers` threads
+   * @param wanted - default: `max` connections and `maxWorkers` threads. When its time is over, the report tells what
+   * is there by then
    */
-  async warmup(wanted: { connections?: number; threads?: number } = {}): Promise<WarmupReport> {
+  async warmup(wanted: WarmupOptions = {}): Promise<WarmupReport> {
     const core = this.#core
     const { max, maxWorkers, logger } = core.settings
+    const deadline = Deadline.from(wanted)
     core.begin()
     try {
       const threads = wanted.threads ?? maxWorkers
@@ -227,10 +236,18 @@ export class PgParallel {
         this.#workers ??= new Workers(core)
         start = this.#workers.warmup(threads)
       }
-      const errors = (await Promise.all([open, start])).flat()
+      const errors = await new Promise<PgParallelError[]>((resolve, reject) => {
+        deadline?.onEnd((reason) => {
+          resolve([reason])
+        })
+        Promise.all([open, start]).then((both) => {
+          resolve(both.flat())
+        }, reject)
+      })
       for (const error of errors) logger.warn(`warm-up: ${error.message}`)
       return { connections: core.pool.stats.total, threads: this.#workers?.stats.threads ?? 0, errors }
     } finally {
+      deadline?.dispose()
       core.finish(true)
     }
   }

@@ -10,6 +10,7 @@ export {
   type QueryArrayCallConfig,
   type QueryCallConfig,
   type TaskOptions,
+  type WarmupOptions,
   type WarmupReport,
 } from './client'
 export type { CallStats } from './core'

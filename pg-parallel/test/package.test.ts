@@ -56,6 +56,41 @@ test('the declarations have no any', () => {
   }
 })
 
+test('the declarations serve strict TypeScript in both module systems', async () => {
+  const program = `
+    import { PgParallel, PgParallelError, type WorkerClient } from 'pg-parallel'
+    interface Row { id: number; name: string }
+    export async function use(db: PgParallel): Promise<string> {
+      const { rows } = await db.query<Row>('SELECT 1', [1], { timeoutMs: 5, signal: AbortSignal.timeout(1), idempotent: true })
+      const arrays: unknown[][] = (await db.query({ text: 'SELECT 1', rowMode: 'array' })).rows
+      const sum: number = await db.task((a: number, b: number) => a + b, [1, arrays.length])
+      const name: string = await db.worker(async (client, id: number) => (await client.query<Row>('SELECT $1', [id])).rows[0]?.name ?? '', [sum])
+      const file: string = await db.worker<[number], string>({ taskPath: '/x.mjs', taskName: 'y', args: [1] })
+      for await (const row of db.stream<Row>('SELECT 1', [], { batchSize: 5 })) rows.push(row)
+      await db.transaction(async (tx) => tx.savepoint(async (inner) => inner.query('SELECT 1')), { isolation: 'serializable' })
+      db.on('retry', ({ error, delayMs }) => [error.mayHaveExecuted, delayMs.toFixed()])
+      // @ts-expect-error there is no such event
+      db.on('nothing', () => {})
+      // @ts-expect-error a string is no number
+      await db.task((a: number) => a, ['x'])
+      return name + file
+    }
+    export const helper = (client: WorkerClient) => client.query('SELECT 1')
+    export const is = (error: unknown) => error instanceof PgParallelError && error.category === 'timeout'`
+  for (const name of ['use.mts', 'use.cts']) writeFileSync(join(app, name), program)
+  writeFileSync(join(app, 'package.json'), '{}')
+  mkdirSync(join(app, 'node_modules/@types'), { recursive: true })
+  for (const name of ['node', 'pg'])
+    symlinkSync(resolve('node_modules/@types', name), join(app, 'node_modules/@types', name))
+  const options =
+    '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --target es2022 --module node16 --preserveSymlinks'
+  const tsc = [resolve('node_modules/typescript/bin/tsc'), ...options.split(' '), 'use.mts', 'use.cts']
+  const { stdout } = await run(process.execPath, tsc, { cwd: app }).catch(
+    (error: unknown) => error as { stdout: string },
+  )
+  assert.equal(stdout, '')
+})
+
 const examples = [...readFileSync('README.md', 'utf8').matchAll(/^```js\n([^]*?)^```$/gm)].map(
   (match) => match[1] ?? '',
 )

@@ -161,7 +161,7 @@ test('a full queue refuses at once', async () => {
 
 test('demand above the server’s max_connections waits', async () => {
   const small = await startServer({ maxConnections: 5 })
-  const db = open({ connectionString: small.url, max: 40, circuitBreaker: { failureThreshold: 2 } })
+  const db = open({ connectionString: small.url, max: 40, circuitBreaker: { failureThreshold: 1 } })
   const results = await Promise.all(
     Array.from({ length: 400 }, (_, n) => db.query<{ n: number }>('SELECT $1::int AS n', [n])),
   )

@@ -1,6 +1,8 @@
 /** `task` and `worker`: what runs where, what is refused, what happens to a thread that dies, who gets a connection. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
@@ -377,6 +379,17 @@ test('warmup brings up connections and threads, ten at a time, and reports what 
   assert.equal(failed.threads, 1)
   assert(failed.errors.length > 0)
   assert.equal(failed.errors[0]?.category, 'connection')
+})
+
+test('warmup ends at its time limit and tells what is there', async () => {
+  const hole = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
+  await once(hole, 'listening')
+  const { port } = hole.address() as { port: number }
+  const db = open({ connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`, max: 3, maxWorkers: 1 })
+  const report = await db.warmup({ threads: 0, timeoutMs: 50 })
+  assert.deepEqual([report.connections, report.errors[0]?.category], [0, 'timeout'])
+  await db.shutdown({ timeoutMs: 0 })
+  hole.close()
 })
 
 test('shutdown lets calls finish, refuses new ones, and may be called again', async () => {

@@ -475,6 +475,7 @@ export class Pool {
       }
     }
     await Promise.all(Array.from({ length: MAX_OPENING }, one))
+    this.#quiet()
     this.#pump()
     return errors
   }
@@ -526,6 +527,8 @@ export class Pool {
     clearTimeout(this.#ceilingTimer)
     clearTimeout(this.#backoffTimer)
     for (const connection of this.#idle.splice(0)) this.#retire(connection)
+    // Whoever these were for is gone by now.
+    for (const connection of this.#connecting) connection.destroy()
     return new Promise((resolve) => {
       this.#onQuiet = resolve
       this.#quiet()

@@ -45,6 +45,9 @@ export interface ServerOptions {
 
 const running = new Set<TestServer>()
 
+// A signal ends the process without its exit handlers, and the servers would stay.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+
 /** Called once per test file. */
 export async function stopServers(): Promise<void> {
   await Promise.all([...running].map((server) => server.remove()))
