@@ -72,3 +72,5 @@ none = sorted(n for n, (a, b) in by_name.items() if not a)
 print(f"All signatures ({len(full)} names): {', '.join(full)}\n")
 print(f"Some signatures ({len(part)} names): " + ", ".join(f"{n} ({by_name[n][0]} of {sum(by_name[n])})" for n in part) + "\n")
 print(f"Refused ({len(none)} names): {', '.join(none)}")
+
+print("\n" + (ROOT / "tools" / "known_differences.md").read_text(), end="")
