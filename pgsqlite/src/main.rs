@@ -272,8 +272,10 @@ async fn stop(mut signals: StopSignals) {
 /// Its threads have room for the deepest statement that the parser lets through (it measures its own depth, as PostgreSQL
 /// does, and the stages after it need more for each level). Only what is used of a stack takes memory.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    const STACK: usize = 64 << 20;
-    tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build()
+    const STACK: usize = 512 << 20;
+    // the engine lets one thread be held up by a long statement: another must be there
+    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_stack_size(STACK).enable_all().build()
 }
 
 fn run() -> anyhow::Result<()> {
@@ -289,10 +291,7 @@ fn run() -> anyhow::Result<()> {
     use std::io::IsTerminal;
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
-    // the engine lets one thread be held up by a long statement: another must be there
-    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
         let text = greeting(&config);
         let server = Server::start(config).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;

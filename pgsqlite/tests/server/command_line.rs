@@ -67,6 +67,18 @@ fn variables_do_what_flags_do() {
     let server = Server::spawn(command, folder.0.join(".s.PGSQL.7001"), 7001);
     let mut client = server.session();
     assert_eq!(client.value("SELECT current_database()"), "mine");
+    // what SHOW says is what holds
+    for (name, value) in [
+        ("max_connections", "1"),
+        ("superuser_reserved_connections", "0"),
+        ("port", "7001"),
+        ("listen_addresses", ""),
+        ("unix_socket_directories", folder.0.to_str().unwrap()),
+        ("ssl", "off"),
+        ("authentication_timeout", "1min"),
+    ] {
+        assert_eq!(client.value(&format!("SHOW {name}")), value, "{name}");
+    }
     let mut second = server.connect();
     second.send(&startup(&[("user", "u")]));
     assert_eq!(second.told_to_go(), "53300");

@@ -12,6 +12,8 @@ use pgsqlite_wire::backend::Output;
 use pgsqlite_wire::frontend::{self, Frame};
 use pgsqlite_wire::startup::{self, Startup};
 use pgsqlite_wire::Malformed;
+use std::future::Future;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -93,10 +95,18 @@ impl Client {
     pub async fn flush(&mut self) -> Result<(), End> {
         let mut sent = 0;
         while sent < self.out.buffer.len() {
-            let write = self.stream.write(&self.out.buffer[sent..]);
-            let n = match self.send_timeout {
-                None => write.await?,
-                Some(limit) => match tokio::time::timeout(limit, write).await {
+            let mut write = std::pin::pin!(self.stream.write(&self.out.buffer[sent..]));
+            // mostly the socket takes it at once, and no clock is needed
+            let at_once = std::future::poll_fn(|cx| {
+                Poll::Ready(match write.as_mut().poll(cx) {
+                    Poll::Ready(n) => Some(n),
+                    Poll::Pending => None,
+                })
+            });
+            let n = match (at_once.await, self.send_timeout) {
+                (Some(n), _) => n?,
+                (None, None) => write.await?,
+                (None, Some(limit)) => match tokio::time::timeout(limit, write).await {
                     Ok(n) => n?,
                     Err(_) => {
                         tracing::warn!("a client took nothing of its result for {limit:?}: its session is ended");

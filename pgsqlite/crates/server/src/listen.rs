@@ -12,6 +12,7 @@ use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Shared {
     pub config: Config,
     pub databases: Registry,
     pub tls: Option<Tls>,
+    /// what SHOW says of the configuration
+    pub settings: Arc<[(&'static str, String)]>,
     /// pid → (secret, how to cancel)
     pub sessions: Mutex<HashMap<i32, (i32, CancelHandle)>>,
     /// every accepted socket by number: those that have not said who they are, too
@@ -84,13 +87,16 @@ pub struct Server {
 struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
+    lock_path: PathBuf,
     _lock: File,
 }
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        if let Err(e) = std::fs::remove_file(&self.path) {
-            tracing::debug!("socket file {}: {e}", self.path.display());
+        for path in [&self.path, &self.lock_path] {
+            if let Err(e) = std::fs::remove_file(path) {
+                tracing::debug!("socket file {}: {e}", path.display());
+            }
         }
     }
 }
@@ -149,6 +155,7 @@ impl Server {
         getrandom::fill(&mut mock_secret).map_err(|e| PgError::internal(format!("no random numbers: {e}")))?;
         Ok(Server {
             shared: Arc::new(Shared {
+                settings: config.shown(),
                 config,
                 databases,
                 tls,
@@ -277,6 +284,27 @@ pub fn is_loopback(ip: IpAddr) -> bool {
 }
 
 impl Config {
+    /// The configuration as PostgreSQL's settings of the same meaning, in the form that SHOW prints.
+    fn shown(&self) -> Arc<[(&'static str, String)]> {
+        let flag = |on: bool| if on { "on" } else { "off" }.to_string();
+        let seconds = match self.authentication_timeout.as_secs() {
+            n if n > 0 && n % 60 == 0 => format!("{}min", n / 60),
+            n => format!("{n}s"),
+        };
+        Arc::from([
+            ("max_connections", self.max_connections.to_string()),
+            ("superuser_reserved_connections", self.reserved_connections.to_string()),
+            ("port", self.port.to_string()),
+            ("listen_addresses", if self.tcp { self.host.clone() } else { String::new() }),
+            (
+                "unix_socket_directories",
+                self.socket_dir.as_ref().map_or(String::new(), |dir| dir.display().to_string()),
+            ),
+            ("ssl", flag(self.tls.is_some())),
+            ("authentication_timeout", seconds),
+        ])
+    }
+
     /// The authentication of a connection from this address (None: Unix socket).
     pub fn auth_for(&self, address: Option<std::net::SocketAddr>) -> Auth {
         match self.auth {
@@ -292,17 +320,29 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
     let what = format!("the socket {}", path.display());
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
-    let lock = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&lock_path)
-        .map_err(|e| address_error(what.clone(), e))?;
-    if lock.try_lock().is_err() || std::os::unix::net::UnixStream::connect(&path).is_ok() {
-        return Err(PgError::new(
-            SqlState::OBJECT_IN_USE,
-            format!("{what} is in use already: is another server running there?"),
-        ));
+    let lock_path = PathBuf::from(lock_path);
+    let in_use = || {
+        let message = format!("{what} is in use already: is another server running there?");
+        PgError::new(SqlState::OBJECT_IN_USE, message)
+    };
+    let lock = loop {
+        let lock = std::fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(|e| address_error(what.clone(), e))?;
+        if lock.try_lock().is_err() {
+            return Err(in_use());
+        }
+        // who held it may have removed it between our opening and locking: then we hold nothing
+        let ours = lock.metadata().map_err(|e| address_error(what.clone(), e))?;
+        if std::fs::metadata(&lock_path).is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino())) {
+            break lock;
+        }
+    };
+    if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+        return Err(in_use());
     }
     match std::fs::remove_file(&path) {
         Ok(()) => {}
@@ -310,5 +350,5 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
         Err(e) => return Err(address_error(what, e)),
     }
     let listener = UnixListener::bind(&path).map_err(|e| address_error(what, e))?;
-    Ok(UnixSocket { listener, path, _lock: lock })
+    Ok(UnixSocket { listener, path, lock_path, _lock: lock })
 }

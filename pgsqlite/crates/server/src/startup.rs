@@ -103,7 +103,14 @@ pub async fn start(
             _ => settings.push((name.clone(), value.clone())),
         }
     }
-    let options = SessionOptions { user, database, settings, backend_pid: pid, client_addr: address };
+    let options = SessionOptions {
+        user,
+        database,
+        settings,
+        backend_pid: pid,
+        client_addr: address,
+        server_settings: shared.settings.clone(),
+    };
     let mut session = engine.session(options).map_err(|e| End::Fatal(e.fatal()))?;
     let secret = i32::from_be_bytes(random()?);
     shared.sessions.lock().insert(pid, (secret, session.cancel_handle()));

@@ -49,7 +49,7 @@ pub struct RawStatement {
 }
 
 /// Deeper than this the parse tree is refused with 54001, as PostgreSQL does at its stack limit.
-const STACK: usize = 64 << 20;
+const STACK: usize = 512 << 20;
 
 /// Runs `f` on a stack that the deepest tree the C parser lets through fits in.
 /// Analysis and lowering recurse over the same tree: they run in here, too.

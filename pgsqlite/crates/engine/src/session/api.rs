@@ -62,6 +62,8 @@ pub struct SessionOptions {
     pub backend_pid: i32,
     /// What `inet_client_addr()` and `pg_stat_activity` report; None on a Unix socket.
     pub client_addr: Option<std::net::SocketAddr>,
+    /// What SHOW says of the server's own settings (`port`, `max_connections` …), as it was started.
+    pub server_settings: Arc<[(&'static str, String)]>,
 }
 
 /// One column of a result: what RowDescription says.

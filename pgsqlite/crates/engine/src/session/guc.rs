@@ -120,6 +120,12 @@ impl Gucs {
         }
     }
 
+    /// The value of a setting of the server, which no session can change.
+    pub fn set_of_server(&mut self, name: &str, value: &str) {
+        self.version = next_version();
+        self.defaults.insert(name.to_string(), value.to_string());
+    }
+
     /// Makes this state another one than any before.
     pub fn touch(&mut self) {
         self.version = next_version();

@@ -125,6 +125,9 @@ pub struct Session {
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
         let mut gucs = Gucs::new(&options.user);
+        for (name, value) in options.server_settings.iter() {
+            gucs.set_of_server(name, value);
+        }
         {
             // ALTER DATABASE … SET, then ALTER ROLE … SET; what the client asks for goes before both
             let catalog = engine.catalog();
