@@ -25,7 +25,6 @@ import pgwire  # noqa: E402
 import server  # noqa: E402
 
 # name: (tool it needs, commands run in its folder; the last one is the test)
-ORMS = ["drizzle", "knex", "kysely", "sequelize", "sequelize-plpgsql", "typeorm"]
 NPM = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]
 CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "psql": ("psql", [[sys.executable, "check.py"]]),
@@ -40,9 +39,17 @@ CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "gorm": ("go", [["go", "run", "."]]),
     "pgjdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "tokio-postgres": ("cargo", [["cargo", "run", "-q", "--target-dir", str(BUILD / "cargo")]]),
-    **{orm: ("node", [NPM, ["node", f"{orm}.mjs"]]) for orm in ORMS},
+    "drizzle": ("node", [NPM, ["node", "drizzle.mjs"]]),
+    "knex": ("node", [NPM, ["node", "knex.mjs"]]),
+    "kysely": ("node", [NPM, ["node", "kysely.mjs"]]),
+    "sequelize": ("node", [NPM, ["node", "sequelize.mjs"]]),
+    "sequelize-plpgsql": ("node", [NPM, ["node", "sequelize-plpgsql.mjs"]]),
+    "typeorm": ("node", [NPM, ["node", "typeorm.mjs"]]),
 }
-FOLDER = {"node-postgres": "node", "postgres.js": "node", **{orm: "node-orms" for orm in ORMS}}
+FOLDER = {
+    "node-postgres": "node", "postgres.js": "node", "drizzle": "node-orms", "knex": "node-orms", "kysely": "node-orms",
+    "sequelize": "node-orms", "sequelize-plpgsql": "node-orms", "typeorm": "node-orms",
+}  # fmt: skip
 
 
 def is_installed(folder: pathlib.Path) -> bool:
