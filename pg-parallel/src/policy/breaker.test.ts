@@ -67,6 +67,21 @@ test('half-open, it lets so many calls through and closes after so many successe
   assert.deepEqual(states, ['open', 'half-open', 'closed'])
 })
 
+test('whoever waits as long as the refusal says is let in, though timers fire up to a millisecond early', () => {
+  const { it, wait } = breaker({ cooldownMs: 100 })
+  it.recordFailure(down)
+  it.recordFailure(down)
+  wait(0.5)
+  try {
+    it.enter()
+    assert.fail('it is open')
+  } catch (error) {
+    assert.equal(ErrorUtils.wrap(error).retryAfterMs, 100)
+  }
+  wait(99)
+  assert(!refused(it))
+})
+
 test('half-open, one failure opens it again, and late answers of the older trial do not count', () => {
   const { it, wait } = breaker()
   it.recordFailure(down)

@@ -112,7 +112,8 @@ export class CircuitBreaker {
     if (this.#state === 'closed') return this.#closedPass
     if (this.#state === 'open') {
       const left = this.#openedAt + this.#options.cooldownMs - this.#now()
-      if (left > 0) throw this.#refusal(left)
+      // A timer may fire up to a millisecond early: whoever waited as long as it was told is let in.
+      if (left > 1) throw this.#refusal(Math.ceil(left))
       this.#change('half-open')
     }
     if (this.#trials >= this.#options.halfOpenMaxCalls) throw this.#refusal(undefined)
