@@ -141,10 +141,6 @@ impl Connection {
         let cell = Arc::new(SessionCell::default());
         crate::udf::register_all(&conn, cell.clone())?;
         crate::vtab::register(&conn, &cell)?;
-        // SAFETY: a live connection; the handler has no state.
-        unsafe {
-            ffi::sqlite3_progress_handler(conn.handle(), crate::hold::STEPS, Some(progress), std::ptr::null_mut())
-        };
         let interrupt = Arc::new(conn.get_interrupt_handle());
         Ok(Connection {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
@@ -345,12 +341,6 @@ impl Connection {
 
 /// Most connections kept open for the next session that needs one: each costs its page cache and its schema.
 const MOST_IDLE: usize = 16;
-
-/// SQLite's progress handler; 0: go on.
-unsafe extern "C" fn progress(_: *mut std::ffi::c_void) -> c_int {
-    crate::hold::tick();
-    0
-}
 
 /// Connections waiting to be leased.
 #[derive(Default)]

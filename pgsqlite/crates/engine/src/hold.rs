@@ -3,69 +3,90 @@
 //! Sessions are tasks on a few worker threads. Work that may take long must not keep other sessions waiting: tokio's
 //! `block_in_place` hands the thread's other tasks to another thread first, which costs some 10 µs, as much as a short
 //! query. So one thread at a time may begin such work without that, because another is always left (the server runs at
-//! least two). The thread left may sleep while this one was the one that waits for sockets: once the work has gone on for
-//! a while, SQLite's progress handler calls [`tick`], and that wakes the other. What meets other such work pays at once.
+//! least two). That other one may sleep while this one was the one that waits for sockets: when work goes on for longer
+//! than [`LONG`], the watchman's thread wakes it. What meets other such work is handed over at once.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{sync_channel, SyncSender};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::OnceLock;
+use std::time::Duration;
 use tokio::runtime::Handle;
 
+/// After this long others are woken.
+const LONG: Duration = Duration::from_millis(2);
+
 static HELD: AtomicBool = AtomicBool::new(false);
+/// Counts the times that a thread was held up, so that the watchman tells one from the next.
+static TIMES: AtomicU64 = AtomicU64::new(0);
 
-thread_local! {
-    /// this thread is held up, and nobody has been woken for it yet
-    static UNTOLD: Cell<bool> = const { Cell::new(false) };
+#[derive(Default)]
+struct Watchman {
+    /// the runtime whose thread is held up
+    runtime: Mutex<Option<Handle>>,
+    asleep: AtomicBool,
+    call: Condvar,
 }
-
-/// Steps of SQLite's virtual machine between two calls of [`tick`]: some 100 µs.
-pub(crate) const STEPS: i32 = 20_000;
 
 struct Release;
 
 impl Drop for Release {
     fn drop(&mut self) {
-        UNTOLD.set(false);
         HELD.store(false, Ordering::Release);
     }
 }
 
 /// Runs what may take long, inside a multi-thread runtime of at least two workers.
 pub(crate) fn up<R>(work: impl FnOnce() -> R) -> R {
-    if HELD.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-        let _release = Release;
-        UNTOLD.set(true);
-        return work();
+    let free = HELD.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let release = free.then_some(Release);
+    if release.is_none() || !watch() {
+        drop(release);
+        return tokio::task::block_in_place(work);
     }
-    tokio::task::block_in_place(work)
+    work()
 }
 
-/// Called now and then while SQLite works.
-pub(crate) fn tick() {
-    if UNTOLD.replace(false) {
-        if let Ok(runtime) = Handle::try_current() {
-            wake_another(runtime);
-        }
-    }
-}
-
-/// Has another worker of the runtime wake up; it waits for sockets afterwards. A task that is spawned here would stay in this
-/// thread's own queue, so a thread of its own does it.
-fn wake_another(runtime: Handle) {
-    static WAKER: OnceLock<Option<SyncSender<Handle>>> = OnceLock::new();
-    let waker = WAKER.get_or_init(|| {
-        let (sender, requests) = sync_channel::<Handle>(16);
-        let run = move || {
-            for runtime in requests {
-                runtime.spawn(async {});
-            }
-        };
-        std::thread::Builder::new().name("waker".into()).spawn(run).ok().map(|_| sender)
+/// Has the watchman look at this time; false: there is none.
+fn watch() -> bool {
+    static WATCHMAN: OnceLock<Option<&'static Watchman>> = OnceLock::new();
+    let watchman = WATCHMAN.get_or_init(|| {
+        let watchman: &'static Watchman = Box::leak(Box::default());
+        let thread = std::thread::Builder::new().name("watchman".into());
+        thread.spawn(|| watchman.run()).ok().map(|_| watchman)
     });
-    match waker {
-        // a full queue wakes the others all the same
-        Some(sender) => drop(sender.try_send(runtime)),
-        None => tracing::warn!("no thread could be started to wake the runtime's workers"),
+    let (Some(watchman), Ok(runtime)) = (watchman, Handle::try_current()) else { return false };
+    *watchman.runtime.lock() = Some(runtime);
+    TIMES.fetch_add(1, Ordering::AcqRel);
+    if watchman.asleep.load(Ordering::Acquire) {
+        // in the lock: it does not fall asleep between its last look and the call
+        let _lock = watchman.runtime.lock();
+        watchman.call.notify_one();
+    }
+    true
+}
+
+impl Watchman {
+    fn run(&self) {
+        let mut seen = TIMES.load(Ordering::Acquire);
+        loop {
+            std::thread::sleep(LONG);
+            let now = TIMES.load(Ordering::Acquire);
+            if now != seen {
+                seen = now;
+            } else if HELD.load(Ordering::Acquire) {
+                // a worker that wakes up for a task waits for sockets afterwards
+                if let Some(runtime) = &*self.runtime.lock() {
+                    runtime.spawn(async {});
+                }
+            } else {
+                let mut runtime = self.runtime.lock();
+                self.asleep.store(true, Ordering::Release);
+                if TIMES.load(Ordering::Acquire) == seen {
+                    *runtime = None;
+                    self.call.wait(&mut runtime);
+                }
+                self.asleep.store(false, Ordering::Release);
+            }
+        }
     }
 }

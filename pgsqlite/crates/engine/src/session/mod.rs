@@ -231,7 +231,9 @@ impl Session {
         if let Some(found) = self.engine.plans.parsed(text) {
             return Ok(found);
         }
-        let statements: Arc<[_]> = pgsqlite_sql::parse::parse(text)?.into_iter().map(Arc::new).collect();
+        let work = || pgsqlite_sql::parse::parse(text);
+        let parsed = if text.len() > plans::LONGEST { crate::hold::up(work)? } else { work()? };
+        let statements: Arc<[_]> = parsed.into_iter().map(Arc::new).collect();
         self.engine.plans.put_parsed(text, &statements);
         Ok(statements)
     }

@@ -81,10 +81,13 @@ impl Session {
                 role: view.role,
             });
         }
-        let plan = self.with_environment(view, |environment| {
-            let (statement, parameters) = analyze(environment, &raw.node, given)?;
-            pgsqlite_sql::lower::lower(environment, &statement, parameters)
-        })?;
+        let work = || {
+            self.with_environment(view, |environment| {
+                let (statement, parameters) = analyze(environment, &raw.node, given)?;
+                pgsqlite_sql::lower::lower(environment, &statement, parameters)
+            })
+        };
+        let plan = if raw.text.len() > super::plans::LONGEST { crate::hold::up(work)? } else { work()? };
         let columns = match &plan.columns {
             Some(columns) => Some(output_columns(&view.catalog, columns)?),
             None => None,

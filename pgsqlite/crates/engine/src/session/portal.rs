@@ -238,7 +238,7 @@ impl Session {
         let mut statement = connection.prepare(&step.sql)?;
         // SAFETY: the portal owns the values in a box and outlives the statement's execution.
         unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-        match connection.step(&mut statement) {
+        match crate::hold::up(|| connection.step(&mut statement)) {
             Ok(Step::Row) => {
                 portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
                 Ok(())
