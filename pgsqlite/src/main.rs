@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A PostgreSQL server over an ordinary SQLite file.
 ///
-/// Every flag can also be given as an environment variable (shown in brackets) or, without the dashes, in the TOML file
+/// Every flag can also be given as an environment variable (shown in brackets) or, as in `socket_dir`, in the TOML file
 /// that --config names.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, args_conflicts_with_subcommands = true)]

@@ -171,6 +171,18 @@ impl DatabaseAdmin for Folder {
     }
 }
 
+/// An empty folder gets the database `postgres`, as a new cluster of PostgreSQL has it: CREATE DATABASE needs one to connect to.
+fn first_database(dir: &Path) -> Result<()> {
+    let failed = |e| Folder::io(dir, e);
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        if entry.map_err(failed)?.path().extension().is_some_and(|e| e == "db") {
+            return Ok(());
+        }
+    }
+    // an empty file is an empty database
+    std::fs::File::create_new(dir.join("postgres.db")).map(drop).map_err(failed)
+}
+
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
@@ -190,6 +202,7 @@ impl Registry {
                         format!("the folder \"{}\" does not exist", dir.display()),
                     ));
                 }
+                first_database(dir)?;
             }
         }
         Ok(registry)

@@ -199,7 +199,8 @@ impl Lowerer<'_> {
                 unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
             }
         }
-        let (references, referenced_by) = self.foreign_keys(&relation)?;
+        let deletes = matches!(&modify.action, ModifyAction::Delete { .. });
+        let (references, referenced_by) = self.foreign_keys(&relation, deletes)?;
         let new = new.map(|n| texts.add_all(&n));
         let old = old.map(|o| texts.add_all(&o));
         let rowid = rowid.map(|r| texts.add(r));
@@ -334,7 +335,7 @@ impl Lowerer<'_> {
     }
 
     /// The table's foreign keys, and those that reference it and forbid its keys to go.
-    fn foreign_keys(&self, relation: &Arc<Relation>) -> Result<(Vec<Reference>, Vec<Reference>)> {
+    fn foreign_keys(&self, relation: &Arc<Relation>, deletes: bool) -> Result<(Vec<Reference>, Vec<Reference>)> {
         let catalog = self.env.catalog;
         let mut own = Vec::new();
         let mut others = Vec::new();
@@ -383,7 +384,7 @@ impl Lowerer<'_> {
                 if child.oid == relation.oid {
                     own.push(side(child, &constraint.columns, parent, columns)?);
                 }
-                if *references == relation.oid && (forbids(on_update) || forbids(on_delete)) {
+                if *references == relation.oid && forbids(if deletes { on_delete } else { on_update }) {
                     others.push(side(parent, columns, child, &constraint.columns)?);
                 }
             }
