@@ -78,6 +78,10 @@ def main() -> int:
                 threads.append(threading.Thread(target=writer, args=(s, i, base, lists[i], problems)))
             for t in threads:
                 t.start()
+            # on a busy machine the first commit may take its time: there must be one to lose
+            patience = time.monotonic() + 60
+            while not any(lists) and not problems and time.monotonic() < patience:
+                time.sleep(0.01)
             time.sleep(rng.uniform(0.05, 0.6))
             s.kill()
             for t in threads:
