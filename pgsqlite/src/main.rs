@@ -273,9 +273,7 @@ async fn stop(mut signals: StopSignals) {
 /// does, and the stages after it need more for each level). Only what is used of a stack takes memory.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     const STACK: usize = 512 << 20;
-    // the engine lets one thread be held up by a long statement: another must be there
-    let workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
-    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_stack_size(STACK).enable_all().build()
+    tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK).enable_all().build()
 }
 
 fn run() -> anyhow::Result<()> {

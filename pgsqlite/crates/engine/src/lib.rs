@@ -14,7 +14,6 @@ pub mod connection;
 pub mod ddl;
 pub mod engine;
 pub mod error;
-mod hold;
 mod memory;
 mod notify;
 pub mod pg_catalog;

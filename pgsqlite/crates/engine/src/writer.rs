@@ -4,7 +4,6 @@
 //! "database is locked"). A commit appends to the WAL under `synchronous=NORMAL`; before it is acknowledged, one
 //! fdatasync of the WAL runs outside the slot, shared by all sessions that wait for one (group commit).
 
-use crate::hold;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::File;
 use std::path::PathBuf;
@@ -90,7 +89,7 @@ impl Writer {
             let file = synced.file.as_ref().expect("opened above");
             let began = Instant::now();
             if synced.was_short && self.slot.try_lock().is_ok() {
-                hold::up(|| file.sync_data())?;
+                file.sync_data()?;
             } else {
                 // the disk is slow, or the next writer may be waiting for this very thread
                 tokio::task::block_in_place(|| file.sync_data())?;

@@ -232,7 +232,7 @@ impl Session {
             return Ok(found);
         }
         let work = || pgsqlite_sql::parse::parse(text);
-        let parsed = if text.len() > plans::LONGEST { crate::hold::up(work)? } else { work()? };
+        let parsed = if text.len() > plans::LONGEST { tokio::task::block_in_place(work)? } else { work()? };
         let statements: Arc<[_]> = parsed.into_iter().map(Arc::new).collect();
         self.engine.plans.put_parsed(text, &statements);
         Ok(statements)

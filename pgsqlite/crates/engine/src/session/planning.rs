@@ -87,7 +87,7 @@ impl Session {
                 pgsqlite_sql::lower::lower(environment, &statement, parameters)
             })
         };
-        let plan = if raw.text.len() > super::plans::LONGEST { crate::hold::up(work)? } else { work()? };
+        let plan = if raw.text.len() > super::plans::LONGEST { tokio::task::block_in_place(work)? } else { work()? };
         let columns = match &plan.columns {
             Some(columns) => Some(output_columns(&view.catalog, columns)?),
             None => None,

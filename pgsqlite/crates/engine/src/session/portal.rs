@@ -223,7 +223,7 @@ impl Session {
             // settings may have changed since the last rows
             own.cell.update(|state| state.settings = self.gucs.typed.clone());
         }
-        let result = if short { run(self, portal) } else { crate::hold::up(|| run(self, portal)) };
+        let result = if short { run(self, portal) } else { tokio::task::block_in_place(|| run(self, portal)) };
         self.cancel.disarm();
         if let Some(own) = &portal.own {
             self.notices.extend(own.cell.take_notices());
@@ -238,7 +238,7 @@ impl Session {
         let mut statement = connection.prepare(&step.sql)?;
         // SAFETY: the portal owns the values in a box and outlives the statement's execution.
         unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-        match crate::hold::up(|| connection.step(&mut statement)) {
+        match tokio::task::block_in_place(|| connection.step(&mut statement)) {
             Ok(Step::Row) => {
                 portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
                 Ok(())
