@@ -3,6 +3,7 @@
 use crate::bounded::Bounded;
 use crate::error;
 use crate::udf::SessionCell;
+use crate::written::Written;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
@@ -121,6 +122,8 @@ pub struct Connection {
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
+    /// rows that were written of the tables that are watched
+    written: Arc<Mutex<Written>>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
@@ -148,6 +151,7 @@ impl Connection {
             cell,
             temporary: Cell::new(false),
             interrupt,
+            written: Arc::default(),
             lease: None,
         })
     }
@@ -261,6 +265,15 @@ impl Connection {
 
     /// The first row of a query of our own.
     pub fn first_row(&self, sql: &str, parameters: &[Datum]) -> Result<Option<Vec<Datum>>> {
+        Ok(self.rows(sql, parameters, 1)?.pop())
+    }
+
+    /// All rows of a query of our own.
+    pub fn all_rows(&self, sql: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
+        self.rows(sql, parameters, usize::MAX)
+    }
+
+    fn rows(&self, sql: &str, parameters: &[Datum], most: usize) -> Result<Vec<Vec<Datum>>> {
         use rusqlite::types::Value;
         let values = parameters.iter().map(|p| match p {
             Datum::Null => Value::Null,
@@ -269,11 +282,10 @@ impl Connection {
             Datum::Text(t) => Value::Text(t.clone()),
             Datum::Blob(b) => Value::Blob(b.clone()),
         });
-        let mut statement = self.conn.prepare(sql).map_err(|_| self.error())?;
+        let mut statement = self.conn.prepare_cached(sql).map_err(|_| self.error())?;
         let columns = statement.column_count();
         let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(|_| self.error())?;
-        let Some(row) = rows.next().map_err(|_| self.error())? else { return Ok(None) };
-        let value = |i: usize| -> rusqlite::Result<Datum> {
+        let value = |row: &rusqlite::Row, i: usize| -> rusqlite::Result<Datum> {
             Ok(match row.get(i)? {
                 Value::Null => Datum::Null,
                 Value::Integer(i) => Datum::Int(i),
@@ -282,7 +294,12 @@ impl Connection {
                 Value::Blob(b) => Datum::Blob(b),
             })
         };
-        (0..columns).map(|i| value(i).map_err(|_| self.error())).collect::<Result<Vec<_>>>().map(Some)
+        let mut found = Vec::new();
+        while found.len() < most {
+            let Some(row) = rows.next().map_err(|_| self.error())? else { break };
+            found.push((0..columns).map(|i| value(row, i).map_err(|_| self.error())).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
     }
 
     /// Whether rows of the open transaction violate foreign keys that are checked at its end.
@@ -322,6 +339,28 @@ impl Connection {
     /// Forgets prepared statements (after DDL).
     pub fn clear_cache(&mut self) {
         self.cache.clear();
+    }
+
+    /// Notes from now on which rows of these tables (temporary, name in SQLite) are inserted and updated, by whatever.
+    pub fn watch(&mut self, tables: impl Iterator<Item = (bool, String)>) -> Result<()> {
+        let mut written = self.written.lock();
+        written.set_tables(tables);
+        let hook = if written.is_watching() {
+            let written = self.written.clone();
+            Some(move |action: rusqlite::hooks::Action, database: &str, table: &str, rowid: i64| {
+                if action != rusqlite::hooks::Action::SQLITE_DELETE {
+                    written.lock().note(database == "temp", table, rowid);
+                }
+            })
+        } else {
+            None
+        };
+        self.conn.update_hook(hook).map_err(|_| self.error())
+    }
+
+    /// The rows that were written since the last [`Written::clear`].
+    pub fn written(&self) -> parking_lot::MutexGuard<'_, Written> {
+        self.written.lock()
     }
 
     /// The last error as PostgreSQL would tell it.

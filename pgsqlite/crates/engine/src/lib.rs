@@ -23,3 +23,4 @@ pub mod store;
 pub mod udf;
 pub mod vtab;
 pub mod writer;
+mod written;

@@ -7,7 +7,7 @@ use crate::acl::AclItem;
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Fixed OIDs of the schemas every database has.
@@ -155,6 +155,13 @@ pub struct Constraint {
     pub not_valid: bool,
 }
 
+impl Constraint {
+    /// PRIMARY KEY or UNIQUE.
+    pub fn is_key(&self) -> bool {
+        matches!(self.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum IndexKey {
     Column(i16),
@@ -183,6 +190,9 @@ pub struct Index {
     pub primary: bool,
     #[serde(default)]
     pub nulls_not_distinct: bool,
+    /// of a DEFERRABLE constraint: an ordinary index in SQLite, whose keys are checked after the statement or at COMMIT
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferrable: bool,
     /// `btree`, `hash`, `gin` … (all are SQLite b-trees; the name is kept)
     pub method: String,
     pub columns: Vec<IndexColumn>,
@@ -313,6 +323,15 @@ impl Relation {
     pub fn primary_key(&self) -> Option<&Constraint> {
         self.constraints.iter().find(|c| c.kind == ConstraintKind::PrimaryKey)
     }
+    /// PRIMARY KEY and UNIQUE constraints that are DEFERRABLE, in the order in which PostgreSQL checks them.
+    pub fn deferrable_keys(&self) -> impl Iterator<Item = &Constraint> {
+        let of = |primary: bool| {
+            self.constraints
+                .iter()
+                .filter(move |c| c.deferrable && matches!(c.kind, ConstraintKind::PrimaryKey) == primary && c.is_key())
+        };
+        of(true).chain(of(false))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -433,6 +452,8 @@ pub struct Catalog {
     pub roles: BTreeMap<Oid, Arc<Role>>,
     /// (class OID, object OID, sub-id) → comment
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
+    /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
+    deferrable_tables: BTreeSet<Oid>,
     schema_names: HashMap<String, Oid>,
     relation_names: HashMap<(Oid, String), Oid>,
     type_names: HashMap<(Oid, String), Oid>,
@@ -456,7 +477,15 @@ impl Catalog {
         if relation.array_type != 0 {
             self.array_types.insert(relation.array_type, relation.row_type);
         }
+        if relation.deferrable_keys().next().is_some() {
+            self.deferrable_tables.insert(relation.oid);
+        }
         self.relations.insert(relation.oid, Arc::new(relation));
+    }
+
+    /// The tables that have a deferrable PRIMARY KEY or UNIQUE constraint.
+    pub fn tables_with_deferrable_keys(&self) -> impl Iterator<Item = &Arc<Relation>> {
+        self.deferrable_tables.iter().filter_map(|oid| self.relations.get(oid))
     }
 
     pub fn remove_relation(&mut self, oid: Oid) {
@@ -464,6 +493,7 @@ impl Catalog {
             self.relation_names.remove(&(old.schema, old.name.clone()));
             self.row_types.remove(&old.row_type);
             self.array_types.remove(&old.array_type);
+            self.deferrable_tables.remove(&oid);
         }
     }
 

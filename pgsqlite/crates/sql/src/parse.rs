@@ -137,6 +137,7 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     } else if message.contains("is not supported")
         || message.contains("not implemented")
         || message.contains("not yet implemented")
+        || message.contains("constraints cannot be marked")
     {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {
@@ -152,8 +153,10 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         true => PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"),
         false => PgError::new(code, message),
     };
-    // PostgreSQL 15's grammar tells no place for this one
-    if cursor > 0 && !error.message().starts_with("WITH TIES cannot") {
+    // PostgreSQL 15's grammar tells no place for these
+    let placeless =
+        error.message().starts_with("WITH TIES cannot") || error.message().contains("constraints cannot be marked");
+    if cursor > 0 && !placeless {
         let byte = text.char_indices().nth(cursor as usize - 1).map_or(text.len(), |(i, _)| i);
         error = error.at(byte as i32);
     }

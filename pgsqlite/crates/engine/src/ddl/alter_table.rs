@@ -477,9 +477,6 @@ impl Ddl<'_> {
     /// ADD CONSTRAINT … USING INDEX: an index becomes a constraint's.
     fn constraint_using_index(&mut self, old: Relation, c: &ast::Constraint) -> Result<()> {
         let wrong = |message: String| PgError::new(SqlState::WRONG_OBJECT_TYPE, message).at(c.location);
-        if c.deferrable || c.initdeferred {
-            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
-        }
         let found = self.catalog.relation_in(old.schema, &c.indexname).cloned();
         let Some((index_relation, RelationKind::Index(index))) = found.as_ref().map(|r| (r, &r.kind)) else {
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{}\" does not exist", c.indexname))
@@ -538,8 +535,14 @@ impl Ddl<'_> {
                 format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{}\" to \"{name}\"", c.indexname),
             );
         }
-        let kind = RelationKind::Index(Index { primary, ..index.clone() });
-        self.put_relation(Relation { name: name.clone(), kind, ..(**index_relation).clone() })?;
+        let deferrable = c.deferrable || c.initdeferred;
+        let kind = RelationKind::Index(Index { primary, deferrable, ..index.clone() });
+        let index_relation = Relation { name: name.clone(), kind, ..(**index_relation).clone() };
+        self.put_relation(index_relation.clone())?;
+        if deferrable {
+            self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index_relation.sqlite_name)))?;
+            self.make_sqlite_index(&index_relation, &old)?;
+        }
         if primary {
             for &attnum in &columns {
                 let table = (**self.required(old.oid)?).clone();
@@ -557,8 +560,8 @@ impl Ddl<'_> {
             },
             columns,
             index: index_relation.oid,
-            deferrable: false,
-            initially_deferred: false,
+            deferrable,
+            initially_deferred: c.initdeferred,
             not_valid: false,
         });
         self.put_relation(new)

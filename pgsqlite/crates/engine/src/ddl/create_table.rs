@@ -13,6 +13,8 @@ pub(super) struct KeySpec {
     pub primary: bool,
     pub columns: Vec<String>,
     pub include: Vec<String>,
+    pub deferrable: bool,
+    pub initially_deferred: bool,
     pub location: i32,
 }
 
@@ -47,7 +49,8 @@ pub(super) struct Elements {
     /// texts of CHECKs taken over by LIKE: (name, text)
     pub copied_checks: Vec<(String, String)>,
     /// indexes taken over by LIKE … INCLUDING INDEXES
-    pub copied_indexes: Vec<(Index, bool)>,
+    /// and for that of a constraint, whether that is (deferrable, initially deferred)
+    pub copied_indexes: Vec<(Index, Option<(bool, bool)>)>,
     /// (attnum, comment)
     pub comments: Vec<(i16, String)>,
 }
@@ -259,7 +262,7 @@ impl Ddl<'_> {
             .collect();
         for (i, c) in constraints.iter().enumerate() {
             // DEFERRABLE and its kin follow as nodes of their own.
-            let attributes = Attributes::after(&constraints[i + 1..]);
+            let attributes = Attributes::after(&constraints[i + 1..])?;
             match c.contype() {
                 ast::ConstrType::ConstrNull | ast::ConstrType::ConstrNotnull => {
                     let not_null = c.contype() == ast::ConstrType::ConstrNotnull;
@@ -314,8 +317,9 @@ impl Ddl<'_> {
                     if c.contype() == ast::ConstrType::ConstrPrimary && saw_null == Some(false) {
                         return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
                     }
-                    attributes.refuse_deferrable_key(c)?;
-                    elements.keys.push(self.key_spec(c, vec![name.to_string()])?)
+                    let spec = self.key_spec(c, vec![name.to_string()])?;
+                    let Attributes { deferrable, initially_deferred } = attributes;
+                    elements.keys.push(KeySpec { deferrable, initially_deferred, ..spec })
                 }
                 ast::ConstrType::ConstrForeign => elements.foreign_keys.push(ForeignKeySpec {
                     constraint: Box::new((*c).clone()),
@@ -329,7 +333,10 @@ impl Ddl<'_> {
                 | ast::ConstrType::ConstrAttrImmediate => {
                     let follows = constraints[..i].iter().rev().find(|p| !is_attribute(p));
                     if follows.is_none_or(|p| p.contype() != ast::ConstrType::ConstrForeign && !is_key(p)) {
-                        return Err(PgError::new(SqlState::SYNTAX_ERROR, "misplaced DEFERRABLE clause").at(c.location));
+                        let clause = Attributes::clause(c);
+                        return Err(
+                            PgError::new(SqlState::SYNTAX_ERROR, format!("misplaced {clause} clause")).at(c.location)
+                        );
                     }
                 }
                 _ => return Err(PgError::not_supported("this column constraint").at(c.location)),
@@ -410,9 +417,6 @@ impl Ddl<'_> {
         if c.nulls_not_distinct {
             return Err(PgError::not_supported("NULLS NOT DISTINCT").at(c.location));
         }
-        if c.deferrable || c.initdeferred {
-            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
-        }
         if !c.indexname.is_empty() {
             return Err(PgError::not_supported("USING INDEX").at(c.location));
         }
@@ -425,6 +429,8 @@ impl Ddl<'_> {
             primary: c.contype() == ast::ConstrType::ConstrPrimary,
             columns,
             include: strings(&c.including).into_iter().map(str::to_string).collect(),
+            deferrable: c.deferrable || c.initdeferred,
+            initially_deferred: c.initdeferred,
             location: c.location,
         })
     }
@@ -555,7 +561,11 @@ impl Ddl<'_> {
             let indexes: Vec<(Oid, Index)> =
                 self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
             for (index_oid, mut index) in indexes {
-                let constraint = source.constraints.iter().any(|c| c.index == index_oid);
+                let constraint = source
+                    .constraints
+                    .iter()
+                    .find(|c| c.is_key() && c.index == index_oid)
+                    .map(|c| (c.deferrable, c.initially_deferred));
                 for key in &mut index.columns {
                     if let IndexKey::Column(attnum) = &mut key.key {
                         *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
@@ -834,25 +844,42 @@ struct Attributes {
 }
 
 impl Attributes {
-    fn after(rest: &[&ast::Constraint]) -> Attributes {
-        let mut found = Attributes { deferrable: false, initially_deferred: false };
+    /// Errors: 42601 for clauses that repeat or contradict each other.
+    fn after(rest: &[&ast::Constraint]) -> Result<Attributes> {
+        let wrong =
+            |c: &ast::Constraint, message: &str| Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(c.location));
+        let (mut deferrable, mut deferred) = (None, None);
         for c in rest.iter().take_while(|c| is_attribute(c)) {
             match c.contype() {
-                ast::ConstrType::ConstrAttrDeferrable => found.deferrable = true,
-                ast::ConstrType::ConstrAttrDeferred => {
-                    found.deferrable = true;
-                    found.initially_deferred = true;
+                ast::ConstrType::ConstrAttrDeferrable | ast::ConstrType::ConstrAttrNotDeferrable => {
+                    let on = c.contype() == ast::ConstrType::ConstrAttrDeferrable;
+                    if deferrable.replace(on).is_some() {
+                        return wrong(c, "multiple DEFERRABLE/NOT DEFERRABLE clauses not allowed");
+                    }
+                }
+                ast::ConstrType::ConstrAttrDeferred | ast::ConstrType::ConstrAttrImmediate => {
+                    let on = c.contype() == ast::ConstrType::ConstrAttrDeferred;
+                    if deferred.replace(on).is_some() {
+                        return wrong(c, "multiple INITIALLY IMMEDIATE/DEFERRED clauses not allowed");
+                    }
                 }
                 _ => {}
             }
+            if (deferrable, deferred) == (Some(false), Some(true)) {
+                return wrong(c, "constraint declared INITIALLY DEFERRED must be DEFERRABLE");
+            }
         }
-        found
+        let initially_deferred = deferred == Some(true);
+        Ok(Attributes { deferrable: deferrable.unwrap_or(initially_deferred), initially_deferred })
     }
 
-    fn refuse_deferrable_key(&self, c: &ast::Constraint) -> Result<()> {
-        if self.deferrable {
-            return Err(PgError::not_supported("a deferrable PRIMARY KEY or UNIQUE constraint").at(c.location));
+    /// How messages name such a clause.
+    fn clause(c: &ast::Constraint) -> &'static str {
+        match c.contype() {
+            ast::ConstrType::ConstrAttrNotDeferrable => "NOT DEFERRABLE",
+            ast::ConstrType::ConstrAttrDeferred => "INITIALLY DEFERRED",
+            ast::ConstrType::ConstrAttrImmediate => "INITIALLY IMMEDIATE",
+            _ => "DEFERRABLE",
         }
-        Ok(())
     }
 }

@@ -59,6 +59,7 @@ impl Ddl<'_> {
                     format!("there is no primary key for referenced table \"{}\"", parent.name),
                 )
             })?;
+            check_immediate(&parent, key)?;
             (key.columns.clone(), key.index)
         } else {
             let attnums: Vec<i16> =
@@ -73,6 +74,9 @@ impl Ddl<'_> {
                     ),
                 )
             })?;
+            if let Some(key) = parent.constraints.iter().find(|k| k.is_key() && k.index == index) {
+                check_immediate(&parent, key)?;
+            }
             (attnums, index)
         };
         if referenced.len() != columns.len() {
@@ -151,7 +155,7 @@ impl Ddl<'_> {
             b.sort_unstable();
             a == b
         };
-        let constraint = parent.constraints.iter().find(|c| c.index != 0 && is_key(c) && same(&c.columns));
+        let constraint = parent.constraints.iter().find(|c| c.index != 0 && c.is_key() && same(&c.columns));
         if let Some(c) = constraint {
             return Some(c.index);
         }
@@ -225,6 +229,14 @@ impl Ddl<'_> {
     }
 }
 
-fn is_key(c: &Constraint) -> bool {
-    matches!(c.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
+/// 55000 if a foreign key may not rest on this key: SQLite, as PostgreSQL, needs one that always holds.
+fn check_immediate(parent: &Relation, key: &Constraint) -> Result<()> {
+    if !key.deferrable {
+        return Ok(());
+    }
+    let kind = if key.kind == ConstraintKind::PrimaryKey { "primary key" } else { "unique constraint" };
+    Err(PgError::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("cannot use a deferrable {kind} for referenced table \"{}\"", parent.name),
+    ))
 }

@@ -71,6 +71,8 @@ impl Ddl<'_> {
             let column = &relation.columns[attnum as usize - 1];
             columns.push(self.plain_key(column, "btree")?);
         }
+        // SQLite checks the key of a declaration at once
+        let inline = inline && !spec.deferrable;
         let rowid = match attnums[..] {
             [one] if spec.primary && inline && include.is_empty() => {
                 let base = self.catalog.base_type(relation.columns[one as usize - 1].type_oid);
@@ -92,6 +94,7 @@ impl Ddl<'_> {
             unique: true,
             primary: spec.primary,
             nulls_not_distinct: false,
+            deferrable: spec.deferrable,
             method: "btree".into(),
             columns,
             include,
@@ -108,8 +111,8 @@ impl Ddl<'_> {
             },
             columns: attnums,
             index: index_oid,
-            deferrable: false,
-            initially_deferred: false,
+            deferrable: spec.deferrable,
+            initially_deferred: spec.initially_deferred,
             not_valid: false,
         });
         Ok(())
@@ -152,12 +155,13 @@ impl Ddl<'_> {
         .hint("You must specify an operator class for the index or define a default operator class for the data type.")
     }
 
-    /// LIKE … INCLUDING INDEXES: the same index on the new table.
+    /// LIKE … INCLUDING INDEXES: the same index on the new table. `constraint`: whether that of its constraint is (deferrable,
+    /// initially deferred).
     pub(super) fn copy_index(
         &mut self,
         relation: &mut Relation,
         index: Index,
-        constraint: bool,
+        constraint: Option<(bool, bool)>,
         indexes: &mut Vec<Relation>,
     ) -> Result<()> {
         let keys: Vec<i16> = index
@@ -168,13 +172,15 @@ impl Ddl<'_> {
                 IndexKey::Expression(_) => None,
             })
             .collect();
-        if constraint {
+        if let Some((deferrable, initially_deferred)) = constraint {
             let names = |attnums: &[i16]| -> Vec<String> {
                 attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone()).collect()
             };
             let spec = KeySpec {
                 name: String::new(),
                 primary: index.primary,
+                deferrable,
+                initially_deferred,
                 columns: names(&keys),
                 include: names(&index.include),
                 location: -1,
@@ -278,6 +284,7 @@ impl Ddl<'_> {
             unique: statement.unique,
             primary: false,
             nulls_not_distinct: false,
+            deferrable: false,
             method: method.to_string(),
             columns,
             include,
@@ -396,7 +403,7 @@ impl Ddl<'_> {
         let schema = if table.temporary { "temp." } else { "" };
         let mut sql = format!(
             "CREATE {}INDEX {schema}{} ON {} ({})",
-            if index.unique { "UNIQUE " } else { "" },
+            if index.unique && !index.deferrable { "UNIQUE " } else { "" },
             sqlite_quote(&index_relation.sqlite_name),
             sqlite_quote(&table.sqlite_name),
             keys.join(", ")
@@ -416,7 +423,17 @@ impl Ddl<'_> {
                 return PgError::not_supported("an index on this expression");
             }
             sqlite_error(error)
-        })
+        })?;
+        if index.deferrable && self.has_duplicates(index, table)? {
+            return Err(self.duplicate_keys(index_relation, index, table));
+        }
+        Ok(())
+    }
+
+    /// Whether rows have equal keys: what SQLite does not look for where the index of a deferrable constraint is made.
+    fn has_duplicates(&self, index: &Index, table: &Relation) -> Result<bool> {
+        let sql = format!("SELECT EXISTS ({})", duplicates(&key_names(index, table)?, table));
+        self.conn.query_row(&sql, [], |row| row.get(0)).map_err(sqlite_error)
     }
 
     /// 23505 with the first duplicate.
@@ -428,23 +445,8 @@ impl Ddl<'_> {
         .schema(self.catalog.schema_name(table.schema))
         .table(&table.name)
         .constraint(&index_relation.name);
-        let columns: Option<Vec<&Column>> = index
-            .columns
-            .iter()
-            .map(|k| match k.key {
-                IndexKey::Column(attnum) => table.column_by_attnum(attnum),
-                IndexKey::Expression(_) => None,
-            })
-            .collect();
-        let (Some(columns), None) = (columns, &index.predicate) else { return error };
-        let quoted: Vec<String> = columns.iter().map(|c| sqlite_quote(&c.name)).collect();
-        let list = quoted.join(", ");
-        let not_null: Vec<String> = quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect();
-        let sql = format!(
-            "SELECT {list} FROM {} WHERE {} GROUP BY {list} HAVING count(*) > 1 LIMIT 1",
-            sqlite_quote(&table.sqlite_name),
-            not_null.join(" AND ")
-        );
+        let (Ok(columns), None) = (key_names(index, table), &index.predicate) else { return error };
+        let sql = duplicates(&columns, table);
         let values = self.conn.query_row(&sql, [], |row| {
             (0..columns.len())
                 .map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid))
@@ -480,6 +482,28 @@ impl Ddl<'_> {
             _ => Err(rusqlite::Error::InvalidQuery),
         }
     }
+}
+
+/// The columns of an index whose keys are plain columns.
+fn key_names<'t>(index: &Index, table: &'t Relation) -> Result<Vec<&'t Column>> {
+    let column = |k: &IndexColumn| match k.key {
+        IndexKey::Column(attnum) => table.column_by_attnum(attnum),
+        IndexKey::Expression(_) => None,
+    };
+    let columns: Option<Vec<&Column>> = index.columns.iter().map(column).collect();
+    columns.ok_or_else(|| PgError::internal("an index of columns that has an expression"))
+}
+
+/// SQL: a key that several rows have.
+fn duplicates(columns: &[&Column], table: &Relation) -> String {
+    let quoted: Vec<String> = columns.iter().map(|c| sqlite_quote(&c.name)).collect();
+    let list = quoted.join(", ");
+    let not_null: Vec<String> = quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect();
+    format!(
+        "SELECT {list} FROM {} WHERE {} GROUP BY {list} HAVING count(*) > 1 LIMIT 1",
+        pgsqlite_sql::lower::table_name(table),
+        not_null.join(" AND ")
+    )
 }
 
 /// What an index's chosen name says of its keys.

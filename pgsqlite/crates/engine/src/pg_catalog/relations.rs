@@ -298,7 +298,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indisunique", index.unique.into()),
             ("indnullsnotdistinct", index.nulls_not_distinct.into()),
             ("indisprimary", index.primary.into()),
-            ("indimmediate", true.into()),
+            ("indimmediate", (!index.deferrable).into()),
             ("indisclustered", clustered.into()),
             ("indisvalid", true.into()),
             ("indisready", true.into()),

@@ -23,7 +23,7 @@ pub(super) struct Modes {
 }
 
 impl Modes {
-    fn is_deferred(&self, constraint: &Constraint) -> bool {
+    pub fn is_deferred(&self, constraint: &Constraint) -> bool {
         let said = self.named.get(&constraint.oid).copied().or(self.all);
         constraint.deferrable && said.unwrap_or(constraint.initially_deferred)
     }
@@ -157,6 +157,7 @@ impl Session {
         }
         self.transaction.constraints = modes;
         self.defer_in_sqlite()?;
+        self.check_all_immediate_keys()?;
         self.check_constraints()?;
         Ok("SET CONSTRAINTS".into())
     }
@@ -206,8 +207,9 @@ impl Session {
         Ok(())
     }
 
-    /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it.
+    /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(super) fn check_constraints(&mut self) -> Result<()> {
+        self.check_written_keys()?;
         let as_declared = self.transaction.constraints.is_default() && !self.transaction.defers_all;
         if as_declared || !self.transaction.sqlite || !self.connection()?.has_deferred_violations() {
             return Ok(());

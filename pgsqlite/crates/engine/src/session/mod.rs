@@ -21,6 +21,7 @@ mod copy_from;
 mod copy_options;
 mod copy_to;
 mod cursor;
+mod deferred_keys;
 mod diagnose;
 mod explain;
 mod extended;

@@ -498,6 +498,11 @@ impl Session {
                     portal.state = State::Stale;
                     return Ok(Some(Execution::Empty));
                 }
+                // the keys that are due now are looked at before the first row is told
+                let first = match first {
+                    Ok(step) if !plan.modifies.is_empty() => self.check_constraints().map(|()| step),
+                    other => other,
+                };
                 // the columns of a data modification are told when it has not failed
                 if first.is_ok() || plan.modifies.is_empty() {
                     if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {

@@ -52,6 +52,8 @@ pub(super) struct Transaction {
     pub constraints: super::constraints::Modes,
     /// SQLite checks all foreign keys at COMMIT only
     pub defers_all: bool,
+    /// deferrable PRIMARY KEY and UNIQUE constraints
+    pub keys: super::deferred_keys::Watch,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
     /// settings to go back to on rollback
@@ -249,7 +251,7 @@ impl Session {
                 self.defer_in_sqlite()?;
             }
         }
-        Ok(())
+        self.watch_keys()
     }
 
     /// Savepoints made before the SQLite transaction began exist in it, too.
@@ -420,7 +422,8 @@ impl Session {
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
-                if let Err(e) = self.store_sequences().and_then(|()| self.on_commit()) {
+                let ready = self.check_keys_at_commit().and_then(|()| self.store_sequences());
+                if let Err(e) = ready.and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
                 }

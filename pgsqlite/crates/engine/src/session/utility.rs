@@ -155,6 +155,7 @@ impl Session {
     async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
         self.check_outside_block(&raw.node)?;
         self.begin_write("DDL").await?;
+        self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
         self.connection()?.expect_temporary();

@@ -349,6 +349,7 @@ fn add_index(
             unique,
             primary,
             nulls_not_distinct: false,
+            deferrable: false,
             method: "btree".into(),
             columns: keys,
             include: Vec::new(),

@@ -3,7 +3,7 @@
 use super::{Analyzer, Clause, Level};
 use crate::acl::privilege;
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Column, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
+use crate::catalog::{Column, Constraint, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind,
@@ -383,7 +383,11 @@ impl Analyzer<'_> {
         let do_update = clause.action == ast::OnConflictAction::OnconflictUpdate as i32;
         self.level().namespace = vec![item.clone()];
         let conflict_target = match &clause.infer {
-            Some(infer) => Some(self.infer_arbiter(infer, target)?),
+            Some(infer) => {
+                let arbiter = self.infer_arbiter(infer, target)?;
+                self.check_arbiter(target, |key| key.index == arbiter.index)?;
+                Some(arbiter)
+            }
             None => {
                 if do_update {
                     return Err(PgError::new(
@@ -393,6 +397,7 @@ impl Analyzer<'_> {
                     .hint("For example, ON CONFLICT (column_name).")
                     .at(clause.location));
                 }
+                self.check_arbiter(target, |_| true)?;
                 None
             }
         };
@@ -416,6 +421,20 @@ impl Analyzer<'_> {
             None => None,
         };
         Ok(OnConflict { target: conflict_target, set: Some(set), filter })
+    }
+
+    /// 55000 if one of the keys that ON CONFLICT looks at is checked later than it looks.
+    fn check_arbiter(&self, target: &Relation, looks_at: impl Fn(&Constraint) -> bool) -> Result<()> {
+        match target.deferrable_keys().find(|key| looks_at(key)) {
+            None => Ok(()),
+            Some(key) => Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+            )
+            .schema(self.env.catalog.schema_name(target.schema))
+            .table(target.name.clone())
+            .constraint(key.name.clone())),
+        }
     }
 
     fn infer_arbiter(&mut self, infer: &ast::InferClause, target: &Arc<Relation>) -> Result<ConflictTarget> {

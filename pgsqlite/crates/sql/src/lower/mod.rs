@@ -257,7 +257,7 @@ pub(crate) fn quote_text(text: &str) -> String {
 }
 
 /// The name under which a table's rowid can be asked for: that of its column, or one of SQLite's that no column has.
-pub(crate) fn rowid_name(relation: &Relation) -> Result<String> {
+pub fn rowid_name(relation: &Relation) -> Result<String> {
     if let Some(column) = relation.rowid_column.and_then(|a| relation.column_by_attnum(a)) {
         return Ok(quote(&column.name));
     }

@@ -279,7 +279,8 @@ impl Lowerer<'_> {
         kept: &[i16],
     ) -> Result<Vec<UniqueKey>> {
         let stored = self.target_columns(relation, "t.");
-        let mut indexes: Vec<_> = self.env.catalog.indexes_of(relation.oid).filter(|(_, i)| i.unique).collect();
+        let mut indexes: Vec<_> =
+            self.env.catalog.indexes_of(relation.oid).filter(|(_, i)| i.unique && !i.deferrable).collect();
         indexes.sort_by_key(|(r, _)| r.oid);
         let mut out = Vec::new();
         for (index_relation, index) in indexes {
