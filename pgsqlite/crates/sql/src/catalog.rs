@@ -246,6 +246,15 @@ pub enum RelationKind {
     System,
 }
 
+/// Which conditions WITH CHECK OPTION looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckOption {
+    /// the view's own
+    Local,
+    /// and those of the views below it
+    Cascaded,
+}
+
 /// How a table came into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Origin {
@@ -322,6 +331,15 @@ impl Relation {
     }
     pub fn primary_key(&self) -> Option<&Constraint> {
         self.constraints.iter().find(|c| c.kind == ConstraintKind::PrimaryKey)
+    }
+    /// WITH CHECK OPTION of a view.
+    pub fn check_option(&self) -> Option<CheckOption> {
+        let RelationKind::View { options, .. } = &self.kind else { return None };
+        options.iter().find_map(|o| match o.as_str() {
+            "check_option=local" => Some(CheckOption::Local),
+            "check_option=cascaded" => Some(CheckOption::Cascaded),
+            _ => None,
+        })
     }
     /// PRIMARY KEY and UNIQUE constraints that are DEFERRABLE, in the order in which PostgreSQL checks them.
     pub fn deferrable_keys(&self) -> impl Iterator<Item = &Constraint> {

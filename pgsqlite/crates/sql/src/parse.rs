@@ -137,6 +137,7 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     } else if message.contains("is not supported")
         || message.contains("not implemented")
         || message.contains("not yet implemented")
+        || message.contains("not supported on recursive views")
         || message.contains("constraints cannot be marked")
     {
         SqlState::FEATURE_NOT_SUPPORTED

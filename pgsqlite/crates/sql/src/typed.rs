@@ -2,7 +2,7 @@
 //! expression has a type, every conversion is a node. Nothing here knows SQLite.
 
 use crate::catalog::Relation;
-use pgsqlite_types::{Datum, Oid};
+use pgsqlite_types::{Datum, Oid, PgError, SqlState};
 use std::sync::Arc;
 
 /// An expression with its type. Equality ignores the location: GROUP BY x matches the x of the select list.
@@ -527,6 +527,35 @@ pub struct Modify {
     pub action: ModifyAction,
     /// empty: no RETURNING
     pub returning: Vec<Target>,
+    /// what every new row must satisfy besides the table's constraints, in the order of checking
+    pub checks: Vec<RowCheck>,
+}
+
+/// A condition for the rows that a statement writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowCheck {
+    /// over the new row as entry 0; it must be true, not merely not false
+    pub condition: Expr,
+    pub of: RowCheckOf,
+}
+
+/// Who demands a [`RowCheck`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum RowCheckOf {
+    /// WITH CHECK OPTION of the view of this name
+    View(String),
+}
+
+impl RowCheckOf {
+    /// The error of a row that does not satisfy the check.
+    pub fn violation(&self) -> PgError {
+        match self {
+            RowCheckOf::View(view) => PgError::new(
+                SqlState::WITH_CHECK_OPTION_VIOLATION,
+                format!("new row violates check option for view \"{view}\""),
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

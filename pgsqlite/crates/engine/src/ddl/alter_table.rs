@@ -64,24 +64,13 @@ impl Ddl<'_> {
         if kind == T::AtSetTableSpace {
             return self.check_table_place(&command.name, "");
         }
-        if let (RelationKind::View { definition, options }, T::AtSetRelOptions | T::AtResetRelOptions) =
-            (&relation.kind, kind)
-        {
-            let mut options = options.clone();
-            if let Some(NodeEnum::List(list)) = command.def.as_ref().and_then(|d| d.node.as_ref()) {
-                for option in options::def_elems(&list.items) {
-                    let name = option.defname.as_str();
-                    if !matches!(name, "security_barrier" | "security_invoker") {
-                        return Err(PgError::not_supported(format!("the view option {name}")));
-                    }
-                    options.retain(|o| !o.starts_with(&format!("{name}=")));
-                    if kind == T::AtSetRelOptions {
-                        options.push(format!("{name}={}", options::boolean(option)?));
-                    }
+        if matches!((&relation.kind, kind), (RelationKind::View { .. }, T::AtSetRelOptions | T::AtResetRelOptions)) {
+            return match command.def.as_ref().and_then(|d| d.node.as_ref()) {
+                Some(NodeEnum::List(list)) => {
+                    self.alter_view_options(&relation, &list.items, kind == T::AtResetRelOptions)
                 }
-            }
-            let kind = RelationKind::View { definition: definition.clone(), options };
-            return self.put_relation(Relation { kind, ..relation.clone() });
+                _ => Ok(()),
+            };
         }
         if matches!(kind, T::AtSetRelOptions | T::AtResetRelOptions) {
             return match command.def.as_ref().and_then(|d| d.node.as_ref()) {

@@ -55,6 +55,14 @@ pub(super) fn string(option: &ast::DefElem) -> Option<&str> {
     }
 }
 
+/// A word as argument, quoted or not.
+pub(super) fn word(option: &ast::DefElem) -> &str {
+    match arg(option) {
+        Some(NodeEnum::TypeName(name)) => super::strings(&name.names).last().copied().unwrap_or_default(),
+        _ => string(option).unwrap_or_default(),
+    }
+}
+
 /// The dotted name in a list argument.
 pub(super) fn names(option: &ast::DefElem) -> Vec<&str> {
     match arg(option) {

@@ -53,20 +53,22 @@ impl Ddl<'_> {
     pub(super) fn create_view(&mut self, statement: &ast::ViewStmt) -> Result<String> {
         let tag = "CREATE VIEW".to_string();
         let name = statement.view.as_ref().ok_or_else(|| PgError::internal("CREATE VIEW without a name"))?;
-        if statement.with_check_option() != ast::ViewCheckOption::NoCheckOption
-            && statement.with_check_option() != ast::ViewCheckOption::Undefined
-        {
-            return Err(PgError::not_supported("WITH CHECK OPTION").at(name.location));
-        }
         let mut options = Vec::new();
         for option in super::options::def_elems(&statement.options) {
-            match option.defname.as_str() {
-                "security_barrier" | "security_invoker" => {
-                    options.push(format!("{}={}", option.defname, super::options::boolean(option)?))
-                }
-                other => return Err(PgError::not_supported(format!("the view option {other}"))),
-            }
+            set_view_option(&mut options, option, false)?;
         }
+        let written = match statement.with_check_option() {
+            ast::ViewCheckOption::LocalCheckOption => Some("check_option=local"),
+            ast::ViewCheckOption::CascadedCheckOption => Some("check_option=cascaded"),
+            ast::ViewCheckOption::NoCheckOption | ast::ViewCheckOption::Undefined => None,
+        };
+        if let Some(option) = written {
+            if options.iter().any(|o: &String| o.starts_with("check_option=")) {
+                return Err(specified_twice("check_option"));
+            }
+            options.push(option.to_string());
+        }
+        let checks = options.iter().any(|o| o.starts_with("check_option="));
         let select = match statement.query.as_ref().and_then(|q| q.node.as_ref()) {
             Some(NodeEnum::SelectStmt(select)) if select.into_clause.is_none() => select,
             _ => return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "views must not contain SELECT INTO")),
@@ -104,6 +106,9 @@ impl Ddl<'_> {
                 SqlState::INVALID_TABLE_DEFINITION,
                 format!("column \"{}\" has pseudo-type record", column.name),
             ));
+        }
+        if checks {
+            self.check_updatable(select, self.environment.search_path)?;
         }
         let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
         let kind = RelationKind::View { definition, options };
@@ -148,6 +153,41 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
+    /// 0A000 if a check option means nothing for a view of this query.
+    fn check_updatable(&self, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<()> {
+        let query = analyze::analyze_query(&Environment { search_path, ..self.environment }, select)?;
+        match analyze::why_not_updatable(&query) {
+            None => Ok(()),
+            Some(reason) => Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "WITH CHECK OPTION is supported only on automatically updatable views",
+            )
+            .hint(reason)),
+        }
+    }
+
+    /// ALTER VIEW … SET / RESET (option …).
+    pub(super) fn alter_view_options(&mut self, view: &Relation, list: &[ast::Node], reset: bool) -> Result<()> {
+        let RelationKind::View { definition, options } = &view.kind else {
+            return Err(PgError::internal("a view expected"));
+        };
+        let mut options = options.clone();
+        for option in super::options::def_elems(list) {
+            options.retain(|o| !o.starts_with(&format!("{}=", option.defname)));
+        }
+        for option in super::options::def_elems(list) {
+            set_view_option(&mut options, option, reset)?;
+        }
+        if options.iter().any(|o| o.starts_with("check_option=")) {
+            let statements = pgsqlite_sql::parse::parse(definition)?;
+            if let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) {
+                self.check_updatable(select, deparse::names::STORED_PATH)?;
+            }
+        }
+        let kind = RelationKind::View { definition: definition.clone(), options };
+        self.put_relation(Relation { kind, ..view.clone() })
+    }
+
     /// CREATE OR REPLACE VIEW may only add columns at the end.
     fn check_replaced_columns(&self, old: &[Column], new: &[Column]) -> Result<()> {
         let invalid = |message: String| PgError::new(SqlState::INVALID_TABLE_DEFINITION, message);
@@ -184,4 +224,38 @@ impl Ddl<'_> {
         }
         Ok(out)
     }
+}
+
+/// Adds `name=value`. Errors: 22023 for a value that the option does not have, or a second one; 0A000 for another option.
+fn set_view_option(options: &mut Vec<String>, option: &ast::DefElem, reset: bool) -> Result<()> {
+    let name = option.defname.as_str();
+    if options.iter().any(|o| o.starts_with(&format!("{name}="))) {
+        return Err(specified_twice(name));
+    }
+    let value = match name {
+        "security_barrier" | "security_invoker" => match reset {
+            true => return Ok(()),
+            false => super::options::boolean(option)?.to_string(),
+        },
+        "check_option" if reset => return Ok(()),
+        "check_option" => match super::options::word(option).to_ascii_lowercase().as_str() {
+            word @ ("local" | "cascaded") => word.to_string(),
+            word => {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("invalid value for enum option \"check_option\": {word}"),
+                )
+                .detail("Valid values are \"local\" and \"cascaded\"."))
+            }
+        },
+        other => {
+            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{other}\"")))
+        }
+    };
+    options.push(format!("{name}={value}"));
+    Ok(())
+}
+
+fn specified_twice(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("parameter \"{name}\" specified more than once"))
 }

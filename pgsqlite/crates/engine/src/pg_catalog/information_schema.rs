@@ -390,7 +390,14 @@ fn views(rows: &mut Rows, state: &SessionState) {
             ("table_schema", schema(state, r.schema)),
             ("table_name", text(&*r.name)),
             ("view_definition", super::views::view_text(state, r)),
-            ("check_option", text("NONE")),
+            (
+                "check_option",
+                text(match r.check_option() {
+                    Some(CheckOption::Local) => "LOCAL",
+                    Some(CheckOption::Cascaded) => "CASCADED",
+                    None => "NONE",
+                }),
+            ),
             ("is_updatable", yes(is_updatable)),
             ("is_insertable_into", yes(is_updatable)),
             ("is_trigger_updatable", yes(false)),

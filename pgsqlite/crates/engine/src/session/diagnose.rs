@@ -27,7 +27,9 @@ impl Session {
     /// again, and where something fails on the way, the error stays as it is.
     pub(super) fn diagnose(&mut self, prepared: &Prepared, parameters: &[Datum], error: PgError) -> PgError {
         let table_constraint = match error.code() {
-            SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION => true,
+            SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => {
+                true
+            }
             SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
             _ => false,
         };
@@ -174,6 +176,9 @@ impl Search<'_> {
                     return Ok(Some(error));
                 }
             }
+            if let Some((of, _)) = p.row_checks.iter().find(|(_, at)| row[*at] == Datum::Int(0)) {
+                return self.with_values(of.violation(), row, new).map(Some);
+            }
             if let Some(Datum::Int(rowid)) = p.rowid.map(|at| &row[at]) {
                 updated.insert(*rowid);
             }
@@ -183,6 +188,10 @@ impl Search<'_> {
 
     fn with_row(&self, error: PgError, row: &RowValues, new: &[usize]) -> Result<PgError> {
         let error = error.schema(self.schema.clone()).table(self.proposed.relation.name.clone());
+        self.with_values(error, row, new)
+    }
+
+    fn with_values(&self, error: PgError, row: &RowValues, new: &[usize]) -> Result<PgError> {
         if !self.proposed.unknown.is_empty() {
             return Ok(error);
         }

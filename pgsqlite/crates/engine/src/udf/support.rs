@@ -4,6 +4,7 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar, State};
 use pgsqlite_sql::lower::support;
+use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
@@ -131,6 +132,13 @@ fn check(c: &Call) -> Result<Datum> {
         .schema(schema)
         .table(table)
         .constraint(constraint));
+    }
+    Ok(c.datum(0).to_owned())
+}
+
+fn view_check(c: &Call) -> Result<Datum> {
+    if !c.bool(1)? {
+        return Err(RowCheckOf::View(c.text(2)?.to_string()).violation());
     }
     Ok(c.datum(0).to_owned())
 }
@@ -551,6 +559,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::TYPMOD, 4, true, typmod),
     (support::LIMIT, 2, true, limit),
     (support::CHECK, 5, true, check),
+    (support::VIEW_CHECK, 3, true, view_check),
     (support::NOT_NULL, 4, true, not_null),
     (support::SEQUENCE, 2, false, sequence_state),
     (support::DOMAIN, -1, true, domain),

@@ -15,7 +15,14 @@ impl Analyzer<'_> {
         }
         let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
         let (target, action) = result;
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning: vec![] })
+        Ok(Modify {
+            ctes: level.ctes,
+            range_table: level.range_table,
+            target,
+            action,
+            returning: vec![],
+            checks: vec![],
+        })
     }
 
     fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction)> {

@@ -34,7 +34,7 @@ pub(crate) use from::{plain_column, JSON_TO_RECORD};
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 use std::sync::Arc;
-pub use view_target::is_updatable_view;
+pub use view_target::{is_updatable_view, why_not_updatable};
 
 /// What analysis reads of the session.
 #[derive(Clone, Copy)]

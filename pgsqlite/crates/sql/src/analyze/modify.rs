@@ -73,7 +73,8 @@ impl Analyzer<'_> {
     pub(crate) fn insert(&mut self, stmt: &ast::InsertStmt) -> Result<Modify> {
         let (result, level) = self.modify_level(|a| a.insert_in_level(stmt))?;
         let (target, action, returning) = result;
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+        let checks = level.view_target.map(|v| v.checks).unwrap_or_default();
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
     }
 
     fn insert_in_level(&mut self, stmt: &ast::InsertStmt) -> Result<(Arc<Relation>, ModifyAction, Vec<Target>)> {
@@ -558,7 +559,8 @@ impl Analyzer<'_> {
             Ok((target, ModifyAction::Update { set, from, filter }, returning))
         })?;
         let (target, action, returning) = result;
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+        let checks = level.view_target.map(|v| v.checks).unwrap_or_default();
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
     }
 
     /// The condition of the view that stands for the target.
@@ -718,7 +720,7 @@ impl Analyzer<'_> {
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;
         let (target, action, returning) = result;
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning })
+        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks: vec![] })
     }
 
     fn returning(&mut self, clause: Option<&ast::ReturningClause>) -> Result<Vec<Target>> {

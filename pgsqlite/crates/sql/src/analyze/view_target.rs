@@ -3,10 +3,10 @@
 
 use super::from::NamespaceItem;
 use super::{walk, Analyzer};
-use crate::catalog::{Column, Relation, RelationKind};
+use crate::catalog::{CheckOption, Column, Relation, RelationKind, TypeEntry};
 use crate::parse::ast;
-use crate::typed::{Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Var};
-use pgsqlite_types::{oid, PgError, Result, SqlState};
+use crate::typed::{Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RowCheck, RowCheckOf, RteKind, Var};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// What a view is of its table. Expressions are over the table as entry 0.
@@ -15,13 +15,16 @@ pub(crate) struct ViewTarget {
     pub view: Arc<Relation>,
     pub columns: Vec<(String, Expr)>,
     pub filter: Option<Expr>,
+    /// what its check option (and that of views below it) demands of new rows
+    pub checks: Vec<RowCheck>,
 }
 
-/// A query of one table: the table, the columns and the condition.
+/// A query of one table: the table, the columns and the conditions.
 struct Simple {
     table: Arc<Relation>,
     columns: Vec<Expr>,
-    filter: Option<Expr>,
+    /// the conditions of the views below and of the query itself (last), each with the row type of its view; 0: the query's own
+    filters: Vec<(Oid, Option<Expr>)>,
 }
 
 /// Why a view's query is not simple, as PostgreSQL's DETAIL says it.
@@ -65,17 +68,21 @@ fn simple(query: &Query) -> Result<Simple, &'static str> {
     let single = "Views that do not select from a single table or view are not automatically updatable.";
     let QueryBody::Select(select) = &query.body else { return Err(single) };
     let mut columns: Vec<Expr> = select.targets.iter().map(|t| t.expr.clone()).collect();
-    let mut filter = select.filter.clone();
+    let filter = select.filter.clone();
     match &query.range_table[0].kind {
         RteKind::Relation(table) if table.kind == RelationKind::Table && query.range_table[0].sample.is_none() => {
-            Ok(Simple { table: table.clone(), columns, filter })
+            Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] })
         }
         // a view over a view
         RteKind::Subquery { query: inner, .. } if query.range_table[0].row_type != 0 => {
-            let below = simple(inner)?;
-            columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below.columns));
-            let filter = both(below.filter, filter);
-            Ok(Simple { table: below.table, columns, filter })
+            let Simple { table, columns: below, mut filters } = simple(inner)?;
+            let mut filter = filter;
+            columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below));
+            if let Some(view) = filters.last_mut() {
+                view.0 = query.range_table[0].row_type;
+            }
+            filters.push((0, filter));
+            Ok(Simple { table, columns, filters })
         }
         _ => Err(single),
     }
@@ -121,6 +128,11 @@ pub(super) fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
         (Some(a), Some(b)) => Some(Expr::new(ExprKind::And(vec![a, b]), oid::BOOL, -1)),
         (a, b) => a.or(b),
     }
+}
+
+/// Why INSERT, UPDATE and DELETE do not work on a view of this query, as PostgreSQL says it.
+pub fn why_not_updatable(query: &Query) -> Option<&'static str> {
+    simple(query).err()
 }
 
 /// Whether INSERT, UPDATE and DELETE work on the view.
@@ -170,10 +182,30 @@ impl Analyzer<'_> {
         } else {
             self.check_privilege(&simple.table, needed)?;
         }
+        let checks = self.view_checks(view, &simple.filters);
+        let filter = simple.filters.into_iter().fold(None, |all, (_, filter)| both(all, filter));
         let names = view.live_columns().map(|c| c.name.clone());
         let columns = names.zip(simple.columns).collect();
-        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter: simple.filter });
+        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter, checks });
         Ok(simple.table)
+    }
+
+    /// The conditions that new rows must satisfy: those of the views with a check option, and of all below one that is CASCADED.
+    /// Inner views come first.
+    fn view_checks(&self, view: &Relation, filters: &[(Oid, Option<Expr>)]) -> Vec<RowCheck> {
+        let mut checks = Vec::new();
+        let mut cascaded = false;
+        for (row_type, filter) in filters.iter().rev() {
+            let layer = match self.env.catalog.type_entry(*row_type) {
+                Some(TypeEntry::Row(below)) => below,
+                _ => view,
+            };
+            cascaded |= layer.check_option() == Some(CheckOption::Cascaded);
+            if let (true, Some(condition)) = (cascaded || layer.check_option().is_some(), filter) {
+                checks.insert(0, RowCheck { condition: condition.clone(), of: RowCheckOf::View(layer.name.clone()) });
+            }
+        }
+        checks
     }
 
     /// The target as entry 0, and what its columns are called.

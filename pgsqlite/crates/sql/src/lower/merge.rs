@@ -167,5 +167,6 @@ fn insertion(
             on_conflict: None,
         },
         returning: vec![],
+        checks: merge.checks.clone(),
     }
 }

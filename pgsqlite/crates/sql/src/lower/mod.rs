@@ -24,7 +24,7 @@ mod with;
 use crate::analyze::{Environment, Statement};
 use crate::catalog::{Relation, RelationKind};
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
-use crate::typed::{Expr, Query, QueryBody, RteKind};
+use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
 use with::query_reads;
 
@@ -44,6 +44,8 @@ pub mod support {
     pub const DISTINCT_SUFFIX: &str = "_distinct";
     /// (value, condition, schema, table, constraint) → value; 23514 if the condition is false
     pub const CHECK: &str = "pg_check";
+    /// (value, condition, view) → value; 44000 if the condition is not true
+    pub const VIEW_CHECK: &str = "pg_view_check";
     /// (sequence, part) → last_value (part 0), is_called (part 1)
     pub const SEQUENCE: &str = "pg_sequence_state";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
@@ -137,6 +139,8 @@ struct Lowerer<'a> {
     scopes: Vec<Scope>,
     /// for unique aliases
     counter: usize,
+    /// what the rows that are written must satisfy besides the table's constraints
+    row_checks: Vec<RowCheck>,
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
@@ -144,7 +148,7 @@ struct Lowerer<'a> {
 
 impl<'a> Lowerer<'a> {
     fn new(env: &'a Environment<'a>) -> Lowerer<'a> {
-        Lowerer { env, scopes: vec![], counter: 0, domain_value: None, uses_catalog: false }
+        Lowerer { env, scopes: vec![], counter: 0, row_checks: vec![], domain_value: None, uses_catalog: false }
     }
 
     fn unique(&mut self, prefix: &str) -> String {

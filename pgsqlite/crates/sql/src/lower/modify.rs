@@ -11,8 +11,8 @@ use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, Relation};
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
 use crate::typed::{
-    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RteColumn, RteKind,
-    Target,
+    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf, RteColumn,
+    RteKind, Target,
 };
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
@@ -81,7 +81,9 @@ impl Lowerer<'_> {
     pub(super) fn modify_steps(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
         self.uses_catalog = true;
         self.scopes.push(Scope::default());
+        let around = std::mem::replace(&mut self.row_checks, modify.checks.clone());
         let result = self.modify_in_scope(modify, ctes);
+        self.row_checks = around;
         self.scopes.pop();
         result
     }
@@ -254,7 +256,7 @@ impl Lowerer<'_> {
             );
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
-        let checks = has_checks(&target);
+        let checks = self.has_checks(&target);
         let must_name_rows = checks || !generated.is_empty();
         let volatile = volatile_columns(source, attnums);
         let kept = if keeps_are_exact(modify, source) { &volatile[..] } else { &[] };
@@ -416,7 +418,12 @@ impl Lowerer<'_> {
         text
     }
 
-    /// `value` wrapped in the table's CHECKs over the new row.
+    fn has_checks(&self, target: &Relation) -> bool {
+        let own = target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }));
+        own || !self.row_checks.is_empty()
+    }
+
+    /// `value` wrapped in the table's CHECKs, and in what else is demanded, over the new row.
     fn with_checks(&mut self, target: &Relation, value: String, row: &[String]) -> Result<String> {
         let mut value = value;
         for constraint in target.constraints.iter().rev() {
@@ -429,6 +436,11 @@ impl Lowerer<'_> {
                 named(self.env, target),
                 quote_text(&constraint.name)
             );
+        }
+        for check in self.row_checks.clone() {
+            let condition = self.over_row(&check.condition, row)?;
+            let RowCheckOf::View(view) = &check.of;
+            value = format!("{}({value}, ({condition}) IS TRUE, {})", support::VIEW_CHECK, quote_text(view));
         }
         Ok(value)
     }
@@ -493,7 +505,7 @@ impl Lowerer<'_> {
             values.push((column, value));
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
-        if has_checks(target) || !generated.is_empty() {
+        if self.has_checks(target) || !generated.is_empty() {
             if set.iter().any(|(_, e)| !is_repeatable(e)) {
                 return Err(PgError::not_supported(
                     "a volatile value in UPDATE of a table with CHECK constraints or generated columns",
@@ -620,10 +632,6 @@ impl Lowerer<'_> {
         }
         Ok(format!(" RETURNING {}", out.join(", ")))
     }
-}
-
-fn has_checks(target: &Relation) -> bool {
-    target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }))
 }
 
 /// A query whose values may be used more than once outside. SQLite would put their expressions in the place of each use; a

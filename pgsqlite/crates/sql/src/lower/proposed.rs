@@ -9,7 +9,7 @@ use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, IndexKey, Relation};
 use crate::deparse::{definitions, Style};
-use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict};
+use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf};
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ pub struct Proposed {
     pub checks: Vec<(String, usize)>,
     /// in the order of checking
     pub unique: Vec<UniqueKey>,
+    /// what is demanded besides the constraints, after them: (whose demand, column with the condition)
+    pub row_checks: Vec<(RowCheckOf, usize)>,
     /// foreign keys of the table, in the order of checking
     pub references: Vec<Reference>,
     /// foreign keys of other tables (or itself) to the table
@@ -176,7 +178,12 @@ impl Lowerer<'_> {
         };
         let mut checks = vec![];
         let mut unique = vec![];
+        let mut row_checks = vec![];
         if let Some(new) = &new {
+            for check in &modify.checks {
+                let condition = self.over_row(&check.condition, new)?;
+                row_checks.push((check.of.clone(), texts.add(format!("({condition}) IS TRUE"))));
+            }
             let mut sorted: Vec<_> = relation
                 .constraints
                 .iter()
@@ -205,7 +212,20 @@ impl Lowerer<'_> {
         let old = old.map(|o| texts.add_all(&o));
         let rowid = rowid.map(|r| texts.add(r));
         let sql = format!("{with}SELECT {} FROM {from}", texts.columns.join(", "));
-        Ok(Some(Proposed { relation, sql, new, old, rowid, kept, unknown, checks, unique, references, referenced_by }))
+        Ok(Some(Proposed {
+            relation,
+            sql,
+            new,
+            old,
+            rowid,
+            kept,
+            unknown,
+            checks,
+            unique,
+            row_checks,
+            references,
+            referenced_by,
+        }))
     }
 
     /// The rows of an INSERT as a FROM item named `r` with columns `c1`, `c2` …

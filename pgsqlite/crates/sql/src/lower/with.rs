@@ -313,6 +313,7 @@ pub(super) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
         }
     }
     out.extend(modify.returning.iter_mut().map(|t| &mut t.expr));
+    out.extend(modify.checks.iter_mut().map(|c| &mut c.condition));
     out
 }
 
