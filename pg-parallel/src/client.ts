@@ -1,26 +1,20 @@
 /** {@link PgParallel}: the one class that applications use. It puts the parts together and has no logic of its own. */
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { QueryArrayConfig, QueryArrayResult, QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { QueryArrayResult, QueryResult, QueryResultRow } from 'pg'
 import { Core, type CallStats } from './core'
-import { ErrorUtils, PgParallelError } from './errors'
+import { PgParallelError } from './errors'
 import type { PgParallelEvents } from './observe/events'
 import { resolveSettings, type CallOptions, type PgParallelOptions } from './options'
 import type { BreakerStats } from './policy/breaker'
 import { Deadline, type DeadlineOptions } from './policy/deadline'
 import type { PoolStats } from './pool/pool'
-import { QueryCall } from './query'
+import { callQuery, type QueryArrayCallConfig, type QueryCallConfig } from './query'
 import { stream, type StreamOptions } from './stream'
 import { runTransaction, type Transaction, type TransactionOptions } from './transaction'
 import type { WorkerClient } from './workers/database'
 import { inlineSource } from './workers/inline'
 import type { WorkerPool, WorkerStats } from './workers/pool'
-
-/** A query and how to call it: what `pg` takes, and what every call takes here. */
-export interface QueryCallConfig extends QueryConfig<unknown[]>, CallOptions {}
-
-/** The same, for rows as arrays. */
-export interface QueryArrayCallConfig extends QueryArrayConfig<unknown[]>, CallOptions {}
 
 /** Options of `task` and `worker`. */
 export type TaskOptions = Pick<CallOptions, 'signal' | 'timeoutMs'>
@@ -109,18 +103,7 @@ export class PgParallel {
     values?: readonly unknown[],
     options?: CallOptions,
   ): Promise<QueryResult<QueryResultRow> | QueryArrayResult> {
-    return new Promise<QueryResult<QueryResultRow>>((resolve, reject) => {
-      if (typeof text === 'string') {
-        new QueryCall(this.#core, { text }, values, options, resolve, reject)
-      } else {
-        const config = checkedConfig(text)
-        new QueryCall(this.#core, config, values ?? config.values, options ?? config, resolve, reject)
-      }
-    }).catch((error: unknown) => {
-      // The error was made where the answer came in; its reader wants to know where the question was asked.
-      if (error instanceof PgParallelError) Error.captureStackTrace(error)
-      throw error
-    })
+    return callQuery(this.#core, text, values, options)
   }
 
   /**
@@ -188,20 +171,17 @@ export class PgParallel {
       if (args !== undefined && !Array.isArray(args)) {
         throw new PgParallelError('args must be an array', { category: 'configuration' })
       }
-      const { WorkerPool: Workers, threadOptions, moduleUrl } = await import('./workers/pool.js')
-      const workers = (this.#workers ??= new Workers(core))
-      const connect =
-        kind === 'worker' ? { options: { ...threadOptions(this.#options), ...(await password(this.#options)) } } : {}
+      const source = typeof work === 'function' ? inlineSource(work) : undefined
+      const workers = await this.#threads()
       const result = await workers.run(
-        typeof work === 'function'
-          ? { kind, source: inlineSource(work), base, args: args ?? [], ...connect }
-          : {
+        source === undefined
+          ? {
               kind,
-              module: moduleUrl(work.taskPath),
-              name: work.taskName ?? 'default',
-              args: args ?? work.args ?? [],
-              ...connect,
-            },
+              module: moduleUrl(file?.taskPath),
+              name: file?.taskName ?? 'default',
+              args: args ?? file?.args ?? [],
+            }
+          : { kind, source, base, args: args ?? [] },
         deadline,
       )
       core.finish(true)
@@ -214,6 +194,12 @@ export class PgParallel {
     } finally {
       deadline?.dispose()
     }
+  }
+
+  /** The threads' side is loaded with the first task. */
+  async #threads(): Promise<WorkerPool> {
+    const { WorkerPool: Workers } = await import('./workers/pool.js')
+    return (this.#workers ??= new Workers(this.#core, this.#options))
   }
 
   /**
@@ -232,9 +218,7 @@ export class PgParallel {
       const open = core.pool.warmup(wanted.connections ?? max)
       let start: Promise<PgParallelError[]> = Promise.resolve([])
       if (threads > 0 && maxWorkers > 0) {
-        const { WorkerPool: Workers } = await import('./workers/pool.js')
-        this.#workers ??= new Workers(core)
-        start = this.#workers.warmup(threads)
+        start = (await this.#threads()).warmup(threads)
       }
       const errors = await new Promise<PgParallelError[]>((resolve, reject) => {
         deadline?.onEnd((reason) => {
@@ -333,19 +317,6 @@ export class PgParallel {
   }
 }
 
-/** What callers from JavaScript may get wrong. */
-function checkedConfig(config: unknown): QueryCallConfig {
-  if (typeof config !== 'object' || config === null) {
-    throw new PgParallelError(`query takes a text or a query object, not ${String(config)}`, {
-      category: 'configuration',
-    })
-  }
-  if ('submit' in config) {
-    throw new PgParallelError('cursors and query streams are not taken: use stream()', { category: 'configuration' })
-  }
-  return config as QueryCallConfig
-}
-
 type InlineOrFile = ((...args: never[]) => unknown) | FileTask
 
 /** A task's time limit is its own; the default for calls applies too. */
@@ -358,16 +329,12 @@ function kindDeadline(core: Core, options: TaskOptions | undefined): ReturnType<
   }
 }
 
-/** A password that is asked for each time is asked for here: a function cannot be sent to a thread. */
-async function password(options: PgParallelOptions): Promise<{ password?: string }> {
-  const { password: given } = options
-  if (given === undefined) return {}
-  if (typeof given !== 'function') return { password: given }
-  try {
-    return { password: await given() }
-  } catch (error) {
-    throw ErrorUtils.wrap(error, { category: 'authentication' })
+/** The URL of a task's module; a relative path starts from the working directory. */
+function moduleUrl(path: unknown): string {
+  if (typeof path !== 'string' || path === '') {
+    throw new PgParallelError('a task is a function, or an object with taskPath', { category: 'configuration' })
   }
+  return path.startsWith('file:') ? path : pathToFileURL(path).href
 }
 
 /** The folder of the file that called `method`: where `import()` and `require` of an inline function start from. */

@@ -7,8 +7,6 @@ export {
   PgParallel,
   type FileTask,
   type PgParallelStats,
-  type QueryArrayCallConfig,
-  type QueryCallConfig,
   type TaskOptions,
   type WarmupOptions,
   type WarmupReport,
@@ -25,6 +23,7 @@ export type { Deadline, DeadlineOptions } from './policy/deadline'
 export { RetryUtils, type RetryOptions } from './policy/retry'
 export type { HostAddress, TargetSessionAttrs } from './pool/hosts'
 export type { PoolStats } from './pool/pool'
+export type { QueryArrayCallConfig, QueryCallConfig } from './query'
 export type { StreamOptions } from './stream'
 export type { IsolationLevel, Transaction, TransactionOptions } from './transaction'
 export type { WorkerClient } from './workers/database'

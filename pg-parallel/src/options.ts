@@ -51,7 +51,8 @@ export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
   workerResourceLimits?: ResourceLimits | undefined
   /**
    * How far threads stand back behind the event loop and everything else on the machine, as by `nice`: 0 (not at all)
-   * to 19. Where cores are scarce this is what keeps the event loop free. Linux only. Default: 12.
+   * to 19. Where cores are scarce this is what keeps the event loop free. Linux only. Default: 19, so that threads get
+   * what nobody else wants; lower it on a machine that other work keeps busy all the time, or tasks take very long.
    */
   workerNice?: number | undefined
   /** Make OpenTelemetry spans where `@opentelemetry/api` is installed. Default: true. */
@@ -167,7 +168,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
       idleTimeoutMillis === null ? Infinity : whole('idleTimeoutMillis', idleTimeoutMillis, 10_000, 0) || Infinity,
     idleWorkerTimeoutMs: whole('idleWorkerTimeoutMs', idleWorkerTimeoutMs, Infinity, 0),
     workerResourceLimits,
-    workerNice: Math.min(whole('workerNice', workerNice, 12, 0), 19),
+    workerNice: Math.min(whole('workerNice', workerNice, 19, 0), 19),
     maxLifetimeMs: whole('maxLifetimeSeconds', maxLifetimeSeconds, 0, 0) * 1_000 || Infinity,
     maxUses: whole('maxUses', maxUses, Infinity, 1),
     allowExitOnIdle: allowExitOnIdle ?? false,

@@ -5,7 +5,7 @@
  * well costs one promise. Everything else (pauses, a second attempt, a sign of life from a connection that was long
  * idle, the end of its time) happens on the side.
  */
-import type { QueryConfig, QueryResult } from 'pg'
+import type { QueryArrayConfig, QueryConfig, QueryResult } from 'pg'
 import { RefusedByPool, type Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
 import type { Followed } from './observe/observer'
@@ -22,7 +22,50 @@ import type { Statement } from './pool/statement'
 /** Answer to a sign-of-life request: not longer than a human notices, and long enough for another continent. */
 const PING_TIMEOUT_MS = 1_000
 
+/** A query and how to call it: what `pg` takes, and what every call takes here. */
+export interface QueryCallConfig extends QueryConfig<unknown[]>, CallOptions {}
+
+/** The same, for rows as arrays. */
+export interface QueryArrayCallConfig extends QueryArrayConfig<unknown[]>, CallOptions {}
+
 type Result = QueryResult<Record<string, unknown>>
+
+/** `query` of an instance and of a worker's client. */
+export function callQuery(
+  core: Core,
+  text: string | QueryCallConfig | QueryArrayCallConfig,
+  values: readonly unknown[] | undefined,
+  options: CallOptions | undefined,
+): Promise<Result> {
+  return new Promise<Result>((resolve, reject) => {
+    if (typeof values === 'function' || typeof options === 'function')
+      throw refusal('callbacks are not taken: use the promise')
+    if (typeof text === 'string') {
+      new QueryCall(core, { text }, values, options, resolve, reject)
+    } else {
+      const config = checkedConfig(text)
+      new QueryCall(core, config, values ?? config.values, options ?? config, resolve, reject)
+    }
+  }).catch((error: unknown) => {
+    // The error was made where the answer came in; its reader wants to know where the question was asked.
+    if (error instanceof PgParallelError) Error.captureStackTrace(error)
+    throw error
+  })
+}
+
+const refusal = (message: string): PgParallelError => new PgParallelError(message, { category: 'configuration' })
+
+/** What callers from JavaScript may get wrong. */
+function checkedConfig(config: unknown): QueryCallConfig {
+  if (typeof config !== 'object' || config === null) {
+    throw refusal(`query takes a text or a query object, not ${String(config)}`)
+  }
+  if ('submit' in config) throw refusal('cursors and query streams are not taken: use stream()')
+  if ('callback' in config) throw refusal('callbacks are not taken: use the promise')
+  const { query_timeout: timeoutMs, ...rest } = config as QueryCallConfig & { query_timeout?: number }
+  // pg's name for a query's own time limit.
+  return timeoutMs === undefined ? (config as QueryCallConfig) : { timeoutMs, ...rest }
+}
 
 /** See the top of the file. */
 export class QueryCall implements Waiter {
@@ -278,7 +321,8 @@ export class QueryCall implements Waiter {
 
 /** What `runOn` needs to know beside the statement. */
 export interface RunOptions {
-  readonly deadline: Deadline | undefined
+  /** The first to pass cancels the statement. */
+  readonly deadlines: readonly (Deadline | undefined)[]
   readonly cancelTimeoutMs: number
   readonly idempotent?: boolean | undefined
 }
@@ -290,22 +334,21 @@ export function runOn(
   values: readonly unknown[] | undefined,
   options: RunOptions,
 ): Promise<Result> {
-  const { deadline, cancelTimeoutMs } = options
+  const { deadlines, cancelTimeoutMs } = options
   return new Promise((resolve, reject) => {
-    if (deadline?.reason) {
-      reject(deadline.reason)
-      return
-    }
+    for (const deadline of deadlines) deadline?.check()
     if (!connection.usable) {
       reject(ErrorUtils.wrap(connection.failure ?? new Error('Connection terminated')))
       return
     }
-    const forget = deadline?.onEnd((reason) => {
-      connection.cancel(cancelTimeoutMs)
-      reject(ErrorUtils.wrap(reason, { mayHaveExecuted: !natureOf(config.text).readOnly, retryable: false }))
-    })
+    const stops = deadlines.map((deadline) =>
+      deadline?.onEnd((reason) => {
+        connection.cancel(cancelTimeoutMs)
+        reject(ErrorUtils.wrap(reason, { mayHaveExecuted: !natureOf(config.text).readOnly, retryable: false }))
+      }),
+    )
     const statement = connection.submit(config, values, (error, result) => {
-      forget?.()
+      for (const forget of stops) forget?.()
       if (!error) {
         resolve(result as Result)
         return

@@ -9,11 +9,11 @@ import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import type { Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
 import type { CallOptions } from './options'
-import type { Deadline } from './policy/deadline'
+import { Deadline, type DeadlineOptions } from './policy/deadline'
 import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
 import { refusedBy, runOn } from './query'
-import { streamOn, type StreamOptions } from './stream'
+import { portalFor, readBatch, type StreamOptions } from './stream'
 
 /** Isolation levels of SQL. */
 export type IsolationLevel = 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable'
@@ -48,15 +48,19 @@ function beginText(options: TransactionOptions | undefined): string {
   return words.join(' ')
 }
 
+const over = (): PgParallelError =>
+  new PgParallelError('the transaction is over: a statement came after its function had ended', { category: 'closed' })
+
 /** What the function given to `transaction` works with. It is dead once the function has ended. */
 export class Transaction {
   readonly #connection: Connection
   readonly #deadline: Deadline | undefined
   readonly #cancelTimeoutMs: number
-  /** Statements run one after the other, also when they were not awaited. */
+  /** Ends with the last statement, and never rejects. */
   #tail: Promise<unknown> = Promise.resolve()
   #over = false
-  #savepoints = 0
+  /** Savepoints and portals so far. */
+  #names = 0
   #lastError: PgParallelError | undefined
 
   /** @internal */
@@ -66,40 +70,56 @@ export class Transaction {
     this.#cancelTimeoutMs = cancelTimeoutMs
   }
 
-  /** Runs a statement in the transaction. */
+  /**
+   * Runs a statement in the transaction.
+   *
+   * @param options - a time limit or signal of its own. A statement that it ends has failed, and the transaction with it,
+   * unless a savepoint is around it
+   */
   query<R extends QueryResultRow = Record<string, unknown>>(
-    text: string | QueryConfig<unknown[]>,
+    text: string | (QueryConfig<unknown[]> & DeadlineOptions),
     values?: readonly unknown[],
+    options?: DeadlineOptions,
   ): Promise<QueryResult<R>> {
-    if (this.#over) {
-      return Promise.reject(
-        new PgParallelError('the transaction is over: a statement came after its function had ended', {
-          category: 'closed',
-        }),
-      )
-    }
-    const config: QueryConfig = typeof text === 'string' ? { text } : text
-    return this.run(config, values) as Promise<QueryResult<QueryResultRow>> as Promise<QueryResult<R>>
+    if (this.#over) return Promise.reject(over())
+    const config = typeof text === 'string' ? { text } : text
+    return this.run(config, values, options ?? config) as Promise<QueryResult<QueryResultRow>> as Promise<
+      QueryResult<R>
+    >
   }
 
-  /** Rows of a query, `batchSize` at a time. No other statement may run until the loop is over. */
+  /** Rows of a query, `batchSize` at a time. Other statements of the transaction may run inside the loop. */
   async *stream<R extends QueryResultRow = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
     options?: Pick<StreamOptions, 'batchSize'>,
   ): AsyncGenerator<R, void, undefined> {
-    if (this.#over) throw new PgParallelError('the transaction is over', { category: 'closed' })
-    await this.#tail.catch(() => {})
-    yield* streamOn<R>(this.#connection, text, values, {
-      batchSize: options?.batchSize,
-      deadline: this.#deadline,
-      cancelTimeoutMs: this.#cancelTimeoutMs,
-    })
+    const portal = portalFor(text, values, options?.batchSize, `pg_parallel_${++this.#names}`)
+    const run = { deadline: this.#deadline, cancelTimeoutMs: this.#cancelTimeoutMs }
+    try {
+      for (;;) {
+        if (this.#over) throw over()
+        const rows = await this.#inTurn(() => readBatch(portal, this.#connection, run))
+        if (!rows) return
+        yield* rows as R[]
+      }
+    } finally {
+      // Afterwards the connection is somebody else's, and the portal went with the transaction.
+      if (!this.#over && this.#connection.usable) {
+        await this.#inTurn(
+          () =>
+            new Promise<void>((resolve) => {
+              portal.end(this.#connection)
+              this.#connection.settled(resolve)
+            }),
+        )
+      }
+    }
   }
 
   /** Runs `fn` in a savepoint: what it did is undone when it throws, and the transaction goes on. */
   async savepoint<T>(fn: (tx: Transaction) => Promise<T>): Promise<T> {
-    const name = `pg_parallel_${++this.#savepoints}`
+    const name = `pg_parallel_${++this.#names}`
     await this.query(`SAVEPOINT ${name}`)
     try {
       const result = await fn(this)
@@ -115,14 +135,32 @@ export class Transaction {
   }
 
   /** @internal */
-  run(config: QueryConfig, values?: readonly unknown[]): Promise<QueryResult<Record<string, unknown>>> {
-    const result = this.#tail
-      .catch(() => {})
-      .then(() =>
-        runOn(this.#connection, config, values, { deadline: this.#deadline, cancelTimeoutMs: this.#cancelTimeoutMs }),
+  async run(
+    config: QueryConfig,
+    values?: readonly unknown[],
+    options?: DeadlineOptions,
+  ): Promise<QueryResult<Record<string, unknown>>> {
+    const own = Deadline.from(options)
+    try {
+      return await this.#inTurn(() =>
+        runOn(this.#connection, config, values, {
+          deadlines: [this.#deadline, own],
+          cancelTimeoutMs: this.#cancelTimeoutMs,
+        }),
       )
-    this.#tail = result
-    result.catch((error: unknown) => {
+    } finally {
+      own?.dispose()
+    }
+  }
+
+  /** Statements run one after the other, also when they were not awaited. */
+  #inTurn<T>(what: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(async () => {
+      // A statement that ran out of time may still be running, and its cancel request must not hit the next one.
+      if (this.#connection.cancelled) await this.#connection.quiesce(this.#cancelTimeoutMs)
+      return what()
+    })
+    this.#tail = result.catch((error: unknown) => {
       this.#lastError = error as PgParallelError
     })
     return result
@@ -131,7 +169,7 @@ export class Transaction {
   /** @internal Lets nothing more in and waits for what runs. */
   async end(): Promise<void> {
     this.#over = true
-    await this.#tail.catch(() => {})
+    await this.#tail
   }
 
   /** @internal */

@@ -4,17 +4,40 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { server } from './support/run'
 
 const run = promisify(execFile)
 
-// An application that has installed the package.
+// An application that has installed the package as it would be published: the unpacked tarball and what it depends on.
 const app = mkdtempSync(join(tmpdir(), 'pg-parallel-app-'))
-mkdirSync(join(app, 'node_modules'))
-symlinkSync(resolve('.'), join(app, 'node_modules/pg-parallel'))
-symlinkSync(resolve('node_modules/pg'), join(app, 'node_modules/pg'))
+const installed = join(app, 'node_modules/pg-parallel')
+interface Packed {
+  filename: string
+  size: number
+  files: { path: string }[]
+}
+let packed: Packed | undefined
+interface Manifest {
+  dependencies: Record<string, string>
+  exports: Record<string, unknown>
+  main: string
+  module: string
+  types: string
+}
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+
+before(async () => {
+  // `npm test` has built it; building is what npm would run here.
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', app])
+  ;[packed] = JSON.parse(stdout) as [Packed]
+  mkdirSync(installed, { recursive: true })
+  await run('tar', ['-xzf', join(app, packed.filename), '-C', installed, '--strip-components=1'])
+  for (const name of ['pg', ...Object.keys(manifest.dependencies)]) {
+    symlinkSync(resolve('node_modules', name), join(app, 'node_modules', name))
+  }
+})
 after(() => {
   rmSync(app, { recursive: true })
 })
@@ -43,13 +66,31 @@ test('import and require give the same things', async () => {
   )
 })
 
+test('the tarball has what it says it has, and nothing else', () => {
+  assert(packed)
+  const files = new Set(packed.files.map((file) => file.path))
+  const entries = (value: unknown): string[] =>
+    typeof value === 'string' ? [value] : Object.values(value as object).flatMap(entries)
+  for (const path of entries([manifest.main, manifest.module, manifest.types, manifest.exports])) {
+    assert(files.has(path.replace(/^\.\//, '')), path)
+  }
+  for (const path of files) assert.match(path, /^(package\.json|README\.md|dist\/[\w/]+(\.d)?\.m?[jt]s)$/)
+  assert(![...files].some((path) => path.includes('.test.')))
+  const sources = readdirSync('src', { recursive: true }).map(String)
+  for (const path of sources.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
+    for (const ending of ['.js', '.d.ts']) assert(files.has(`dist/${path.replace(/\.ts$/, ending)}`), path)
+  }
+  assert(packed.size < 100_000, `${packed.size} bytes`)
+})
+
 test('the declarations have no any', () => {
-  const files = readdirSync('dist', { recursive: true })
+  const dist = join(installed, 'dist')
+  const files = readdirSync(dist, { recursive: true })
     .map(String)
     .filter((name) => /\.d\.m?ts$/.test(name))
   assert(files.length > 10)
   for (const file of files) {
-    const code = readFileSync(join('dist', file), 'utf8')
+    const code = readFileSync(join(dist, file), 'utf8')
       .replace(/\/\*[^]*?\*\//g, '')
       .replace(/'[^'\n]*'/g, "''")
     assert.doesNotMatch(code, /\bany\b/, file)
@@ -94,6 +135,27 @@ test('the declarations serve strict TypeScript in both module systems', async ()
 const examples = [...readFileSync('README.md', 'utf8').matchAll(/^```js\n([^]*?)^```$/gm)].map(
   (match) => match[1] ?? '',
 )
+
+test('the README tells of every option, event and exported tool', () => {
+  const readme = readFileSync('README.md', 'utf8')
+  const members = (file: string, name: string): string[] => {
+    const body = new RegExp(`interface ${name}[^{]*\\{\\n([^]*?)\\n\\}`).exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+    return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map((match) => match[1] ?? '')
+  }
+  const names = [
+    ...members('src/options.ts', 'PgParallelOptions'),
+    ...members('src/options.ts', 'CallOptions'),
+    ...members('src/policy/deadline.ts', 'DeadlineOptions'),
+    ...members('src/policy/retry.ts', 'RetryOptions'),
+    ...members('src/policy/breaker.ts', 'CircuitBreakerOptions'),
+    ...members('src/transaction.ts', 'TransactionOptions'),
+    ...members('src/stream.ts', 'StreamOptions'),
+    ...members('src/observe/events.ts', 'PgParallelEvents'),
+    ...NAMES.filter((name) => name !== 'CircuitBreaker'),
+  ]
+  assert(names.length > 45, names.join())
+  for (const name of names) assert.match(readme, new RegExp(`\\b${name}\\b`), name)
+})
 
 test('the README has examples', () => {
   assert(examples.length >= 6)

@@ -309,6 +309,14 @@ test('what is no query is refused, and not taken for one', async () => {
   for (const wrong of [undefined, null, 7, { text: 'SELECT 1', submit: () => {} }]) {
     assert.equal((await failure(db.query(wrong as never))).category, 'configuration')
   }
+  const callback = (() => {}) as never
+  for (const call of [
+    db.query('SELECT 1', callback),
+    db.query('SELECT 1', [], callback),
+    db.query({ text: 'SELECT 1', callback } as never),
+  ]) {
+    assert.match((await failure(call)).message, /callbacks/)
+  }
   assert.equal(db.stats.calls.started, 0)
 })
 
@@ -339,4 +347,31 @@ test('options that make no sense are refused', async () => {
   )
   const db = await onServer()
   assert.equal((await failure(db.query('SELECT 1', [], { timeoutMs: -1 }))).category, 'configuration')
+})
+
+test('COPY has nowhere to get its data from or to put it: an error, and the connection goes on', async () => {
+  const db = await onServer({ max: 1, circuitBreaker: { failureThreshold: 1 } })
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  for (const query of [
+    `COPY ${table} FROM STDIN`,
+    { name: 'copy_in', text: `COPY ${table} FROM STDIN` },
+    `COPY ${table} TO STDOUT`,
+    { name: 'copy_out', text: `COPY ${table} TO STDOUT` },
+  ]) {
+    const error = await failure(db.query(query))
+    assert.match(error.message, /COPY (FROM STDIN|TO STDOUT) is not supported/)
+    assert.equal(error.category, 'statement')
+    assert.equal(error.retryable, false)
+    assert.deepEqual((await db.query(`SELECT a FROM ${table}`)).rows, [{ a: 1 }])
+  }
+  assert.equal(db.stats.breaker?.opened, 0)
+})
+
+test('pg’s query_timeout works for one query as well as for all', async () => {
+  const db = await onServer({ max: 1 })
+  const slow = { text: 'SELECT pg_sleep(600)', query_timeout: 50 }
+  assert.equal((await failure(db.query(slow))).category, 'timeout')
+  const strict = await onServer({ max: 1, query_timeout: 50 })
+  assert.equal((await failure(strict.query('SELECT pg_sleep(600)'))).category, 'timeout')
 })

@@ -123,3 +123,71 @@ test('in a transaction it sees what the transaction did', async () => {
   assert.deepEqual(seen, [1, 2, 3, 4, 5, 6])
   assert.equal((await direct(`SELECT * FROM ${table}`)).length, 5)
 })
+
+test('in a transaction, other statements may run inside the loop, also a second stream', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int, b int')
+  await db.query(`INSERT INTO ${table} SELECT n FROM generate_series(1, 10) AS n`)
+  let inner = 0
+  await db.transaction(async (tx) => {
+    for await (const { a } of tx.stream<{ a: number }>(`SELECT a FROM ${table} ORDER BY a`, [], { batchSize: 3 })) {
+      await tx.query(`UPDATE ${table} SET b = $1 WHERE a = $2`, [a * 2, a])
+      for await (const row of tx.stream('SELECT n FROM generate_series(1, 5) AS n', [], { batchSize: 2 })) {
+        assert(row)
+        inner++
+        if (inner % 3 === 0) break
+      }
+    }
+    await assert.rejects(
+      tx.savepoint(async (one) => {
+        for await (const row of one.stream('SELECT 1/0')) assert(row)
+      }),
+      { sqlState: '22012' },
+    )
+  })
+  assert(inner >= 30)
+  assert.deepEqual(await direct(`SELECT count(*)::int AS n FROM ${table} WHERE b = a * 2`), [{ n: 10 }])
+})
+
+test('a stream that outlives its transaction ends with an error', async () => {
+  const db = await onServer({ max: 1 })
+  let kept: AsyncGenerator | undefined
+  await db.transaction(async (tx) => {
+    kept = tx.stream('SELECT n FROM generate_series(1, 10) AS n', [], { batchSize: 1 })
+    await kept.next()
+  })
+  assert(kept)
+  const rest = kept
+  assert.equal((await failure(rest.next())).category, 'closed')
+  assert.equal((await db.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
+})
+
+test('values are read as query reads them: type parsers and binary', async () => {
+  const types = { getTypeParser: () => (value: unknown) => `<${String(value)}>` }
+  for (const options of [{ types }, { binary: true }]) {
+    const db = await onServer({ max: 1, ...(options as object) })
+    const text = "SELECT 7 AS n, true AS t, 'x'::text AS s"
+    const rows: unknown[] = []
+    for await (const row of db.stream(text)) rows.push(row)
+    await db.transaction(async (tx) => {
+      for await (const row of tx.stream(text)) rows.push(row)
+    })
+    const { rows: expected } = await db.query({ text, values: [] })
+    assert.deepEqual(rows, [...expected, ...expected])
+  }
+})
+
+test('COPY is refused, and the connection goes on', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int')
+  await db.query(`INSERT INTO ${table} VALUES (1)`)
+  const read = async (rows: AsyncIterable<unknown>): Promise<void> => {
+    for await (const row of rows) assert(row)
+  }
+  for (const direction of ['FROM STDIN', 'TO STDOUT']) {
+    const text = `COPY ${table} ${direction}`
+    assert.match((await failure(read(db.stream(text)))).message, new RegExp(`COPY ${direction} is not supported`))
+    assert.match((await failure(db.transaction((tx) => read(tx.stream(text))))).message, /is not supported/)
+    assert.deepEqual((await db.query(`SELECT a FROM ${table}`)).rows, [{ a: 1 }])
+  }
+})

@@ -183,3 +183,31 @@ test('a prepared statement that went stale runs the transaction again, once', as
   assert.equal(runs, 2)
   assert.equal(await count(table), 1)
 })
+
+test('a statement may have a time limit or a signal of its own; a savepoint saves the rest', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int')
+  for (const how of ['timeout', 'aborted'] as const) {
+    await db.transaction(async (tx) => {
+      await tx.query(`INSERT INTO ${table} VALUES (1)`)
+      const error = await failure(
+        tx.savepoint((inner) => {
+          const options = how === 'timeout' ? { timeoutMs: 50 } : { signal: AbortSignal.timeout(50) }
+          return inner.query('SELECT pg_sleep(600)', [], options)
+        }),
+      )
+      assert.equal(error.category, how)
+      // The cancel request must not hit this one.
+      await tx.query(`INSERT INTO ${table} VALUES (2)`)
+    })
+  }
+  assert.equal(await count(table), 4)
+  const whole = await failure(
+    db.transaction(async (tx) => {
+      await tx.query(`INSERT INTO ${table} VALUES (3)`)
+      await tx.query({ text: 'SELECT pg_sleep(600)', timeoutMs: 50 })
+    }),
+  )
+  assert.equal(whole.category, 'timeout')
+  assert.equal(await count(table), 4)
+})

@@ -50,7 +50,7 @@ const WRITING_WORDS = new Set(
 )
 
 const ATOMIC_FIRST = new Set(
-  'select insert update delete merge with values table show set create alter drop truncate comment grant revoke begin start commit end rollback savepoint release deallocate'.split(
+  'select insert update delete merge with values table copy show set create alter drop truncate comment grant revoke begin start commit end rollback savepoint release deallocate'.split(
     ' ',
   ),
 )

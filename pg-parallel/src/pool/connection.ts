@@ -61,6 +61,8 @@ export class Connection {
   inFlight = 0
   /** Held by one caller for several statements. */
   exclusive = false
+  /** The pool has said goodbye to it, and waits for the server to close the socket. */
+  retiring = false
   /** Called once when the socket is gone. */
   onGone: (() => void) | undefined
   /** Called when the connection turns unusable. */

@@ -69,6 +69,8 @@ export class Pool {
   #opening = 0
   readonly #connecting = new Set<Connection>()
   #lent = 0
+  /** Connections that are being closed: each is room for another soon. */
+  #retiring = 0
   #ceiling = Infinity
   #ceilingTimer: NodeJS.Timeout | undefined
   /** Failed rounds of connecting since the last success. */
@@ -189,16 +191,16 @@ export class Pool {
       return
     }
     connection.lastUsedAt = now
-    const head = this.#queue.head
-    if (head && head.kind !== 'slot' && this.#settings.pipelineDepth === 1) {
-      this.#queue.remove(head)
-      this.#hand(connection, head)
+    const first = this.#first()
+    if (first && first.kind !== 'slot' && this.#settings.pipelineDepth === 1) {
+      this.#queue.remove(first)
+      this.#hand(connection, first)
       return
     }
     this.#idle.push(connection)
     if (this.#settings.allowExitOnIdle) connection.unref()
     this.#quiet()
-    if (head) this.#pump()
+    if (first) this.#pump()
   }
 
   /** Sends what makes the connection fit for the next user, and comes back to {@link Pool.#settle}. */
@@ -260,21 +262,33 @@ export class Pool {
     return best
   }
 
+  /**
+   * Whose turn it is. Those who wait for a slot that a closing connection leaves behind are passed over: the close may
+   * take long, and the others need not wait for it.
+   */
+  #first(): Waiter | undefined {
+    let waiter = this.#queue.head
+    let rooms = this.#used < this.#settings.max ? 0 : this.#retiring
+    while (waiter?.kind === 'slot' && rooms-- > 0) waiter = waiter.next
+    return waiter
+  }
+
   /** Serves who can be served, and opens connections for the others. */
   #pump(): void {
-    for (let head = this.#queue.head; head; head = this.#queue.head) {
-      if (head.kind === 'slot') {
-        if (!this.#lend(head)) break
+    for (let first = this.#first(); first; first = this.#first()) {
+      if (first.kind === 'slot') {
+        if (!this.#lend(first)) break
         continue
       }
-      const connection = this.#take(head.kind === 'exclusive')
+      const connection = this.#take(first.kind === 'exclusive')
       if (!connection) break
-      this.#queue.remove(head)
-      head.serve(connection)
+      this.#queue.remove(first)
+      first.serve(connection)
     }
     this.#grow()
   }
 
+  /** Lends a slot, or makes room for it. False when neither is possible now. */
   #lend(waiter: Waiter): boolean {
     if (this.#used < this.#settings.max) {
       this.#queue.remove(waiter)
@@ -282,10 +296,7 @@ export class Pool {
       waiter.serve(undefined)
       return true
     }
-    // An idle connection makes room: its slot is free once the server has closed it, and then the queue is pumped again.
-    const oldest = this.#idle.shift()
-    if (oldest) this.#retire(oldest)
-    return false
+    return this.giveUpIdle()
   }
 
   /** Something changed outside that those who wait may profit from. */
@@ -345,6 +356,7 @@ export class Pool {
     }
     connection.onGone = (): void => {
       this.#all.delete(connection)
+      if (connection.retiring) this.#retiring--
       this.#hooks.unreserve?.()
       this.#hooks.disconnected(connection, connection.failure)
       this.#quiet()
@@ -513,6 +525,8 @@ export class Pool {
   }
 
   #retire(connection: Connection): void {
+    connection.retiring = true
+    this.#retiring++
     void connection.close(this.#settings.connectTimeoutMs)
   }
 

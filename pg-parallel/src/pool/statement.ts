@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { ClientConfig, QueryConfig, QueryResult } from 'pg'
+import { PgParallelError } from '../errors'
 
 /** What `pg.Client` has inside and its type declarations leave out. */
 export interface ClientInternals {
@@ -35,12 +36,18 @@ export interface WireConnection {
   requestSsl(): void
   cancel(processID: number, secretKey: number): void
   parse(query: { text: string; name?: string; types?: unknown }): void
-  bind(config: { portal: string; values: readonly unknown[]; valueMapper: (value: unknown) => unknown }): void
+  bind(config: {
+    portal: string
+    values: readonly unknown[]
+    binary: boolean
+    valueMapper: (value: unknown) => unknown
+  }): void
   describe(what: { type: 'P' | 'S'; name: string }): void
   execute(config: { portal: string; rows: number }): void
   close(what: { type: 'P' | 'S'; name: string }): void
   flush(): void
   sync(): void
+  sendCopyFail(message: string): void
 }
 
 /** Rows and fields as `pg` collects them. */
@@ -56,8 +63,11 @@ export type StatementEnd = (error: Error | null, result?: QueryResult<Record<str
 
 interface QueryInternals {
   _canceledDueToError: unknown
-  submit(connection: unknown): Error | null
-  handleError(error: Error, connection: unknown): void
+  requiresPreparation(): boolean
+  submit(connection: WireConnection): Error | null
+  handleCopyInResponse(connection: WireConnection): void
+  handleCopyData(message: unknown, connection: WireConnection): void
+  handleError(error: Error, connection: WireConnection): void
 }
 
 interface PgInternals {
@@ -77,6 +87,21 @@ export const {
 /** The same `pg` for everybody in this process. */
 export const PgClient = pg.Client as unknown as new (config: ClientConfig) => pg.Client & ClientInternals
 
+/** COPY needs a stream of data on this side, which neither a query nor a portal has. Nothing was written by it. */
+export function copyRefusal(direction: 'FROM STDIN' | 'TO STDOUT', cause?: unknown): PgParallelError {
+  return new PgParallelError(
+    `COPY ${direction} is not supported: there is nowhere for its data to come from or go to`,
+    {
+      category: 'statement',
+      // The server's own word for it is "canceled by the user", which would count as a time limit.
+      transient: false,
+      infrastructure: false,
+      connectionDead: false,
+      cause,
+    },
+  )
+}
+
 /** Nothing but a text. */
 function isText(config: object): config is { text: string } {
   for (const key in config) if (key !== 'text') return false
@@ -89,6 +114,7 @@ export class Statement extends PgQuery {
   sent = false
   /** The answer arrived, and reading it failed on this side. */
   answered = false
+  #copying = false
 
   constructor(config: QueryConfig, values: readonly unknown[] | undefined, done: StatementEnd) {
     // pg reports twice when a value cannot be converted: the error, and then the end of the round trip.
@@ -101,14 +127,26 @@ export class Statement extends PgQuery {
     })
   }
 
-  override submit(connection: unknown): Error | null {
+  override submit(connection: WireConnection): Error | null {
     const refusal = super.submit(connection)
     this.sent = !refusal
     return refusal
   }
 
-  override handleError(error: Error, connection: unknown): void {
+  override handleCopyInResponse(connection: WireConnection): void {
+    this.#copying = true
+    super.handleCopyInResponse(connection)
+    // The Sync of the extended protocol went out before, and the server has ignored it as part of the data.
+    if (this.requiresPreparation()) connection.sync()
+  }
+
+  /** pg drops the data, and the caller would take an empty result for the answer. */
+  override handleCopyData(): void {
+    this._canceledDueToError ||= copyRefusal('TO STDOUT')
+  }
+
+  override handleError(error: Error, connection: WireConnection): void {
     if (this._canceledDueToError) this.answered = true
-    super.handleError(error, connection)
+    super.handleError(this.#copying ? copyRefusal('FROM STDIN', error) : error, connection)
   }
 }

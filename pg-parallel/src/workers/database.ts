@@ -1,20 +1,25 @@
 /** The database as a worker thread sees it: one connection, with the same retry, breaker and deadlines as elsewhere. */
-import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import type { QueryArrayResult, QueryResult, QueryResultRow } from 'pg'
 import { Core } from '../core'
 import { PgParallelError } from '../errors'
 import { resolveSettings, type CallOptions, type PgParallelOptions } from '../options'
 import type { CancelKey } from '../pool/connection'
-import { QueryCall } from '../query'
+import { callQuery, type QueryArrayCallConfig, type QueryCallConfig } from '../query'
 import { stream, type StreamOptions } from '../stream'
 import { runTransaction, type Transaction, type TransactionOptions } from '../transaction'
 
 /** First argument of a function given to `worker`. */
 export interface WorkerClient {
   query<R extends QueryResultRow = Record<string, unknown>>(
-    text: string | QueryConfig<unknown[]>,
+    text: string | QueryCallConfig,
     values?: readonly unknown[],
     options?: CallOptions,
   ): Promise<QueryResult<R>>
+  query<R extends unknown[] = unknown[]>(
+    config: QueryArrayCallConfig,
+    values?: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<QueryArrayResult<R>>
   transaction<T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   stream<R extends QueryResultRow = Record<string, unknown>>(
     text: string,
@@ -27,6 +32,8 @@ export interface WorkerClient {
 export interface ThreadHooks {
   reserve(): Promise<void>
   unreserve(): void
+  /** What the main thread was told to use; it came with the slot. */
+  password(): string | undefined
   opened(key: CancelKey | undefined): void
   log(level: 'info' | 'warn' | 'error', message: string): void
 }
@@ -47,7 +54,9 @@ export class ThreadDatabase {
         hooks.log('error', message)
       },
     }
-    this.#core = new Core(resolveSettings({ ...options, max: 1, min: 0, maxWorkers: 0, logger }), {
+    // Asked for anew with each connection: passwords may be tokens that expire.
+    const password = options.password === undefined ? {} : { password: () => hooks.password() ?? '' }
+    this.#core = new Core(resolveSettings({ ...options, ...password, max: 1, min: 0, maxWorkers: 0, logger }), {
       reserve: () => hooks.reserve(),
       unreserve: () => {
         hooks.unreserve()
@@ -71,12 +80,14 @@ export class ThreadDatabase {
       if (over) throw new PgParallelError('the worker function is over', { category: 'closed' })
     }
     const client: WorkerClient = {
-      query: (text, values, options) =>
-        new Promise((resolve, reject) => {
-          check()
-          const config: QueryConfig = typeof text === 'string' ? { text } : text
-          new QueryCall(core, config, values, options, resolve as (result: QueryResult<QueryResultRow>) => void, reject)
-        }),
+      query: async (
+        text: string | QueryCallConfig | QueryArrayCallConfig,
+        values?: readonly unknown[],
+        options?: CallOptions,
+      ): Promise<never> => {
+        check()
+        return callQuery(core, text, values, options) as Promise<unknown> as Promise<never>
+      },
       transaction: async (run, options) => {
         check()
         return runTransaction(core, run, options)

@@ -7,7 +7,7 @@
  * they connect, and are asked to give it back when others wait.
  */
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { deserialize } from 'node:v8'
 import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { Core } from '../core'
@@ -23,9 +23,9 @@ import {
   type Job,
   type JobResult,
   type MainMessage,
+  type ThreadData,
   type ThreadMessage,
 } from './protocol'
-import { deserialize } from 'node:v8'
 
 /** How long `shutdown` waits for threads to close their connections. */
 const GOODBYE_MS = 500
@@ -54,7 +54,8 @@ interface Entry {
   readonly stop: AbortController
   readonly resolve: (value: unknown) => void
   readonly reject: (error: PgParallelError) => void
-  started: boolean
+  /** A thread took it up, and is gone since. */
+  died: boolean
   over: boolean
 }
 
@@ -67,7 +68,8 @@ interface Thread {
   /** Its request for a slot that is still in the queue. */
   waiter: Waiter | undefined
   key: CancelKey | undefined
-  job: number | undefined
+  /** The job it took up last: see {@link Hello}. */
+  readonly job: Int32Array
   reclaiming: boolean
 }
 
@@ -80,7 +82,10 @@ interface BalancedWorker {
 /** See the top of the file. */
 export class WorkerPool {
   readonly #core: Core
+  readonly #options: PgParallelOptions
   readonly #piscina: Piscina
+  /** Why threads cannot connect. */
+  readonly #unsendable: PgParallelError | undefined
   readonly #threads = new Map<number, Thread>()
   readonly #waiting = new Set<Entry>()
   readonly #running = new Map<number, Entry>()
@@ -88,12 +93,15 @@ export class WorkerPool {
   #onSlot: (() => void) | undefined
   /** A thread that is starting does not keep the process alive, but the job that it starts for must. */
   #keepAlive: NodeJS.Timeout | undefined
-  #nextId = 1
+  #lastId = 0
   #completed = 0
   #crashed = 0
 
-  constructor(core: Core) {
+  constructor(core: Core, options: PgParallelOptions) {
     this.#core = core
+    this.#options = options
+    const sendable = threadOptions(options)
+    this.#unsendable = sendable instanceof PgParallelError ? sendable : undefined
     const { maxWorkers, idleWorkerTimeoutMs, workerResourceLimits, workerNice } = core.settings
     this.#piscina = new Piscina({
       filename: join(__dirname, 'thread.js'),
@@ -103,13 +111,17 @@ export class WorkerPool {
       // piscina's own way of waiting freezes the thread's event loop between jobs, and with it the thread's sockets.
       atomics: 'disabled',
       recordTiming: false,
-      workerData: { nice: workerNice },
+      workerData: {
+        nice: workerNice,
+        options: sendable instanceof PgParallelError ? undefined : sendable,
+      } satisfies ThreadData,
       ...(workerResourceLimits === undefined ? {} : { resourceLimits: workerResourceLimits }),
       maxQueue: maxWorkers,
       loadBalancer: (task, workers) => this.#choose(task.name, workers) as never,
     })
     this.#piscina.on('message', (message: Partial<Hello>) => {
-      if (message.pgParallelThread !== undefined && message.port) this.#hello(message.pgParallelThread, message.port)
+      const { pgParallelThread: id, port, job } = message
+      if (id !== undefined && port && job) this.#hello(id, port, job)
     })
     this.#piscina.on('error', (error: unknown) => {
       core.settings.logger.error('a worker thread failed', error)
@@ -133,10 +145,8 @@ export class WorkerPool {
   /** Runs a job; rejects with what its function threw, or with what happened to its thread. */
   run(work: Omit<Job, 'id'>, deadline: Deadline | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (deadline?.reason) {
-        reject(deadline.reason)
-        return
-      }
+      deadline?.check()
+      if (work.kind === 'worker' && this.#unsendable) throw this.#unsendable
       const { maxQueue } = this.#core.settings
       if (this.#waiting.size >= maxQueue && this.#full) {
         reject(
@@ -149,12 +159,12 @@ export class WorkerPool {
         return
       }
       const entry: Entry = {
-        job: { id: this.#nextId++, ...work },
+        job: { id: this.#newId(), ...work },
         deadline,
         stop: new AbortController(),
         resolve,
         reject,
-        started: false,
+        died: false,
         over: false,
       }
       deadline?.onEnd((reason) => {
@@ -163,6 +173,22 @@ export class WorkerPool {
       this.#waiting.add(entry)
       this.#pump()
     })
+  }
+
+  /** Fits in a word, and 0 is for "none yet". */
+  #newId(): number {
+    this.#lastId = (this.#lastId % 0x7fffffff) + 1
+    return this.#lastId
+  }
+
+  /** The thread that has taken the job up. */
+  #threadOf(entry: Entry): Thread | undefined {
+    for (const thread of this.#threads.values()) if (Atomics.load(thread.job, 0) === entry.job.id) return thread
+    return undefined
+  }
+
+  #started(entry: Entry): boolean {
+    return entry.died || this.#threadOf(entry) !== undefined
   }
 
   get #full(): boolean {
@@ -194,7 +220,7 @@ export class WorkerPool {
           if (entry.over) return
           entry.over = true
           const { name } = error as Error
-          if (!entry.started && name === 'DataCloneError') {
+          if (name === 'DataCloneError' && !this.#started(entry)) {
             entry.reject(
               new PgParallelError(`arguments cannot be sent to a thread: ${(error as Error).message}`, {
                 category: 'task',
@@ -209,7 +235,7 @@ export class WorkerPool {
             new PgParallelError(`the worker thread ended before its task: ${(error as Error).message}`, {
               category: 'worker',
               cause: error,
-              mayHaveExecuted: entry.started,
+              mayHaveExecuted: this.#started(entry),
               transient: true,
               infrastructure: false,
             }),
@@ -222,12 +248,9 @@ export class WorkerPool {
           clearInterval(this.#keepAlive)
           this.#keepAlive = undefined
         }
-        for (const thread of this.#threads.values()) {
-          if (thread.job !== job.id) continue
-          thread.job = undefined
-          // It may have been too busy to hear the last request.
-          thread.reclaiming = false
-        }
+        const thread = this.#threadOf(entry)
+        // It may have been too busy to hear the last request.
+        if (thread) thread.reclaiming = false
         this.#pump()
         // Its connection is idle now: perhaps somebody waits for the slot.
         this.#core.pool.nudge()
@@ -237,12 +260,11 @@ export class WorkerPool {
   #expire(entry: Entry, reason: PgParallelError): void {
     if (entry.over) return
     entry.over = true
-    const mayHaveExecuted = entry.started
+    const mayHaveExecuted = this.#started(entry)
     entry.reject(ErrorUtils.wrap(reason, { mayHaveExecuted, retryable: false, infrastructure: false }))
     if (this.#waiting.delete(entry)) return
     const { client, cancelTimeoutMs } = this.#core.settings
-    let key: CancelKey | undefined
-    for (const thread of this.#threads.values()) if (thread.job === entry.job.id) key = thread.key
+    const key = this.#threadOf(entry)?.key
     const end = (): void => {
       entry.stop.abort(reason)
     }
@@ -269,14 +291,14 @@ export class WorkerPool {
     return other
   }
 
-  #hello(id: number, port: MessagePort): void {
+  #hello(id: number, port: MessagePort, job: Int32Array): void {
     const thread: Thread = {
       id,
       port,
       slots: 0,
       waiter: undefined,
       key: undefined,
-      job: undefined,
+      job,
       reclaiming: false,
     }
     this.#threads.set(id, thread)
@@ -294,12 +316,6 @@ export class WorkerPool {
   #hear(thread: Thread, message: ThreadMessage): void {
     const { pool, settings } = this.#core
     switch (message.type) {
-      case 'started': {
-        const entry = this.#running.get(message.job)
-        if (entry) entry.started = true
-        thread.job = message.job
-        return
-      }
       case 'need': {
         const waiter: Waiter = {
           kind: 'slot',
@@ -308,7 +324,7 @@ export class WorkerPool {
             thread.waiter = undefined
             thread.slots++
             thread.reclaiming = false
-            this.#tell(thread, { type: 'granted' })
+            void this.#grant(thread)
           },
           refuse: (error) => {
             thread.waiter = undefined
@@ -330,6 +346,17 @@ export class WorkerPool {
     }
   }
 
+  /** The thread may connect. A password that is asked for each time is asked for here: a function cannot be sent. */
+  async #grant(thread: Thread): Promise<void> {
+    try {
+      const { password } = this.#options
+      this.#tell(thread, { type: 'granted', password: typeof password === 'function' ? await password() : password })
+    } catch (error) {
+      this.#returnSlots(thread)
+      this.#tell(thread, { type: 'denied', error: toPlain(ErrorUtils.wrap(error, { category: 'authentication' })) })
+    }
+  }
+
   #tell(thread: Thread, message: MainMessage): void {
     thread.port.postMessage(message)
   }
@@ -344,6 +371,8 @@ export class WorkerPool {
   /** The thread has ended: its socket is closed with it. */
   #gone(thread: Thread): void {
     if (!this.#threads.delete(thread.id)) return
+    const entry = this.#running.get(Atomics.load(thread.job, 0))
+    if (entry) entry.died = true
     if (thread.waiter) this.#core.pool.withdraw(thread.waiter)
     this.#returnSlots(thread)
     this.#core.events.emit('workerEnded', { threadId: thread.id })
@@ -353,8 +382,7 @@ export class WorkerPool {
   reclaim(): void {
     for (const thread of this.#threads.values()) {
       if (thread.slots === 0 || thread.reclaiming) continue
-      const running = thread.job === undefined ? undefined : this.#running.get(thread.job)
-      if (running?.job.kind === 'worker') continue
+      if (this.#running.get(Atomics.load(thread.job, 0))?.job.kind === 'worker') continue
       thread.reclaiming = true
       this.#tell(thread, { type: 'reclaim' })
       return
@@ -419,25 +447,21 @@ export class WorkerPool {
   }
 }
 
-/** What a thread is told to connect with: everything that can be cloned. */
-export function threadOptions(options: PgParallelOptions): PgParallelOptions {
-  const { log: _log, logger: _logger, Promise: _promise, password: _password, ...rest } = options
-  const kept: Record<string, unknown> = {}
+/** What a thread is told to connect with: everything that can be cloned, or an error that names what cannot. */
+export function threadOptions(options: PgParallelOptions): PgParallelOptions | PgParallelError {
+  // The password comes with the permission to connect.
+  const { log: _log, logger: _logger, Promise: _promise, password, ...rest } = options
+  const kept: Record<string, unknown> = password === undefined ? {} : { password: '' }
   for (const [key, value] of Object.entries(rest)) {
     if (value === undefined) continue
     try {
       kept[key] = structuredClone(value)
     } catch (cause) {
-      throw new PgParallelError(`worker() cannot be used with option ${key}: it cannot be sent to a thread`, {
+      return new PgParallelError(`worker() cannot be used with option ${key}: it cannot be sent to a thread`, {
         category: 'configuration',
         cause,
       })
     }
   }
   return kept
-}
-
-/** The URL of a task's module; a relative path starts from the working directory. */
-export function moduleUrl(path: string): string {
-  return path.startsWith('file:') ? path : pathToFileURL(path).href
 }

@@ -1,4 +1,5 @@
 /** What the main thread and a worker thread say to each other. Everything here survives the structured clone. */
+import type { MessagePort } from 'node:worker_threads'
 import type { ErrorClass, PgParallelErrorInit } from '../errors'
 import { ErrorUtils, PgParallelError } from '../errors'
 import type { PgParallelOptions } from '../options'
@@ -18,8 +19,14 @@ export interface Job {
   /** Its export. */
   readonly name?: string
   readonly args: readonly unknown[]
-  /** For `worker`: how to connect. */
-  readonly options?: PgParallelOptions
+}
+
+/** What a thread is told when it starts. */
+export interface ThreadData {
+  /** By how much it stands back. */
+  readonly nice: number
+  /** How to connect; undefined where that cannot be sent to a thread. */
+  readonly options: PgParallelOptions | undefined
 }
 
 /** What a job came to. */
@@ -32,12 +39,16 @@ export type JobResult =
 /** A thread's first message: the port for everything that is not a job. */
 export interface Hello {
   readonly pgParallelThread: number
-  readonly port: import('node:worker_threads').MessagePort
+  readonly port: MessagePort
+  /**
+   * One word of shared memory: the id of the job that the thread took up last. The main thread wants to know it only
+   * when something goes wrong, and then the thread may be too busy, or too dead, to tell.
+   */
+  readonly job: Int32Array
 }
 
 /** From the thread. */
 export type ThreadMessage =
-  | { readonly type: 'started'; readonly job: number }
   /** It wants to open a connection. */
   | { readonly type: 'need' }
   | { readonly type: 'opened'; readonly key: CancelKey | undefined }
@@ -47,7 +58,7 @@ export type ThreadMessage =
 
 /** To the thread. */
 export type MainMessage =
-  | { readonly type: 'granted' }
+  | { readonly type: 'granted'; readonly password: string | undefined }
   | { readonly type: 'denied'; readonly error: PlainError }
   /** The slot is wanted elsewhere: close the connection if it is idle. */
   | { readonly type: 'reclaim' }

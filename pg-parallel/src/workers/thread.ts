@@ -17,31 +17,33 @@ import {
   type Job,
   type JobResult,
   type MainMessage,
+  type ThreadData,
   type ThreadMessage,
 } from './protocol'
 import type { ThreadDatabase } from './database'
 
 // On Linux, process 0 means the calling thread; elsewhere it would be the whole process.
-const { nice } = workerData as { nice: number }
+const { nice, options } = workerData as ThreadData
 if (process.platform === 'linux' && nice > 0) setPriority(0, Math.min(19, getPriority(0) + nice))
 
 const { port1: here, port2: there } = new MessageChannel()
-const hello: Hello = { pgParallelThread: threadId, port: there }
+const current = new Int32Array(new SharedArrayBuffer(4))
+const hello: Hello = { pgParallelThread: threadId, port: there, job: current }
 parentPort?.postMessage(hello, [there])
-// What keeps the thread alive is piscina's port.
-here.unref()
 
 const say = (message: ThreadMessage): void => {
   here.postMessage(message)
 }
 
 let database: ThreadDatabase | undefined
+let password: string | undefined
 /** Requests for a connection slot that the main thread has not answered yet. */
 const requests: { resolve: () => void; reject: (error: unknown) => void }[] = []
 
 here.on('message', (message: MainMessage) => {
   switch (message.type) {
     case 'granted':
+      password = message.password
       requests.shift()?.resolve()
       return
     case 'denied':
@@ -51,6 +53,7 @@ here.on('message', (message: MainMessage) => {
       database?.giveUpIdle()
   }
 })
+// What keeps the thread alive is piscina's port.
 here.unref()
 
 /** Asks the main thread for the right to open a connection. */
@@ -67,6 +70,9 @@ const { emitWarning } = process
 process.emitWarning = (warning: string | Error, ...rest: never[]) => {
   if (!String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER')) emitWarning.call(process, warning, ...rest)
 }
+
+/** Results of this size are moved to the main thread: below it, loading what that takes costs more than the copy. */
+const MOVE_BYTES = 65_536
 
 type Fn = (...args: unknown[]) => unknown
 
@@ -130,12 +136,24 @@ async function perform(job: Job, ...before: unknown[]): Promise<JobResult> {
   const value: unknown = await fn(...before, ...job.args)
   if (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol') return { ok: true, value }
   if (value === null) return { ok: true, value }
-  return { ok: true, data: serialize(value) }
+  const data = serialize(value)
+  const result: JobResult = { ok: true, data }
+  if (data.byteLength < MOVE_BYTES) return result
+  const { move } = await import('piscina')
+  // What is moved is not copied once more. (`move` hides the result in a wrapper that piscina opens.)
+  return move({
+    get [Symbol.for('Piscina.transferable')]() {
+      return [data.buffer]
+    },
+    get [Symbol.for('Piscina.valueOf')]() {
+      return result
+    },
+  } as never) as never
 }
 
 /** Whatever happens, the answer can be sent. */
 async function answer(job: Job, work: () => Promise<JobResult>): Promise<JobResult> {
-  say({ type: 'started', job: job.id })
+  Atomics.store(current, 0, job.id)
   try {
     return await work()
   } catch (error) {
@@ -152,11 +170,12 @@ export function task(job: Job): Promise<JobResult> {
 export function worker(job: Job): Promise<JobResult> {
   return answer(job, async () => {
     const { ThreadDatabase: Database } = await import('./database.js')
-    database ??= new Database(job.options ?? {}, {
+    database ??= new Database(options ?? {}, {
       reserve,
       unreserve: () => {
         say({ type: 'closed' })
       },
+      password: () => password,
       opened: (key) => {
         say({ type: 'opened', key })
       },
