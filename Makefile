@@ -2,6 +2,7 @@
 # make test    sets up what is missing and passes every test
 # make lint    formatting and static checks, warnings are errors
 # make oracle  replays the recorded tests against a real PostgreSQL 15
+# make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
 # make bench   pgsqlite, PostgreSQL 15 and in-process SQLite side by side
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,10 +17,10 @@ PYTHON := build/venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow subprojects oracle lint bench gen compat
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow subprojects oracle lint bench gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
-	@sed -n 's/^# //p' Makefile | head -5
+	@sed -n 's/^# //p' Makefile | head -6
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -53,7 +54,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) subprojects; do
+	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -80,6 +81,23 @@ test-crash: debug
 
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
+
+# Each file of the scoreboard must be as good as its status. Left out where there is no source package to take the corpus from.
+test-scoreboard: debug
+	@if [ -e build/regress/done ] || command -v apt-get >/dev/null; then
+	  tests/scoreboard/corpus.sh
+	  tools/oracle.sh python3 tests/scoreboard/run.py --check --details build/scoreboard
+	else
+	  echo "no apt-get, so no regression tests of PostgreSQL: the scoreboard is left out"
+	fi
+
+scoreboard: debug
+	@tests/scoreboard/corpus.sh
+	@tools/oracle.sh python3 tests/scoreboard/run.py --details build/scoreboard
+
+scoreboard-update: debug
+	@tests/scoreboard/corpus.sh
+	@tools/oracle.sh python3 tests/scoreboard/run.py --update --details build/scoreboard
 
 subprojects:
 	@for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) test; done

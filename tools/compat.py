@@ -6,6 +6,7 @@ function list (pg_proc.tsv), the rows of the built-ins (functions by C symbol or
 """
 
 import collections
+import json
 import pathlib
 import re
 
@@ -59,7 +60,16 @@ for path in sorted((TESTS / "sql").glob("*.slt")):
     total[1] += bad
     print(f"| {title} (`{path.stem}`) | {count - bad} | {bad or ''} |")
 print(f"| **all** | **{total[0]}** | **{total[1]}** |\n")
-print("## Drivers and ORMs\n")
+status = json.loads((TESTS / "scoreboard" / "status.json").read_text())
+heads = ("matched", "refused", "failed", "wrong", "crashed")
+print("## PostgreSQL's own regression tests, by file\n")
+print("Each statement of PostgreSQL 15's corpus on both servers (`make scoreboard`; `tests/scoreboard` says what counts as what). *Refused*: SQLSTATE")
+print("0A000. *Failed*: another error than PostgreSQL's, mostly because a refused statement did not make its table. *Wrong*: another answer.\n")
+print("| file | " + " | ".join(heads) + " | matched, % |\n| --- |" + " --- |" * 6)
+sums = {h: sum(c[h] for c in status.values()) for h in heads}
+for name, c in [*sorted(status.items()), ("**all**", sums)]:
+    print(f"| {name} | " + " | ".join(str(c[h] or "") for h in heads) + f" | {100 * c['matched'] / max(1, sum(c[h] for h in heads)):.1f} |")
+print("\n## Drivers and ORMs\n")
 expected = {line for line in (TESTS / "clients" / "expected_failures.txt").read_text().splitlines() if line and line[0] != "#"}
 clients = re.findall(r'^    "([^"]+)": \("', (TESTS / "clients" / "run.py").read_text(), re.M)
 print("| client | its ordinary life (`tests/clients`) |\n| --- | --- |")
