@@ -1,25 +1,29 @@
 //! EXPLAIN: SQLite's query plan, and with ANALYZE what the statement's execution took.
 //!
-//! SQLite knows no costs, buffers or times per node: the options that ask for them are refused, not answered with invented figures.
+//! The plan is SQLite's ([`super::explain_plan`]), told in PostgreSQL's terms and formats ([`super::explain_format`]). SQLite knows no
+//! costs, buffers, log records or times per node, and no setting changes its plans: the options that ask for these are taken, and
+//! nothing is shown for them.
 
+use super::explain_format::{self, Explained, Format as Layout};
+use super::explain_plan;
 use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::{Execution, Format, Row, RowSink, Session};
-use crate::connection::Connection;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
-use pgsqlite_sql::plan::{QueryPlan, StepOutput};
+use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
-use std::collections::HashMap;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
-struct Options {
+pub(super) struct Options {
     analyze: bool,
     verbose: bool,
+    settings: bool,
     /// Planning Time and Execution Time; by default with ANALYZE
     summary: Option<bool>,
+    pub format: Layout,
 }
 
 fn truth(option: &ast::DefElem) -> Result<bool> {
@@ -37,37 +41,28 @@ fn truth(option: &ast::DefElem) -> Result<bool> {
     }
 }
 
-fn options(nodes: &[ast::Node]) -> Result<Options> {
+/// Reads the options. Errors: 42601 and 22023 for what is none, or does not go together.
+pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
     let mut options = Options::default();
-    let (mut timing, mut wal) = (None, false);
-    let mut unavailable = None;
+    let (mut timing, mut wal) = (false, false);
     for node in nodes {
         let Some(NodeEnum::DefElem(option)) = &node.node else { return Err(PgError::internal("an EXPLAIN option")) };
         match option.defname.as_str() {
             "analyze" => options.analyze = truth(option)?,
             "verbose" => options.verbose = truth(option)?,
             "summary" => options.summary = Some(truth(option)?),
-            name @ ("costs" | "buffers" | "settings" | "timing" | "wal") => {
-                let wanted = truth(option)?;
-                if name == "timing" {
-                    timing = Some(wanted);
-                }
-                wal |= name == "wal" && wanted;
-                if wanted {
-                    unavailable.get_or_insert((format!("EXPLAIN ({})", name.to_ascii_uppercase()), option.location));
-                }
+            "settings" => options.settings = truth(option)?,
+            "timing" => timing = truth(option)?,
+            "wal" => wal = truth(option)?,
+            "costs" | "buffers" => {
+                truth(option)?;
             }
             "format" => {
-                let format = match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-                    Some(NodeEnum::String(s)) => s.sval.as_str(),
-                    _ => "",
-                };
-                match format {
-                    "text" => {}
-                    "xml" | "json" | "yaml" => {
-                        let what = format!("EXPLAIN (FORMAT {})", format.to_ascii_uppercase());
-                        unavailable.get_or_insert((what, option.location));
-                    }
+                options.format = match format_name(option)? {
+                    "text" => Layout::Text,
+                    "xml" => Layout::Xml,
+                    "json" => Layout::Json,
+                    "yaml" => Layout::Yaml,
                     other => {
                         return Err(PgError::new(
                             SqlState::INVALID_PARAMETER_VALUE,
@@ -75,7 +70,7 @@ fn options(nodes: &[ast::Node]) -> Result<Options> {
                         )
                         .at(option.location))
                     }
-                }
+                };
             }
             other => {
                 return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized EXPLAIN option \"{other}\""))
@@ -83,7 +78,7 @@ fn options(nodes: &[ast::Node]) -> Result<Options> {
             }
         }
     }
-    for (given, name) in [(wal, "WAL"), (timing == Some(true), "TIMING")] {
+    for (given, name) in [(wal, "WAL"), (timing, "TIMING")] {
         if given && !options.analyze {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -91,10 +86,30 @@ fn options(nodes: &[ast::Node]) -> Result<Options> {
             ));
         }
     }
-    match unavailable {
-        Some((what, location)) => Err(PgError::not_supported(what).at(location)),
-        None => Ok(options),
+    Ok(options)
+}
+
+fn format_name(option: &ast::DefElem) -> Result<&str> {
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::String(s)) => Ok(&s.sval),
+        _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "format requires a parameter")),
     }
+}
+
+/// The type of the result's column: the last FORMAT counts. What else is wrong with the options is told when the statement runs.
+pub(super) fn result_type(e: &ast::ExplainStmt) -> Result<Oid> {
+    let mut type_oid = oid::TEXT;
+    for node in &e.options {
+        let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
+        if option.defname == "format" {
+            type_oid = match format_name(option)? {
+                "json" => oid::JSON,
+                "xml" => oid::XML,
+                _ => oid::TEXT,
+            };
+        }
+    }
+    Ok(type_oid)
 }
 
 /// The statement that is explained, if it is a query or data modification (its parameters are then EXPLAIN's).
@@ -141,8 +156,8 @@ impl RowSink for Counter {
     }
 }
 
-fn milliseconds(duration: Duration) -> String {
-    format!("{:.3} ms", duration.as_secs_f64() * 1000.0)
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
 }
 
 impl Session {
@@ -170,19 +185,27 @@ impl Session {
         };
         let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let planning = began.elapsed();
-        // while a plan with several steps is shown, the tables between them must be there
-        let mut lines = plan_lines(self.connection()?, &body.query, options.verbose)?;
+        let mut root = explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose)?;
         let summary = options.summary.unwrap_or(options.analyze);
-        if options.analyze {
-            let (rows, took) = self.run_explained(plan.clone(), values).await?;
-            lines.push(format!("Actual Rows: {rows}"));
-            if summary {
-                lines.push(format!("Planning Time: {}", milliseconds(planning)));
-                lines.push(format!("Execution Time: {}", milliseconds(took)));
-            }
-        } else if summary {
-            lines.push(format!("Planning Time: {}", milliseconds(planning)));
+        let mut times = Vec::new();
+        if summary {
+            times.push(("Planning Time", milliseconds(planning)));
         }
+        if options.analyze {
+            let (rows, changed, took) = self.run_explained(plan.clone(), values).await?;
+            root.rows = Some(rows);
+            if body.query.tag != Tag::Select {
+                // a data modification gives the rows of RETURNING; it was given those that it changed
+                for input in root.children.iter_mut().filter(|c| c.relationship == "Outer") {
+                    input.rows = Some(changed);
+                }
+            }
+            if summary {
+                times.push(("Execution Time", milliseconds(took)));
+            }
+        }
+        let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
+        let lines = explain_format::print(&explained, options.format);
         sink.columns(prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
         for line in lines {
             self.give(sink, vec![line.into()])?;
@@ -196,8 +219,8 @@ impl Session {
         Ok((plan, values))
     }
 
-    /// Runs the statement, its rows thrown away: how many there were (or were changed), and how long it took.
-    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<(u64, Duration)> {
+    /// Runs the statement, its rows thrown away: how many it gave, how many it changed, and how long it took.
+    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<(u64, u64, Duration)> {
         let mut portal = Portal::new(Some(plan), values, vec![]);
         let mut counter = Counter(0);
         let began = Instant::now();
@@ -207,57 +230,9 @@ impl Session {
         match result? {
             Execution::Complete(tag) => {
                 let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-                Ok((counter.0.max(changed), took))
+                Ok((counter.0, changed, took))
             }
             other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
         }
     }
-}
-
-/// SQLite's plan, indented as PostgreSQL prints a tree; with `verbose` each step's SQLite statement before it.
-fn plan_lines(connection: &Connection, plan: &QueryPlan, verbose: bool) -> Result<Vec<String>> {
-    let mut made = Vec::new();
-    let mut lines = Vec::new();
-    let mut read = || -> Result<()> {
-        for step in &plan.steps {
-            if verbose {
-                lines.push(format!("SQLite: {}", step.sql));
-            }
-            step_lines(connection, &step.sql, &mut lines)?;
-            if let StepOutput::Materialize { table, columns } = &step.output {
-                let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();
-                let table = table.replace('"', "\"\"");
-                connection.exec(&format!(
-                    "DROP TABLE IF EXISTS temp.\"{table}\"; CREATE TEMP TABLE \"{table}\" ({})",
-                    names.join(", ")
-                ))?;
-                made.push(table);
-            }
-        }
-        Ok(())
-    };
-    let result = read();
-    for table in made {
-        connection.exec(&format!("DROP TABLE IF EXISTS temp.\"{table}\""))?;
-    }
-    result?;
-    if lines.is_empty() {
-        lines.push("Result".into());
-    }
-    Ok(lines)
-}
-
-fn step_lines(connection: &Connection, sql: &str, lines: &mut Vec<String>) -> Result<()> {
-    let error = |_| connection.error();
-    let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).map_err(error)?;
-    let mut depth = HashMap::from([(0i64, 0usize)]);
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(error)? {
-        let read = || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
-        let (id, parent, detail) = read().map_err(error)?;
-        let level = depth.get(&parent).copied().unwrap_or(0);
-        depth.insert(id, level + 1);
-        lines.push(if level == 0 { detail } else { format!("{}->  {detail}", " ".repeat(6 * level - 4)) });
-    }
-    Ok(())
 }

@@ -24,6 +24,8 @@ mod cursor;
 mod deferred_keys;
 mod diagnose;
 mod explain;
+mod explain_format;
+mod explain_plan;
 mod extended;
 pub mod guc;
 mod guc_values;

@@ -38,7 +38,10 @@ impl Session {
                     super::guc::definitions().get(&s.name.to_ascii_lowercase()).map_or(s.name.as_str(), |d| d.name);
                 Some(vec![text_column(shown)].into())
             }
-            NodeEnum::ExplainStmt(_) => Some(vec![text_column("QUERY PLAN")].into()),
+            NodeEnum::ExplainStmt(e) => {
+                let type_oid = super::explain::result_type(e)?;
+                Some(vec![OutputColumn { type_oid, ..text_column("QUERY PLAN") }].into())
+            }
             NodeEnum::ExecuteStmt(e) => {
                 let plan = self.named_plan(&e.name)?;
                 plan.and_then(|p| p.columns.clone())

@@ -1,0 +1,426 @@
+//! SQLite's plan as a tree of PostgreSQL's node types.
+//!
+//! EXPLAIN QUERY PLAN gives lines with their parents. Lines beside each other are loops in each other, from the outer to the inner,
+//! followed by the temporary b-trees that sort what they give; co-routines and sub-queries come before (or after) the loop that reads
+//! them. What a line says that has no counterpart in PostgreSQL becomes a node of its own with SQLite's words.
+
+use crate::connection::Connection;
+use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
+use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
+use pgsqlite_types::{PgError, Result};
+use std::collections::HashMap;
+
+/// A property's value as the formats with names show it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Number(String),
+    Bool(bool),
+}
+
+/// A node of a plan. `properties` are those of PostgreSQL's JSON, in its order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    pub kind: String,
+    /// `Strategy`, `Operation` …: what comes straight after the node's type
+    pub variant: Vec<(&'static str, String)>,
+    /// `Outer`, `Inner`, `InitPlan`, `SubPlan` …; empty for the root
+    pub relationship: &'static str,
+    pub subplan: Option<String>,
+    pub properties: Vec<(&'static str, Value)>,
+    /// rows it gave, if the statement ran
+    pub rows: Option<u64>,
+    pub children: Vec<Node>,
+}
+
+impl Node {
+    fn new(kind: impl Into<String>) -> Node {
+        Node {
+            kind: kind.into(),
+            variant: vec![],
+            relationship: "",
+            subplan: None,
+            properties: vec![],
+            rows: None,
+            children: vec![],
+        }
+    }
+
+    fn over(kind: &str, child: Node) -> Node {
+        let mut node = Node::new(kind);
+        node.adopt(child, "Outer");
+        node
+    }
+
+    fn adopt(&mut self, mut child: Node, relationship: &'static str) {
+        child.relationship = relationship;
+        self.children.push(child);
+    }
+
+    fn text(mut self, name: &'static str, value: impl Into<String>) -> Node {
+        self.properties.push((name, Value::Text(value.into())));
+        self
+    }
+
+    fn variant(mut self, name: &'static str, value: &str) -> Node {
+        self.variant.push((name, value.into()));
+        self
+    }
+
+    pub fn property(&self, name: &str) -> Option<&str> {
+        self.properties.iter().find(|(n, _)| *n == name).and_then(|(_, v)| match v {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// A line of EXPLAIN QUERY PLAN with the lines below it.
+struct Line {
+    detail: String,
+    below: Vec<Line>,
+}
+
+/// The plan of all steps: the last one's, with those before it as its InitPlans. `verbose`: with schemas and SQLite's statements.
+pub(super) fn tree(connection: &Connection, catalog: &Catalog, plan: &QueryPlan, verbose: bool) -> Result<Node> {
+    let mut made = Vec::new();
+    let mut nodes = Vec::new();
+    let mut read = || -> Result<()> {
+        for step in &plan.steps {
+            let reader = Reader { aliases: aliases(&step.sql), catalog, verbose };
+            let mut node = reader.compose(lines(connection, &step.sql)?);
+            if verbose {
+                node.properties.push(("SQLite Statement", Value::Text(step.sql.clone())));
+            }
+            nodes.push(node);
+            // while a plan with several steps is shown, the tables between them must be there
+            if let StepOutput::Materialize { table, columns } = &step.output {
+                let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();
+                let table = table.replace('"', "\"\"");
+                connection.exec(&format!(
+                    "DROP TABLE IF EXISTS temp.\"{table}\"; CREATE TEMP TABLE \"{table}\" ({})",
+                    names.join(", ")
+                ))?;
+                made.push(table);
+            }
+        }
+        Ok(())
+    };
+    let result = read();
+    for table in made {
+        connection.exec(&format!("DROP TABLE IF EXISTS temp.\"{table}\""))?;
+    }
+    result?;
+    let mut root = nodes.pop().ok_or_else(|| PgError::internal("a plan without steps"))?;
+    let operation = match plan.tag {
+        Tag::Select => None,
+        Tag::Insert => Some("Insert"),
+        Tag::Update => Some("Update"),
+        Tag::Delete => Some("Delete"),
+        Tag::Merge => Some("Merge"),
+    };
+    if let Some(operation) = operation {
+        let mut modify = Node::new("ModifyTable").variant("Operation", operation);
+        if let Some(relation) = plan.modifies.last().and_then(|oid| catalog.relation(*oid)) {
+            modify = named(modify, relation, catalog, verbose);
+        }
+        modify.adopt(root, "Outer");
+        root = modify;
+    }
+    for (i, mut node) in nodes.into_iter().enumerate().rev() {
+        node.relationship = "InitPlan";
+        node.subplan = Some(format!("Step {}", i + 1));
+        root.children.insert(0, node);
+    }
+    Ok(root)
+}
+
+fn lines(connection: &Connection, sql: &str) -> Result<Vec<Line>> {
+    let error = |_| connection.error();
+    let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).map_err(error)?;
+    // by id: (parent, detail), in SQLite's order
+    let mut all: Vec<(i64, i64, String)> = Vec::new();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(error)? {
+        let read = || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
+        all.push(read().map_err(error)?);
+    }
+    fn below(all: &[(i64, i64, String)], parent: i64) -> Vec<Line> {
+        all.iter()
+            .filter(|(_, p, _)| *p == parent)
+            .map(|(id, _, detail)| Line { detail: detail.clone(), below: below(all, *id) })
+            .collect()
+    }
+    Ok(below(&all, 0))
+}
+
+/// What an alias of a lowered statement stands for.
+enum Source {
+    /// the table of this name in SQLite
+    Table(String),
+    /// the WITH query of this name
+    Cte(String),
+    /// a function or sub-query
+    Other,
+}
+
+fn aliases(sql: &str) -> HashMap<String, Source> {
+    let mut out = HashMap::new();
+    for (at, _) in sql.match_indices(" AS t") {
+        let alias: String = sql[at + 4..].chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+        let before = &sql[..at];
+        let name = before.strip_suffix('"').and_then(|rest| {
+            // a quoted name, whose own quotes are doubled
+            let bytes = rest.as_bytes();
+            let mut start = bytes.len();
+            while start > 0 {
+                if bytes[start - 1] == b'"' {
+                    if start > 1 && bytes[start - 2] == b'"' {
+                        start -= 2;
+                        continue;
+                    }
+                    break;
+                }
+                start -= 1;
+            }
+            (start > 0).then(|| rest[start..].replace("\"\"", "\""))
+        });
+        let source = match name {
+            Some(name) => Source::Table(name),
+            None => {
+                let word = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+                match word.is_empty() {
+                    false => Source::Cte(word.to_string()),
+                    true => Source::Other,
+                }
+            }
+        };
+        out.insert(alias, source);
+    }
+    out
+}
+
+fn named(node: Node, relation: &Relation, catalog: &Catalog, verbose: bool) -> Node {
+    let node = node.text("Relation Name", &relation.name);
+    let node = match verbose {
+        true => node.text("Schema", catalog.schema_name(relation.schema)),
+        false => node,
+    };
+    node.text("Alias", &relation.name)
+}
+
+struct Reader<'a> {
+    aliases: HashMap<String, Source>,
+    catalog: &'a Catalog,
+    verbose: bool,
+}
+
+impl Reader<'_> {
+    /// One node of lines beside each other.
+    fn compose(&self, lines: Vec<Line>) -> Node {
+        let mut named: HashMap<String, Node> = HashMap::new();
+        let mut current: Option<Node> = None;
+        // sub-queries that were told before any loop
+        let mut subplans: Vec<Node> = Vec::new();
+        // temporary b-trees that were told before any loop: count(DISTINCT …)
+        let mut sorts: Vec<String> = Vec::new();
+        let mut foreign_keys: Vec<Node> = Vec::new();
+        for Line { detail, below } in lines {
+            if let Some(name) = detail.strip_prefix("CO-ROUTINE ").or_else(|| detail.strip_prefix("MATERIALIZE ")) {
+                named.insert(name.to_string(), self.compose(below));
+            } else if let Some(what) = detail.strip_prefix("USE TEMP B-TREE FOR ") {
+                match current.take() {
+                    Some(input) => current = Some(sorted(what, input)),
+                    None => sorts.push(what.to_string()),
+                }
+            } else if detail.contains("SUBQUERY ") && !below.is_empty() {
+                let number = detail.rsplit(' ').next().unwrap_or_default();
+                let correlated = detail.starts_with("CORRELATED");
+                let mut node = self.compose(below);
+                node.relationship = if correlated { "SubPlan" } else { "InitPlan" };
+                node.subplan = Some(format!("{} {number}", node.relationship));
+                match &mut current {
+                    Some(current) => current.children.push(node),
+                    None => subplans.push(node),
+                }
+            } else if detail.contains("BLOOM FILTER") || detail.starts_with("REUSE ") {
+                // how a sub-query's result is kept, not a step of its own
+            } else {
+                let node = self.line(&detail, below, &mut named);
+                let of_key = matches!(node.property("Relation Name"), Some(_)) && self.is_key_check(&detail);
+                current = match current.take() {
+                    Some(outer) if of_key => {
+                        foreign_keys.push(node);
+                        Some(outer)
+                    }
+                    Some(outer) => Some(joined(outer, node, detail.contains("LEFT-JOIN"))),
+                    None => Some(node),
+                };
+            }
+        }
+        let mut root = current.unwrap_or_else(|| Node::new("Result"));
+        for what in sorts {
+            root = sorted(&what, root);
+        }
+        subplans.into_iter().rev().for_each(|node| root.children.insert(0, node));
+        for (i, mut node) in foreign_keys.into_iter().enumerate() {
+            node.relationship = "SubPlan";
+            node.subplan = Some(format!("Foreign Key {}", i + 1));
+            root.children.push(node);
+        }
+        root
+    }
+
+    /// SQLite looks up rows that reference the changed one; it names their table itself, by no alias of ours.
+    fn is_key_check(&self, detail: &str) -> bool {
+        let name = detail.split(' ').nth(1).unwrap_or_default();
+        !self.aliases.contains_key(name) && self.by_sqlite_name(name).is_some()
+    }
+
+    fn by_sqlite_name(&self, name: &str) -> Option<&Relation> {
+        self.catalog.relations.values().find(|r| r.sqlite_name == name && !name.is_empty()).map(|r| &**r)
+    }
+
+    /// One line that is no sub-query and no sorting.
+    fn line(&self, detail: &str, below: Vec<Line>, named: &mut HashMap<String, Node>) -> Node {
+        let words = |prefix: &str| detail.strip_prefix(prefix);
+        if detail == "SCAN CONSTANT ROW" {
+            return Node::new("Result");
+        }
+        if let Some(rest) = words("SCAN ").or_else(|| words("SEARCH ")) {
+            return self.scan(rest, named);
+        }
+        if detail == "COMPOUND QUERY" {
+            return self.compound(below);
+        }
+        if let Some(operation) = words("MERGE (").and_then(|o| o.strip_suffix(')')) {
+            let mut merged = Node::new("Merge Append");
+            for line in below {
+                merged.adopt(self.compose(line.below), "Member");
+            }
+            return set_operation(operation, merged);
+        }
+        if detail == "MULTI-INDEX OR" {
+            let mut node = Node::new("BitmapOr");
+            for line in below {
+                node.adopt(self.compose(line.below), "Member");
+            }
+            return node;
+        }
+        if detail == "SETUP" || detail == "RECURSIVE STEP" {
+            return self.compose(below);
+        }
+        let mut node = Node::new(detail);
+        if !below.is_empty() {
+            node.adopt(self.compose(below), "Outer");
+        }
+        node
+    }
+
+    /// `t1`, `t1 USING INDEX i (a=?)`, `(subquery-2)`, `t2 VIRTUAL TABLE INDEX 0:` …
+    fn scan(&self, rest: &str, named: &mut HashMap<String, Node>) -> Node {
+        let (name, how) = match rest.starts_with('(') {
+            true => rest.split_at(rest.find(')').map_or(rest.len(), |i| i + 1)),
+            false => rest.split_at(rest.find(' ').unwrap_or(rest.len())),
+        };
+        let source = match self.aliases.get(name) {
+            Some(Source::Cte(cte)) => cte.as_str(),
+            _ => name,
+        };
+        if let Some(inner) = named.remove(source) {
+            let mut node = Node::new("Subquery Scan").text("Alias", source.trim_matches(['(', ')']));
+            node.adopt(inner, "Subquery");
+            return node;
+        }
+        let table = match self.aliases.get(name) {
+            Some(Source::Table(table)) => self.by_sqlite_name(table),
+            Some(Source::Cte(_) | Source::Other) => None,
+            None => self.by_sqlite_name(name),
+        };
+        let how = how.trim_start();
+        let condition = how.find('(').and_then(|from| how.rfind(')').map(|to| how[from..=to].to_string()));
+        let index = |after: &str| {
+            let name = after.split(" (").next().unwrap_or(after).trim_end_matches(" LEFT-JOIN");
+            self.by_sqlite_name(name).map_or(name.to_string(), |r| r.name.clone())
+        };
+        let mut node = if let Some(after) = how.strip_prefix("USING COVERING INDEX ") {
+            Node::new("Index Only Scan").text("Index Name", index(after))
+        } else if let Some(after) = how.strip_prefix("USING INDEX ") {
+            Node::new("Index Scan").text("Index Name", index(after))
+        } else if how.starts_with("USING AUTOMATIC") {
+            Node::new("Index Only Scan").text("Index Name", "automatic index")
+        } else if how.starts_with("USING INTEGER PRIMARY KEY") || how.starts_with("USING PRIMARY KEY") {
+            let key = table.and_then(|t| t.primary_key()).map_or("rowid".to_string(), |k| k.name.clone());
+            Node::new("Index Scan").text("Index Name", key)
+        } else if how.starts_with("VIRTUAL TABLE") && table.is_none() {
+            Node::new("Function Scan")
+        } else if source != name {
+            Node::new("CTE Scan").text("CTE Name", source)
+        } else if table.is_none() && name.starts_with('w') {
+            Node::new("WorkTable Scan")
+        } else {
+            Node::new("Seq Scan")
+        };
+        node = match table {
+            Some(relation) if !matches!(relation.kind, RelationKind::Index(_)) => {
+                self::named(node, relation, self.catalog, self.verbose)
+            }
+            _ => node.text("Alias", name),
+        };
+        match condition {
+            Some(condition) if !how.starts_with("VIRTUAL") => node.text("Index Cond", condition),
+            _ => node,
+        }
+    }
+
+    fn compound(&self, lines: Vec<Line>) -> Node {
+        let mut all: Option<Node> = None;
+        for Line { detail, below } in lines {
+            let node = self.compose(below);
+            all = Some(match all {
+                None => node,
+                Some(mut append) if append.kind == "Append" && detail == "UNION ALL" => {
+                    append.adopt(node, "Member");
+                    append
+                }
+                Some(first) => {
+                    let mut append = Node::new("Append");
+                    append.adopt(first, "Member");
+                    append.adopt(node, "Member");
+                    set_operation(detail.split(" USING").next().unwrap_or(&detail), append)
+                }
+            });
+        }
+        all.unwrap_or_else(|| Node::new("Result"))
+    }
+}
+
+fn set_operation(operation: &str, both: Node) -> Node {
+    match operation {
+        "UNION" => Node::over("Unique", both),
+        "INTERSECT" => Node::over("SetOp", both).variant("Strategy", "Sorted").variant("Command", "Intersect"),
+        "EXCEPT" => Node::over("SetOp", both).variant("Strategy", "Sorted").variant("Command", "Except"),
+        _ => both,
+    }
+}
+
+/// What a temporary b-tree makes of its input.
+fn sorted(what: &str, input: Node) -> Node {
+    match what {
+        "GROUP BY" => {
+            let sort = Node::over("Sort", input);
+            Node::over("Aggregate", sort).variant("Strategy", "Sorted").variant("Partial Mode", "Simple")
+        }
+        "DISTINCT" => Node::over("Unique", input),
+        "ORDER BY" => Node::over("Sort", input),
+        what if what.ends_with("ORDER BY") => Node::over("Incremental Sort", input),
+        // count(DISTINCT …) and its like
+        what => Node::over("Sort", input).text("Sort Key", what),
+    }
+}
+
+fn joined(outer: Node, inner: Node, left: bool) -> Node {
+    let mut node = Node::over("Nested Loop", outer).text("Join Type", if left { "Left" } else { "Inner" });
+    node.adopt(inner, "Inner");
+    node
+}
