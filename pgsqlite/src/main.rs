@@ -2,6 +2,7 @@
 //!
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
+mod greeting;
 mod user;
 
 use clap::parser::ValueSource;
@@ -145,6 +146,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         None => FileConfig::default(),
     };
     let databases = databases(&flags, matches, &file)?;
+    check_host(&flags, matches, &file)?;
     let self_signed = flags.tls_self_signed || file.tls_self_signed.unwrap_or(false);
     let tls = match (flags.tls_cert.or(file.tls_cert), flags.tls_key.or(file.tls_key)) {
         (Some(_), Some(_)) if self_signed => anyhow::bail!("tls_self_signed and tls_cert exclude each other"),
@@ -156,7 +158,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         databases,
         host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
         port: flags.port.or(file.port).unwrap_or(5432),
-        socket_dir: Some(flags.socket_dir.or(file.socket_dir).unwrap_or_else(|| "/tmp".into())),
+        socket_dir: Some(absolute(flags.socket_dir.or(file.socket_dir).unwrap_or_else(|| "/tmp".into()))?),
         tcp: !(flags.no_tcp || file.no_tcp.unwrap_or(false)),
         auth: flags.auth.or(file.auth).map(|a| match a {
             AuthFlag::Trust => Auth::Trust,
@@ -165,9 +167,12 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
-        pool_size: flags.pool_size.or(file.pool_size).unwrap_or(100),
+        pool_size: at_least_one("pool_size", flags.pool_size.or(file.pool_size).unwrap_or(100))?,
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
-        max_connections: flags.max_connections.or(file.max_connections).unwrap_or(1000),
+        max_connections: at_least_one(
+            "max_connections",
+            flags.max_connections.or(file.max_connections).unwrap_or(1000),
+        )?,
         reserved_connections: flags.reserved_connections.or(file.reserved_connections).unwrap_or(3),
         authentication_timeout: Duration::from_secs(
             flags.authentication_timeout.or(file.authentication_timeout).unwrap_or(60),
@@ -210,30 +215,62 @@ fn databases(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::
     anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR")
 }
 
+/// A host that is not listened on: one of the two is a mistake, unless a stronger place overrules a weaker one.
+fn check_host(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::Result<()> {
+    let both = |source| matches.value_source("host") == Some(source) && matches.value_source("no_tcp") == Some(source);
+    let in_file = file.host.is_some() && file.no_tcp == Some(true);
+    let in_flags = flags.no_tcp && (both(ValueSource::CommandLine) || both(ValueSource::EnvVariable));
+    if in_flags || in_file {
+        anyhow::bail!("host and no_tcp exclude each other");
+    }
+    Ok(())
+}
+
+fn at_least_one(name: &str, value: usize) -> anyhow::Result<usize> {
+    if value == 0 {
+        anyhow::bail!("{name} must be at least 1");
+    }
+    Ok(value)
+}
+
+/// What clients are told does not depend on the folder that the server was started in.
+fn absolute(path: PathBuf) -> anyhow::Result<PathBuf> {
+    std::path::absolute(&path).map_err(|e| anyhow::anyhow!("socket_dir \"{}\": {e}", path.display()))
+}
+
+/// One of the five levels, or directives `target=level` with commas between. (The filter itself takes any word for a target.)
+fn log_filter(level: &str) -> anyhow::Result<tracing_subscriber::EnvFilter> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    for part in level.split(',') {
+        let name = part.rsplit('=').next().unwrap_or_default();
+        if !LEVELS.iter().any(|l| l.eq_ignore_ascii_case(name)) {
+            anyhow::bail!("log level \"{level}\": it must be one of error, warn, info, debug and trace");
+        }
+    }
+    tracing_subscriber::EnvFilter::try_new(level).map_err(|e| anyhow::anyhow!("log level \"{level}\": {e}"))
+}
+
+/// Variables that look like ours and mean nothing: a misspelt one would be believed to work. PGSQLITE_BIN is where tests
+/// and benchmarks find the server.
+fn warn_of_unknown_variables() {
+    let command = Cli::command();
+    let mut unknown: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("PGSQLITE_") && name != "PGSQLITE_BIN")
+        .filter(|name| !command.get_arguments().any(|a| a.get_env().is_some_and(|e| e == name.as_str())))
+        .collect();
+    unknown.sort();
+    for name in unknown {
+        eprintln!("pgsqlite: warning: the environment variable {name} means nothing to pgsqlite");
+    }
+}
+
 /// Requiring what is not offered would refuse everybody.
 fn require_tls(wanted: bool, tls: &Option<Tls>) -> anyhow::Result<bool> {
     if wanted && tls.is_none() {
         anyhow::bail!("require_tls needs tls_cert and tls_key, or tls_self_signed");
     }
     Ok(wanted)
-}
-
-/// Lines that tell a newcomer how to connect.
-fn greeting(config: &Config) -> String {
-    let what = match &config.databases {
-        Databases::File(path) => path.display().to_string(),
-        Databases::Memory => "a database in memory".into(),
-        Databases::Directory(dir) => format!("the databases in {}", dir.display()),
-    };
-    let database = if matches!(config.databases, Databases::Directory(_)) { "NAME" } else { "main" };
-    let mut lines = format!("pgsqlite {} serves {what}\n", env!("CARGO_PKG_VERSION"));
-    if let Some(dir) = &config.socket_dir {
-        lines += &format!("  psql -h {} -p {} {database}\n", dir.display(), config.port);
-    }
-    if config.tcp {
-        lines += &format!("  postgresql://{}:{}/{database}\n", config.host, config.port);
-    }
-    lines
 }
 
 /// SIGTERM and SIGINT: the first is answered by a clean stop, the second by an immediate one. Made before anything is
@@ -284,16 +321,15 @@ fn run() -> anyhow::Result<()> {
         return runtime()?.block_on(user::run(command));
     }
     let (config, level) = configure(cli.flags, &matches)?;
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(&level).map_err(|e| anyhow::anyhow!("log level \"{level}\": {e}"))?;
+    let filter = log_filter(&level)?;
+    warn_of_unknown_variables();
     use std::io::IsTerminal;
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
     runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
-        let text = greeting(&config);
-        let server = Server::start(config).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
-        print!("{text}");
+        let server = Server::start(config.clone()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
+        print!("{}", greeting::greeting(&config, &server));
         use std::io::Write;
         std::io::stdout().flush()?;
         server.run(stop(signals)).await.map_err(|e| anyhow::anyhow!("{}", e.message()))

@@ -65,7 +65,7 @@ fn variables_do_what_flags_do() {
         .env("PGSQLITE_RESERVED_CONNECTIONS", "0")
         .env("PGSQLITE_LOG_LEVEL", "error");
     let server = Server::spawn(command, folder.0.join(".s.PGSQL.7001"), 7001);
-    let mut client = server.session();
+    let mut client = server.session_in("any");
     assert_eq!(client.value("SELECT current_database()"), "mine");
     // what SHOW says is what holds
     for (name, value) in [
@@ -108,14 +108,14 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
             "database = {:?}\nsocket_dir = {:?}\nport = 7001\nno_tcp = true\nuse_pooling = false\npool_size = 3\n\
              pool_timeout = 4\nmax_connections = 7\nreserved_connections = 1\nauthentication_timeout = 9\n\
              send_timeout = 0\nshutdown_timeout = 2\nauth = \"trust\"\nlog_level = \"error\"\nin_memory = false\n\
-             tls_self_signed = true\nrequire_tls = true\nhost = \"127.0.0.1\"\n",
+             tls_self_signed = true\nrequire_tls = true\n",
             folder.path("file.db"),
             folder.0.to_str().unwrap()
         ),
     )
     .unwrap();
     let socket = |port: u16| folder.0.join(format!(".s.PGSQL.{port}"));
-    let database = |server: &Server| server.session().value("SELECT current_database()");
+    let database = |server: &Server| server.session_in("any").value("SELECT current_database()");
     let file = ["--config", &config];
     assert_eq!(database(&Server::spawn(pgsqlite(&file), socket(7001), 7001)), "file");
     let mut environment = pgsqlite(&[]);
@@ -144,6 +144,9 @@ fn what_the_file_should_not_say_is_refused() {
         ("in_memory = true\ndatabase = \"a.db\"", "more than one"),
         ("in_memory = true\ntls_cert = \"a\"", "tls_key"),
         ("in_memory = true\nrequire_tls = true", "require_tls"),
+        ("in_memory = true\npool_size = 0", "pool_size must be at least 1"),
+        ("in_memory = true\nlog_level = \"foo\"", "log level \"foo\""),
+        ("in_memory = true\nhost = \"localhost\"\nno_tcp = true", "host and no_tcp exclude each other"),
         ("port = 5", "say what to serve"),
         ("not toml", "config.toml"),
     ] {
@@ -179,8 +182,23 @@ fn a_bad_command_line_is_refused() {
         let text = refused(unix_only(&folder, flags));
         assert!(text.contains(said), "{flags:?}: {text}");
     }
-    assert!(refused(unix_only(&folder, &["--in-memory", "--log-level", "==="])).contains("log level"));
+    for level in ["===", "foo", "info,foo", "pgsqlite=foo", ""] {
+        let said = refused(unix_only(&folder, &["--in-memory", "--log-level", level]));
+        assert!(said.contains("error, warn, info, debug and trace") || said.contains("log level"), "{level}: {said}");
+    }
+    for (flags, said) in [
+        (&["--pool-size", "0"][..], "pool_size must be at least 1"),
+        (&["--max-connections", "0"], "max_connections must be at least 1"),
+        // --no-tcp is there already
+        (&["--host", "127.0.0.1"], "host and no_tcp exclude each other"),
+    ] {
+        let text = refused(unix_only(&folder, &[&["--in-memory"][..], flags].concat()));
+        assert!(text.contains(said), "{flags:?}: {text}");
+    }
     assert_eq!(folder.names(), [] as [&str; 0]);
+    std::fs::write(folder.path("a.db"), "").unwrap();
+    let text = refused(unix_only(&folder, &["--data-dir", &folder.path("a.db")]));
+    assert!(text.contains("is no folder"), "{text}");
 }
 
 #[test]
@@ -193,17 +211,66 @@ fn strangers_are_not_trusted_by_default() {
     assert!(UnixStream::connect(folder.0.join(format!(".s.PGSQL.{port}"))).is_err());
 }
 
-#[test]
-fn the_greeting_tells_how_to_connect() {
-    let folder = Folder::new();
-    let mut server = {
-        let mut command = unix_only(&folder, &["--in-memory"]);
-        command.stdout(std::process::Stdio::piped());
-        Server::spawn(command, folder.0.join(".s.PGSQL.5432"), 5432)
-    };
+/// What a server prints until it is told to stop.
+fn greeting(mut command: std::process::Command, socket: std::path::PathBuf, port: u16) -> String {
+    command.stdout(std::process::Stdio::piped());
+    let mut server = Server::spawn(command, socket, port);
     server.signal("TERM");
     assert_eq!(server.ended().code(), Some(0));
     let mut said = String::new();
     std::io::Read::read_to_string(server.process.stdout.as_mut().unwrap(), &mut said).unwrap();
+    said
+}
+
+#[test]
+fn the_greeting_tells_how_to_connect() {
+    let folder = Folder::new();
+    let socket = folder.0.join(".s.PGSQL.5432");
+    let said = greeting(unix_only(&folder, &["--in-memory"]), socket, 5432);
     assert!(said.contains(&format!("psql -h {} -p 5432 main", folder.0.display())), "{said}");
+}
+
+#[test]
+fn the_greeting_names_what_a_client_can_use() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("my sockets")).unwrap();
+    // a relative folder, every address, nobody who could log in
+    let port = free_port();
+    let text = port.to_string();
+    let flags = ["--database", "a.db", "--host", "0.0.0.0", "--auth", "scram", "--socket-dir", "my sockets"];
+    let socket = folder.0.join("my sockets").join(format!(".s.PGSQL.{port}"));
+    let command = |flags: &[&str]| {
+        let mut command = pgsqlite(&[flags, &["--port", &text]].concat());
+        command.current_dir(&folder.0);
+        command
+    };
+    let said = greeting(command(&flags), socket.clone(), port);
+    let directory = folder.0.canonicalize().unwrap();
+    for line in [
+        format!("  psql -h '{}/my sockets' -p {port} -U USER main\n", directory.display()),
+        format!("  postgresql://USER@localhost:{port}/main  (and every other address of this machine)\n"),
+        "Nobody can log in yet: no user has a password.".into(),
+        "  pgsqlite user add --superuser NAME --database a.db\n".into(),
+    ] {
+        assert!(said.contains(&line), "{line}{said}");
+    }
+    // the command that it names does what it says
+    let mut add = pgsqlite(&["user", "add", "--superuser", "alice", "--database", "a.db"]);
+    add.current_dir(&folder.0).stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut adding = add.spawn().unwrap();
+    std::io::Write::write_all(adding.stdin.as_mut().unwrap(), b"secret\n").unwrap();
+    drop(adding.stdin.take());
+    assert!(adding.wait().unwrap().success());
+    let said = greeting(command(&flags), socket, port);
+    assert!(!said.contains("Nobody"), "{said}");
+}
+
+#[test]
+fn unknown_variables_are_told_of() {
+    let folder = Folder::new();
+    let mut command = unix_only(&folder, &["--data-dir", &folder.path("missing")]);
+    command.env("PGSQLITE_POOLSIZE", "10").env("PGSQLITE_BIN", "x").env("PGSQLITE_POOL_SIZE", "10");
+    let said = String::from_utf8(output(command).stderr).unwrap();
+    let warnings: Vec<&str> = said.lines().filter(|l| l.contains("warning")).collect();
+    assert_eq!(warnings, ["pgsqlite: warning: the environment variable PGSQLITE_POOLSIZE means nothing to pgsqlite"]);
 }

@@ -10,8 +10,24 @@ fn any_name_means_the_one_file() {
     for name in ["main", "shop", "anything", "with space", "../x"] {
         let mut client = server.session_in(name);
         assert_eq!(client.value("SELECT count(*) FROM t"), "0");
-        let reported = client.value("SELECT current_database()");
-        assert!(reported == "shop" || reported == "main", "{reported}");
+        let expected = if name == "main" { "main" } else { "shop" };
+        for query in [
+            "SELECT current_database()",
+            "SELECT current_catalog",
+            "SELECT datname FROM pg_database",
+            "SELECT datname FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+            "SELECT table_catalog FROM information_schema.tables WHERE table_name = 't'",
+            "SELECT catalog_name FROM information_schema.information_schema_catalog_name",
+        ] {
+            assert_eq!(client.value(query), expected, "{name}: {query}");
+        }
+        // whatever the client calls it, both names mean it
+        for known in ["main", "shop"] {
+            client.rows(&format!("SELECT {known}.public.t.a FROM {known}.public.t"));
+            client.rows(&format!("GRANT CONNECT ON DATABASE {known} TO PUBLIC"));
+            client.value(&format!("SELECT pg_database_size('{known}')"));
+        }
+        assert_eq!(client.fails("SELECT * FROM other.public.t"), "0A000");
     }
     // no name at all: the user's
     let mut client = server.connect();

@@ -84,6 +84,7 @@ impl Engine {
         });
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.database.clone_from(&config.database);
+        catalog.database_alias = config.databases.is_none().then(|| "main".into());
         let cookie = schema_version(&keeper)?;
         let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
         Ok(Arc::new(Engine {

@@ -197,10 +197,11 @@ impl Registry {
             }
             Databases::Directory(dir) => {
                 if !dir.is_dir() {
-                    return Err(PgError::new(
-                        SqlState::UNDEFINED_FILE,
-                        format!("the folder \"{}\" does not exist", dir.display()),
-                    ));
+                    let message = match dir.exists() {
+                        true => format!("\"{}\" is no folder: --data-dir serves a folder of files", dir.display()),
+                        false => format!("the folder \"{}\" does not exist", dir.display()),
+                    };
+                    return Err(PgError::new(SqlState::UNDEFINED_FILE, message));
                 }
                 first_database(dir)?;
             }
@@ -231,6 +232,12 @@ impl Registry {
         })?;
         open.insert(key.to_string(), engine.clone());
         Ok(engine)
+    }
+
+    /// Whether any role of the one database may log in with a password; None: a folder of databases.
+    pub fn knows_password(&self) -> Option<bool> {
+        let open = self.open.lock();
+        Some(open.get("")?.users().iter().any(|role| role.password.is_some()))
     }
 
     /// The database a client names; 3D000 if there is none.

@@ -172,6 +172,11 @@ impl Server {
         })
     }
 
+    /// Whether any user of the one database has a password to log in with; None: there are several databases.
+    pub fn knows_password(&self) -> Option<bool> {
+        self.shared.databases.knows_password()
+    }
+
     /// Accepts connections until `stop` resolves, then lets running statements finish and closes everything.
     pub async fn run(self, stop: impl std::future::Future<Output = ()>) -> Result<()> {
         let mut accepting = Vec::new();

@@ -312,6 +312,9 @@ pub struct Relation {
     pub acl: Option<Vec<AclItem>>,
     #[serde(default)]
     pub on_commit: OnCommit,
+    /// How many rows it had when they were last counted (-1: forgotten since); None: never counted
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuples: Option<i64>,
 }
 
 impl Relation {
@@ -461,8 +464,10 @@ pub enum TypeEntry<'a> {
 pub struct Catalog {
     /// Changes with every change of the schema: part of the plan cache's key.
     pub epoch: u64,
-    /// `current_database()`
+    /// The database's name: the file's stem.
     pub database: String,
+    /// The other name that sessions may know it by: `main`, where a server serves one file.
+    pub database_alias: Option<String>,
     pub properties: DatabaseProperties,
     pub schemas: BTreeMap<Oid, Arc<Schema>>,
     pub relations: BTreeMap<Oid, Arc<Relation>>,
@@ -480,6 +485,11 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Whether a statement's database name means this one.
+    pub fn is_database(&self, name: &str) -> bool {
+        name == self.database || self.database_alias.as_deref() == Some(name)
+    }
+
     pub fn add_schema(&mut self, schema: Schema) {
         self.schema_names.insert(schema.name.clone(), schema.oid);
         self.schemas.insert(schema.oid, Arc::new(schema));

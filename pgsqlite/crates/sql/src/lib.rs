@@ -11,6 +11,7 @@ pub mod acl;
 pub mod analyze;
 pub mod builtins;
 pub mod catalog;
+pub mod command;
 pub mod deparse;
 pub mod lift;
 pub mod lower;

@@ -59,6 +59,9 @@ pub struct Fields {
     pub routine: Option<&'static str>,
 }
 
+/// How the message of a refusal ends.
+const REFUSAL: &str = " is not supported by pgsqlite";
+
 impl PgError {
     pub fn new(code: SqlState, message: impl Into<String>) -> Self {
         PgError(Box::new(Fields {
@@ -82,7 +85,12 @@ impl PgError {
     /// 0A000: something PostgreSQL can do and pgsqlite cannot (yet). `what` names it, e.g. `"FOR UPDATE OF"`.
     /// This is the only way to refuse: nothing is ever dropped silently.
     pub fn not_supported(what: impl fmt::Display) -> Self {
-        Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported by pgsqlite"))
+        Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what}{REFUSAL}"))
+    }
+
+    /// Whether this is a refusal by [`PgError::not_supported`].
+    pub fn is_refusal(&self) -> bool {
+        self.0.code == SqlState::FEATURE_NOT_SUPPORTED && self.0.message.ends_with(REFUSAL)
     }
 
     /// XX000: our own bug. A test that sees it fails.

@@ -142,6 +142,9 @@ pub fn parse(type_oid: Oid, modifiers: &[i64]) -> Result<Parsed> {
                 Some(p) => plain(interval_typmod(range, p as i32)),
             }
         }
+        // the types are known, but without values
+        oid::BIT => Err(PgError::not_supported("type bit")),
+        oid::VARBIT => Err(PgError::not_supported("type bit varying")),
         // An array's modifier is its element's.
         _ => match catalog::by_oid(type_oid) {
             Some(t) if t.is_array() && !is_vector(type_oid) => parse(t.elem, modifiers).map_err(|mut e| {

@@ -273,7 +273,7 @@ impl Ddl<'_> {
     pub(super) fn check_create(&self, schema: pgsqlite_types::Oid) -> Result<()> {
         if schema == PG_TEMP {
             return self.check_database_privilege(privilege::TEMPORARY, || {
-                format!("permission denied to create temporary tables in database \"{}\"", self.catalog.database)
+                format!("permission denied to create temporary tables in database \"{}\"", self.session.database)
             });
         }
         let has = pgsqlite_sql::acl::schema_privileges(&self.catalog, self.environment.user, schema);

@@ -194,6 +194,7 @@ impl Ddl<'_> {
             without_rowid: false,
             origin: Origin::Pgsqlite,
             acl: None,
+            tuples: None,
             on_commit: Default::default(),
         }))
     }

@@ -324,7 +324,7 @@ impl Ddl<'_> {
             _ => "table",
         };
         let parts = match &parts[..] {
-            [database, rest @ ..] if rest.len() == 2 && *database == self.catalog.database => rest,
+            [database, rest @ ..] if rest.len() == 2 && self.catalog.is_database(database) => rest,
             all => all,
         };
         let (schema, name) = qualified(parts)?;
@@ -625,6 +625,7 @@ impl Ddl<'_> {
             let relation = self.required(left.remove(next))?.clone();
             let database = if relation.temporary { "temp" } else { "main" };
             self.sqlite(&format!("DELETE FROM {database}.{}", sqlite_quote(&relation.sqlite_name)))?;
+            self.forget_rows(relation.oid)?;
         }
         if statement.restart_seqs {
             let owned: Vec<(Oid, i64)> = self

@@ -184,7 +184,7 @@ impl Ddl<'_> {
                 }
             }
             (T::ObjectDatabase, Some(NodeEnum::String(s))) => {
-                if s.sval == self.catalog.database {
+                if self.catalog.is_database(&s.sval) {
                     return Ok(Securable::Database);
                 }
                 let known = self.session.databases.is_some_and(|d| d.list().contains(&s.sval));
@@ -216,7 +216,7 @@ impl Ddl<'_> {
             }
             Securable::Database => {
                 let p = &self.catalog.properties;
-                (AclObject::Database, "database", self.catalog.database.clone(), p.owner, p.acl.clone())
+                (AclObject::Database, "database", self.session.database.into(), p.owner, p.acl.clone())
             }
         };
         // GRANT … ON TABLE takes sequences, too, with the words of tables
@@ -531,7 +531,7 @@ impl Ddl<'_> {
             }
         };
         let properties = &self.catalog.properties;
-        see(1, properties.owner, &properties.acl, format!("database {}", self.catalog.database));
+        see(1, properties.owner, &properties.acl, format!("database {}", self.session.database));
         for s in self.catalog.schemas.values() {
             see(s.oid, s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
         }

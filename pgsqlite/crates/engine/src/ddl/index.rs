@@ -301,7 +301,9 @@ impl Ddl<'_> {
         self.push_index(&relation, index_name, sqlite_name, index, &mut made)?;
         for index in made {
             self.make_sqlite_index(&index, &relation)?;
+            let oid = index.oid;
             self.put_relation(index)?;
+            self.count_for_index(relation.oid, oid)?;
         }
         tag
     }

@@ -27,6 +27,7 @@ mod role;
 mod schema;
 mod sequence;
 mod sqlite;
+mod statistics;
 mod types;
 mod view;
 
@@ -108,6 +109,10 @@ impl Founder {
 /// What DDL needs of the session besides the analyzer's environment.
 #[derive(Default)]
 pub struct DdlSession<'a> {
+    /// The tables of a REINDEX.
+    pub tables: &'a [Oid],
+    /// What `current_database()` reports.
+    pub database: &'a str,
     /// None: one file is served, databases cannot be made.
     pub databases: Option<&'a dyn DatabaseAdmin>,
     /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
@@ -272,6 +277,8 @@ impl Ddl<'_> {
             NodeEnum::ViewStmt(s) => self.create_view(s),
             NodeEnum::DropStmt(s) => self.drop_statement(s),
             NodeEnum::TruncateStmt(s) => self.truncate(s),
+            NodeEnum::VacuumStmt(s) => self.count_tables(s),
+            NodeEnum::ReindexStmt(_) => self.count_again(self.session.tables).map(|()| "REINDEX".into()),
             NodeEnum::AlterTableStmt(s) => self.alter_table(s),
             NodeEnum::RenameStmt(s) => self.rename(s),
             NodeEnum::AlterObjectSchemaStmt(s) => self.set_schema(s),
@@ -291,7 +298,7 @@ impl Ddl<'_> {
             NodeEnum::CreatedbStmt(s) => self.create_database(s),
             NodeEnum::DropdbStmt(s) => self.drop_database(s),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
-            other => Err(PgError::not_supported(statement_name(other))),
+            other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }
     }
 
@@ -492,7 +499,7 @@ impl Ddl<'_> {
     }
 
     fn find_opt(&self, name: &ast::RangeVar) -> Result<Option<Arc<Relation>>> {
-        if !name.catalogname.is_empty() && name.catalogname != self.catalog.database {
+        if !name.catalogname.is_empty() && !self.catalog.is_database(&name.catalogname) {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!(
@@ -528,20 +535,6 @@ impl Ddl<'_> {
         }
         Ok(())
     }
-}
-
-/// What a statement is called in "… is not supported by pgsqlite".
-fn statement_name(node: &NodeEnum) -> String {
-    let debug = format!("{node:?}");
-    let name = debug.split(['(', ' ', '{']).next().unwrap_or("").trim_end_matches("Stmt");
-    let mut out = String::new();
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && !out.is_empty() {
-            out.push(' ');
-        }
-        out.push(c.to_ascii_uppercase());
-    }
-    out
 }
 
 /// A relation's table as SQLite names it, with its database.

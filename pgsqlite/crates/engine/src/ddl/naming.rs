@@ -141,6 +141,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         without_rowid: false,
         origin: Origin::Pgsqlite,
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     }
 }

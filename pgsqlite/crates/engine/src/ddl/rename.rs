@@ -439,7 +439,7 @@ impl Ddl<'_> {
                 self.put_type(UserType { owner, ..user_type })?;
                 Ok(if statement.object_type() == T::ObjectDomain { "ALTER DOMAIN" } else { "ALTER TYPE" }.into())
             }
-            T::ObjectDatabase if parts[0] == self.catalog.database => {
+            T::ObjectDatabase if self.catalog.is_database(parts[0]) => {
                 let mut properties = self.catalog.properties.clone();
                 self.check_owned("database", parts[0], properties.owner)?;
                 self.check_becomes_owner(owner)?;
@@ -579,7 +579,7 @@ impl Ddl<'_> {
                 (CLASS_SCHEMA, oid, 0)
             }
             T::ObjectType | T::ObjectDomain => (CLASS_TYPE, self.find_owned_type(&parts)?.oid, 0),
-            T::ObjectDatabase if parts[0] == self.catalog.database => {
+            T::ObjectDatabase if self.catalog.is_database(parts[0]) => {
                 self.check_owned("database", parts[0], self.catalog.properties.owner)?;
                 (CLASS_DATABASE, 1, 0)
             }

@@ -351,7 +351,7 @@ impl Ddl<'_> {
 
     /// The database a statement names must be the one that is open. Errors: 3D000, 0A000.
     fn check_this_database(&self, name: &str) -> Result<()> {
-        if name == self.catalog.database {
+        if self.catalog.is_database(name) {
             return Ok(());
         }
         if self.session.databases.is_some_and(|d| d.list().iter().any(|n| n == name)) {

@@ -48,7 +48,7 @@ impl Ddl<'_> {
         };
         let name = if statement.schemaname.is_empty() { owner.name.clone() } else { statement.schemaname.clone() };
         self.check_database_privilege(pgsqlite_sql::acl::privilege::CREATE, || {
-            format!("permission denied for database {}", self.catalog.database)
+            format!("permission denied for database {}", self.session.database)
         })?;
         if name.starts_with("pg_") {
             return Err(PgError::new(SqlState::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))

@@ -181,6 +181,7 @@ impl Ddl<'_> {
             without_rowid: false,
             origin: Origin::Pgsqlite,
             acl: None,
+            tuples: None,
             on_commit: Default::default(),
         })?;
         self.put_sequence_state(oid, start, false)?;

@@ -348,6 +348,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         without_rowid: false,
         origin: Origin::Pgsqlite,
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     }
 }

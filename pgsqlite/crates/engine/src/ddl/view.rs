@@ -147,6 +147,7 @@ impl Ddl<'_> {
             without_rowid: false,
             origin: Origin::Pgsqlite,
             acl: None,
+            tuples: None,
             on_commit: Default::default(),
         };
         self.put_relation(relation)?;

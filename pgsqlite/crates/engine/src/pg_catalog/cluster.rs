@@ -92,9 +92,9 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
         ]);
     };
     let acl = super::views::acl_array(catalog, &catalog.properties.acl);
-    push(1, &catalog.database, catalog.properties.owner, acl);
+    push(1, &state.database, catalog.properties.owner, acl);
     // what another file says of its owner and privileges is not known here
-    let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != catalog.database);
+    let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != state.database);
     for (name, oid) in others.zip(2i64..) {
         push(oid, &name, BOOTSTRAP_ROLE, Datum::Null);
     }
@@ -135,7 +135,7 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
     let setting = |name: &str| state.variables.as_ref().and_then(|v| v.get(name));
     rows.push(&[
         ("datid", int(1)),
-        ("datname", text(&*state.catalog.database)),
+        ("datname", text(&*state.database)),
         ("pid", int(state.backend_pid)),
         ("usesysid", int(user)),
         ("usename", text(&*state.session_user)),

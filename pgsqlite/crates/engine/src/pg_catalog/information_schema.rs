@@ -39,7 +39,7 @@ pub(super) fn yes(value: bool) -> Datum {
 }
 
 pub(super) fn database(state: &SessionState) -> Datum {
-    text(&*state.catalog.database)
+    text(&*state.database)
 }
 
 pub(super) fn schema(state: &SessionState, oid: Oid) -> Datum {
@@ -589,7 +589,7 @@ fn referential_constraints(rows: &mut Rows, state: &SessionState) {
                 ("constraint_catalog", database(state)),
                 ("constraint_schema", schema(state, r.schema)),
                 ("constraint_name", text(&*c.name)),
-                ("unique_constraint_catalog", unique.map(|_| state.catalog.database.clone()).into()),
+                ("unique_constraint_catalog", unique.map(|_| state.database.clone()).into()),
                 ("unique_constraint_schema", unique.map_or(Datum::Null, |u| schema(state, u.0.schema))),
                 ("unique_constraint_name", unique.map(|u| u.1.name.clone()).into()),
                 ("match_option", text(if *match_full { "FULL" } else { "NONE" })),

@@ -83,6 +83,11 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             RelationKind::View { options, .. } if !options.is_empty() => strings(options),
             _ => Datum::Null,
         };
+        let tuples = relation.tuples.unwrap_or(match kind {
+            b'i' => 0,
+            b'S' => 1,
+            _ => -1,
+        });
         let persistence = match (relation.temporary, relation.unlogged) {
             (true, _) => b't',
             (_, true) => b'u',
@@ -96,7 +101,8 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relowner", int(relation.owner)),
             ("relam", int(method)),
             ("relfilenode", int(if stored { relation.oid } else { 0 })),
-            ("reltuples", Datum::Real(-1.0)),
+            ("relpages", int(matches!(kind, b'i' | b'S') as i64)),
+            ("reltuples", Datum::Real(tuples as f64)),
             ("relhasindex", (indexed.contains(&relation.oid)).into()),
             ("relpersistence", character(persistence)),
             ("relkind", character(kind)),
@@ -146,6 +152,7 @@ fn composites(rows: &mut Rows, catalog: &Catalog) {
             ("relowner", int(t.owner)),
             ("relpersistence", character(b'p')),
             ("relkind", character(b'c')),
+            ("reltuples", Datum::Real(-1.0)),
             ("relnatts", int(fields.len() as i64)),
             ("relispopulated", true.into()),
             ("relreplident", character(b'n')),

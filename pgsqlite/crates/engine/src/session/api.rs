@@ -28,7 +28,7 @@ impl std::fmt::Debug for DatabasesHandle {
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub location: Location,
-    /// What `current_database()` reports (the file's stem, or `main`).
+    /// The database's name (the file's stem). Where `databases` is None, a client may also connect to it as `main`.
     pub database: String,
     /// false: every session keeps one SQLite connection of its own.
     pub pooling: bool,

@@ -46,7 +46,7 @@ impl Session {
 
     pub(super) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let catalog = self.catalog();
-        if !r.catalogname.is_empty() && r.catalogname != catalog.database {
+        if !r.catalogname.is_empty() && !catalog.is_database(&r.catalogname) {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!(

@@ -90,7 +90,7 @@ impl Session {
         if has & acl::privilege::CONNECT == 0 {
             return Err(PgError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied for database \"{}\"", catalog.database),
+                format!("permission denied for database \"{}\"", self.database()),
             )
             .detail("User does not have CONNECT privilege.")
             .fatal());

@@ -5,9 +5,9 @@
 use super::{Session, TransactionStatus};
 use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
-use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 fn quoted(name: &str) -> String {
@@ -61,7 +61,7 @@ impl Session {
 
     // --- VACUUM, ANALYZE ------------------------------------------------------------------------------------------------
 
-    pub(super) async fn vacuum_statement(&mut self, v: &ast::VacuumStmt) -> Result<String> {
+    pub(super) async fn vacuum_statement(&mut self, v: &ast::VacuumStmt, raw: &RawStatement) -> Result<String> {
         let command = if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" };
         let (mut analyze, mut verbose) = (!v.is_vacuumcmd, false);
         for option in options(&v.options) {
@@ -129,10 +129,10 @@ impl Session {
                 self.run_long("ANALYZE main")?;
             }
             if verbose {
-                self.inform(format!("analyzed \"{}\"", self.engine.config.database), None);
+                self.inform(format!("analyzed \"{}\"", self.database()), None);
             }
         }
-        Ok(command.into())
+        self.run_ddl_on(raw, &[]).await
     }
 
     /// Rewrites the file without its free pages. No transaction is open.
@@ -154,7 +154,7 @@ impl Session {
             .map_err(|_| self.engine_error())?;
         if verbose {
             self.inform(
-                format!("vacuumed \"{}\"", self.engine.config.database),
+                format!("vacuumed \"{}\"", self.database()),
                 Some(format!("{before} pages before, {after} pages after.")),
             );
         }
@@ -180,7 +180,7 @@ impl Session {
 
     // --- REINDEX ----------------------------------------------------------------------------------------------------------
 
-    pub(super) async fn reindex(&mut self, r: &ast::ReindexStmt) -> Result<String> {
+    pub(super) async fn reindex(&mut self, r: &ast::ReindexStmt, raw: &RawStatement) -> Result<String> {
         use ast::ReindexObjectType as T;
         let mut verbose = false;
         for option in options(&r.params) {
@@ -244,7 +244,7 @@ impl Session {
             T::ReindexObjectDatabase | T::ReindexObjectSystem => {
                 let word = if kind == T::ReindexObjectDatabase { "DATABASE" } else { "SYSTEM" };
                 self.need_no_block(&format!("REINDEX {word}"))?;
-                if !r.name.is_empty() && r.name != catalog.database {
+                if !r.name.is_empty() && !catalog.is_database(&r.name) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         "can only reindex the currently open database",
@@ -260,6 +260,7 @@ impl Session {
             T::Undefined => return Err(PgError::internal("undefined kind of REINDEX")),
         };
         self.begin_slot().await?;
+        let oids: Vec<Oid> = tables.iter().map(|t| t.oid).collect();
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };
             self.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
@@ -267,7 +268,7 @@ impl Session {
                 self.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
             }
         }
-        Ok("REINDEX".into())
+        self.run_ddl_on(raw, &oids).await
     }
 
     pub(super) fn checkpoint(&mut self) -> Result<String> {

@@ -188,6 +188,14 @@ impl Session {
         Ok(session)
     }
 
+    /// What `current_database()` reports: of the names of the database, the one that the client connected with.
+    pub(super) fn database(&self) -> &str {
+        match &self.engine.config {
+            config if config.databases.is_none() && self.options.database == "main" => "main",
+            config => &config.database,
+        }
+    }
+
     // --- what analysis sees --------------------------------------------------------------------------------------------
 
     fn catalog(&self) -> Arc<Catalog> {

@@ -158,7 +158,7 @@ impl Session {
             state.user = self.current_user();
             state.user_oid = view.user;
             state.session_user = self.session_user();
-            state.database.clone_from(&self.engine.config.database);
+            state.database = self.database().into();
             state.databases.clone_from(&self.engine.config.databases);
             state.backend_pid = self.options.backend_pid;
             state.client_addr = self.options.client_addr;

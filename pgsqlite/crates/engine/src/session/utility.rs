@@ -61,6 +61,20 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
+        self.carry_out(prepared, portal, max_rows, sink).await.map_err(|e| match e.is_refusal() {
+            // of a statement, or of a part whose place is not known
+            true => e.at(pgsqlite_sql::command::start(&prepared.statement)),
+            false => e,
+        })
+    }
+
+    async fn carry_out(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        portal: &mut Portal,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
         let raw = &prepared.statement;
         if let NodeEnum::FetchStmt(f) = &raw.node {
             return Box::pin(self.fetch(f, sink)).await;
@@ -123,10 +137,10 @@ impl Session {
             NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,
             NodeEnum::LockStmt(l) => self.lock_table(l).await?,
             NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
-            NodeEnum::VacuumStmt(v) => self.vacuum_statement(v).await?,
-            NodeEnum::ReindexStmt(r) => self.reindex(r).await?,
+            NodeEnum::VacuumStmt(v) => self.vacuum_statement(v, raw).await?,
+            NodeEnum::ReindexStmt(r) => self.reindex(r, raw).await?,
             node if ddl::handles(node) => self.run_ddl(raw).await?,
-            other => return Err(PgError::not_supported(format!("statement {}", statement_name(other)))),
+            other => return Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         };
         Ok(Execution::Complete(tag))
     }
@@ -156,6 +170,11 @@ impl Session {
     }
 
     async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
+        self.run_ddl_on(raw, &[]).await
+    }
+
+    /// `tables`: what a REINDEX was found to mean.
+    pub(super) async fn run_ddl_on(&mut self, raw: &RawStatement, tables: &[Oid]) -> Result<String> {
         self.check_outside_block(&raw.node)?;
         self.begin_write("DDL").await?;
         self.check_no_pending_keys(&raw.node)?;
@@ -174,6 +193,8 @@ impl Session {
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
             show_catalog: Some(&show_catalog),
+            tables,
+            database: self.database(),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
             new_role: self.user_without_role(&view.catalog),
         };
@@ -584,10 +605,4 @@ impl Session {
 fn without_position(mut error: PgError) -> PgError {
     error.fields_mut().location = None;
     error
-}
-
-/// The parse node's name, for refusals.
-fn statement_name(node: &NodeEnum) -> String {
-    let debug = format!("{node:?}");
-    debug.split(['(', ' ', '{']).next().unwrap_or("").to_string()
 }

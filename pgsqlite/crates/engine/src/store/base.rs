@@ -116,6 +116,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         without_rowid: false,
         origin: Origin::Pgsqlite,
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     }
 }

@@ -258,6 +258,7 @@ fn add_table(
         without_rowid,
         origin: Origin::Foreign,
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     };
     let mut key: Vec<(i64, i16)> =
@@ -535,6 +536,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         without_rowid: false,
         origin: Origin::Foreign,
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     };
     catalog.add_relation(relation);

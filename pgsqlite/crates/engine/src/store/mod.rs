@@ -112,6 +112,7 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
 pub fn reconcile(conn: &Connection, old: &Catalog) -> Result<Catalog> {
     let mut catalog = load(conn)?;
     catalog.database.clone_from(&old.database);
+    catalog.database_alias.clone_from(&old.database_alias);
     catalog.epoch = catalog.epoch.max(old.epoch + 1);
     Ok(catalog)
 }

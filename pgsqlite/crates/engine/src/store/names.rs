@@ -126,7 +126,7 @@ impl RegNames for CatalogNames<'_> {
                 let found = match parts[..] {
                     [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
                     [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
-                    [database, schema, name] if database == self.catalog.database => {
+                    [database, schema, name] if self.catalog.is_database(database) => {
                         self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name))
                     }
                     [_, _, _] => {

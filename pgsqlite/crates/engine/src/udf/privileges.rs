@@ -153,7 +153,7 @@ fn database(c: &Call) -> Result<Datum> {
     let (role, at) = split(c, 1)?;
     let state = c.session.state();
     let this = match c.datum(at) {
-        DatumRef::Text(name) if name == state.catalog.database => true,
+        DatumRef::Text(name) if state.catalog.is_database(name) => true,
         DatumRef::Text(name) => {
             return Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")))
         }

@@ -84,8 +84,13 @@ fn touch(c: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
 
+fn after(c: &Call) -> Result<Datum> {
+    Ok(c.datum(c.len() - 1).to_owned())
+}
+
 /// (name, number of arguments, deterministic, function)
 pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+    (support::AFTER, -1, false, after),
     (support::KEEP, 2, false, keep),
     (support::KEPT, 1, false, kept),
     (support::UNTOUCHED, -1, false, untouched),

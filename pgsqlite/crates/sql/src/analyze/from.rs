@@ -90,7 +90,7 @@ impl Analyzer<'_> {
             Some(NodeEnum::RangeTableSample(s)) => self.table_sample(s),
             Some(NodeEnum::RangeTableFunc(f)) => Err(PgError::not_supported("XMLTABLE").at(f.location)),
             Some(NodeEnum::JsonTable(f)) => Err(PgError::not_supported("JSON_TABLE").at(f.location)),
-            Some(other) => Err(PgError::not_supported(format!("{} in FROM", super::expr::node_name(other)))),
+            Some(other) => Err(PgError::not_supported(format!("{} in FROM", crate::command::name(other)))),
             None => Err(PgError::internal("an empty FROM item")),
         }
     }
@@ -175,7 +175,7 @@ impl Analyzer<'_> {
     /// The relation a RangeVar names; 42P01 with position. Other databases are refused.
     pub(crate) fn required_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
-        if !r.catalogname.is_empty() && r.catalogname != self.env.catalog.database {
+        if !r.catalogname.is_empty() && !self.env.catalog.is_database(&r.catalogname) {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!(
@@ -793,7 +793,7 @@ impl Analyzer<'_> {
             }
             [table, name] => self.qualified_column(None, table, name, c.location),
             [schema, table, name] => self.qualified_column(Some(schema), table, name, c.location),
-            [database, schema, table, name] if database == self.env.catalog.database => {
+            [database, schema, table, name] if self.env.catalog.is_database(database) => {
                 self.qualified_column(Some(schema), table, name, c.location)
             }
             _ => Err(PgError::new(

@@ -252,7 +252,7 @@ pub fn analyze(
             NodeEnum::UpdateStmt(update) => Statement::Modify(analyzer.update(update)?),
             NodeEnum::DeleteStmt(delete) => Statement::Modify(analyzer.delete(delete)?),
             NodeEnum::MergeStmt(merge) => Statement::Modify(analyzer.merge(merge)?),
-            other => return Err(PgError::not_supported(expr::node_name(other))),
+            other => return Err(PgError::not_supported(crate::command::name(other))),
         };
         Ok((statement, analyzer.finish_parameters()?))
     })
@@ -398,6 +398,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     without_rowid: false,
                     origin: Default::default(),
                     acl: None,
+                    tuples: None,
                     on_commit: Default::default(),
                 };
                 ((r.schema, r.name), Arc::new(relation))

@@ -225,7 +225,7 @@ impl Analyzer<'_> {
                 };
                 InsertSource::Query { query, values }
             }
-            Some(other) => return Err(PgError::not_supported(format!("INSERT … {}", super::expr::node_name(other)))),
+            Some(other) => return Err(PgError::not_supported(format!("INSERT … {}", crate::command::name(other)))),
         };
 
         // defaults for the columns without a value
@@ -237,7 +237,7 @@ impl Analyzer<'_> {
                 defaults.push(expr);
             }
         }
-        let source = match source {
+        let mut source = match source {
             InsertSource::Values(rows) => InsertSource::Values(
                 rows.into_iter().map(|r| r.into_iter().chain(defaults.clone()).collect()).collect(),
             ),
@@ -245,6 +245,12 @@ impl Analyzer<'_> {
                 InsertSource::Query { query, values: values.into_iter().chain(defaults).collect() }
             }
         };
+        // a row is computed in the order of the columns; of several VALUES rows the written values come before the defaults
+        match &mut source {
+            InsertSource::Values(rows) if rows.len() == 1 => sort_by_attnum(&mut columns, &mut rows[0]),
+            InsertSource::Query { values, .. } => sort_by_attnum(&mut columns, values),
+            InsertSource::Values(_) => {}
+        }
         // ON CONFLICT and RETURNING see the table (and excluded)
         if stmt.on_conflict_clause.is_some() && self.level().view_target.is_some() {
             return Err(PgError::not_supported("ON CONFLICT on a view"));
@@ -758,4 +764,11 @@ pub(super) fn shift(query: crate::typed::Query) -> crate::typed::Query {
         _ => {}
     });
     query
+}
+
+/// Values in the order of their columns.
+fn sort_by_attnum(columns: &mut Vec<i16>, values: &mut Vec<Expr>) {
+    let mut pairs: Vec<(i16, Expr)> = std::mem::take(columns).into_iter().zip(std::mem::take(values)).collect();
+    pairs.sort_by_key(|(attnum, _)| *attnum);
+    (*columns, *values) = pairs.into_iter().unzip();
 }

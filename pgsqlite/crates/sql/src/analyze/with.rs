@@ -100,9 +100,7 @@ impl Analyzer<'_> {
                 (CteBody::Modify(Box::new(modify)), columns, false)
             }
             other => {
-                return Err(
-                    PgError::not_supported(format!("{} in WITH", super::expr::node_name(other))).at(cte.location)
-                )
+                return Err(PgError::not_supported(format!("{} in WITH", crate::command::name(other))).at(cte.location))
             }
         };
         if names.len() > columns.len() {

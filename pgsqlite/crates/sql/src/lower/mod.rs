@@ -4,6 +4,7 @@
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
+//! * [`order`]: which of a new row's values is computed first
 //! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
 //!
@@ -15,6 +16,7 @@ mod expr;
 mod locks;
 mod merge;
 mod modify;
+mod order;
 pub mod proposed;
 mod query;
 mod sets;
@@ -50,6 +52,8 @@ pub mod support {
     pub const SEQUENCE: &str = "pg_sequence_state";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
     pub const NOT_NULL: &str = "pg_not_null";
+    /// (other …, value) → value, computed after the others
+    pub const AFTER: &str = "pg_after";
     /// (attnum, value) → value, remembered until the statement ends
     pub const KEEP: &str = "pg_keep";
     /// (attnum) → the value that was remembered last; NULL if none was

@@ -4,6 +4,7 @@
 //! (generated columns) is part of the statement: a CHECK wraps the first column's new value, so that it is evaluated once
 //! for each row that is written.
 
+use super::order;
 use super::proposed::{keep, named};
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
@@ -257,7 +258,9 @@ impl Lowerer<'_> {
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         let checks = self.has_checks(&target);
-        let must_name_rows = checks || !generated.is_empty();
+        let in_order =
+            matches!(source, InsertSource::Values(rows) if rows.len() == 1 && order::must_keep_order(&rows[0]));
+        let must_name_rows = checks || !generated.is_empty() || in_order;
         let volatile = volatile_columns(source, attnums);
         let kept = if keeps_are_exact(modify, source) { &volatile[..] } else { &[] };
 
@@ -268,9 +271,12 @@ impl Lowerer<'_> {
         self.scope().entries = vec![self.target_columns(&target, &prefix)];
         match source {
             InsertSource::Values(rows) if !must_name_rows => {
+                // SQLite computes the constants of a single row first, as PostgreSQL does
+                let folded = if rows.len() > 1 { self.folded_values(rows)? } else { vec![] };
                 let mut out = Vec::new();
-                for row in rows {
-                    out.push(format!("({})", self.insert_row(&target, row, &columns, kept)?.join(", ")));
+                for (i, row) in rows.iter().enumerate() {
+                    let folded = if i == 0 { &folded[..] } else { &[] };
+                    out.push(format!("({})", self.insert_row(&target, row, &columns, kept, folded)?.join(", ")));
                 }
                 if columns.is_empty() {
                     text = format!("INSERT INTO {} AS {alias} DEFAULT VALUES", table_name(&target));
@@ -282,9 +288,11 @@ impl Lowerer<'_> {
                 }
             }
             InsertSource::Values(rows) => {
+                let folded = self.folded_values(rows)?;
                 let mut out = Vec::new();
-                for row in rows {
-                    out.push(format!("({})", self.insert_row(&target, row, &columns, &[])?.join(", ")));
+                for (i, row) in rows.iter().enumerate() {
+                    let folded = if i == 0 { &folded[..] } else { &[] };
+                    out.push(format!("({})", self.insert_row(&target, row, &columns, &[], folded)?.join(", ")));
                 }
                 if columns.is_empty() {
                     return Err(PgError::not_supported("INSERT without values into a table with checks"));
@@ -303,7 +311,7 @@ impl Lowerer<'_> {
                 let source_alias = self.unique("t");
                 self.source_entry(modify, query, &source_alias)?;
                 if must_name_rows {
-                    let row = self.insert_row(&target, values, &columns, &[])?;
+                    let row = self.insert_row(&target, values, &columns, &[], &[])?;
                     let named: Vec<String> =
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
                     let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
@@ -317,7 +325,7 @@ impl Lowerer<'_> {
                     }
                     text = format!("{into} SELECT {} FROM ({rows}) WHERE 1", values.join(", "));
                 } else {
-                    let row = self.insert_row(&target, values, &columns, kept)?;
+                    let row = self.insert_row(&target, values, &columns, kept, &[])?;
                     text = format!("{into} SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", row.join(", "));
                 }
             }
@@ -345,14 +353,26 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The texts of a row's values; those of the columns in `kept` are remembered.
-    fn insert_row(&mut self, target: &Relation, row: &[Expr], columns: &[Column], kept: &[i16]) -> Result<Vec<String>> {
+    /// The texts of a row's values; those of the columns in `kept` are remembered. The texts in `folded` are computed before
+    /// the first value that is no constant.
+    fn insert_row(
+        &mut self,
+        target: &Relation,
+        row: &[Expr],
+        columns: &[Column],
+        kept: &[i16],
+        folded: &[String],
+    ) -> Result<Vec<String>> {
         let mut out = Vec::with_capacity(row.len());
+        let mut folded = Some(folded);
         for (expr, column) in row.iter().zip(columns) {
             if matches!(expr.kind, ExprKind::Default) {
                 return Err(PgError::not_supported(format!("DEFAULT for column \"{}\"", column.name)).at(expr.location));
             }
             let mut value = self.expr(expr)?;
+            if !is_repeatable(expr) {
+                value = order::after(folded.take().unwrap_or_default(), value);
+            }
             if kept.contains(&column.attnum) {
                 value = keep(column.attnum, &value);
             }

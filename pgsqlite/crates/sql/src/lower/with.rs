@@ -336,6 +336,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         without_rowid: false,
         origin: Default::default(),
         acl: None,
+        tuples: None,
         on_commit: Default::default(),
     };
     for (i, c) in columns.iter().enumerate() {

@@ -1,0 +1,136 @@
+//! What PostgreSQL calls a statement, for messages about statements that are not carried out.
+
+use crate::parse::{ast, NodeEnum, RawStatement};
+
+/// `CREATE RULE` of a RuleStmt …: the words of PostgreSQL's command tag, without the name of what it is about.
+pub fn name(node: &NodeEnum) -> String {
+    use NodeEnum as N;
+    let name = match node {
+        N::RuleStmt(_) => "CREATE RULE",
+        N::CreateFunctionStmt(s) if s.is_procedure => "CREATE PROCEDURE",
+        N::CreateFunctionStmt(_) => "CREATE FUNCTION",
+        N::AlterFunctionStmt(s) => match s.objtype() {
+            ast::ObjectType::ObjectProcedure => "ALTER PROCEDURE",
+            ast::ObjectType::ObjectRoutine => "ALTER ROUTINE",
+            _ => "ALTER FUNCTION",
+        },
+        N::DefineStmt(s) => match s.kind() {
+            ast::ObjectType::ObjectAggregate => "CREATE AGGREGATE",
+            ast::ObjectType::ObjectOperator => "CREATE OPERATOR",
+            ast::ObjectType::ObjectType => "CREATE TYPE",
+            ast::ObjectType::ObjectTsparser => "CREATE TEXT SEARCH PARSER",
+            ast::ObjectType::ObjectTsdictionary => "CREATE TEXT SEARCH DICTIONARY",
+            ast::ObjectType::ObjectTstemplate => "CREATE TEXT SEARCH TEMPLATE",
+            ast::ObjectType::ObjectTsconfiguration => "CREATE TEXT SEARCH CONFIGURATION",
+            ast::ObjectType::ObjectCollation => "CREATE COLLATION",
+            ast::ObjectType::ObjectAccessMethod => "CREATE ACCESS METHOD",
+            _ => "CREATE",
+        },
+        N::CreateRangeStmt(_) => "CREATE TYPE … AS RANGE",
+        N::AlterTypeStmt(_) => "ALTER TYPE",
+        N::CreateTrigStmt(_) => "CREATE TRIGGER",
+        N::CreateEventTrigStmt(_) => "CREATE EVENT TRIGGER",
+        N::AlterEventTrigStmt(_) => "ALTER EVENT TRIGGER",
+        N::CreatePolicyStmt(_) => "CREATE POLICY",
+        N::AlterPolicyStmt(_) => "ALTER POLICY",
+        N::CreatePlangStmt(_) => "CREATE LANGUAGE",
+        N::CreateCastStmt(_) => "CREATE CAST",
+        N::CreateConversionStmt(_) => "CREATE CONVERSION",
+        N::CreateTransformStmt(_) => "CREATE TRANSFORM",
+        N::CreateOpClassStmt(_) => "CREATE OPERATOR CLASS",
+        N::CreateOpFamilyStmt(_) => "CREATE OPERATOR FAMILY",
+        N::AlterOpFamilyStmt(_) => "ALTER OPERATOR FAMILY",
+        N::AlterOperatorStmt(_) => "ALTER OPERATOR",
+        N::CreateAmStmt(_) => "CREATE ACCESS METHOD",
+        N::CreateStatsStmt(_) => "CREATE STATISTICS",
+        N::AlterStatsStmt(_) => "ALTER STATISTICS",
+        N::CreateTableSpaceStmt(_) => "CREATE TABLESPACE",
+        N::DropTableSpaceStmt(_) => "DROP TABLESPACE",
+        N::AlterTableSpaceOptionsStmt(_) => "ALTER TABLESPACE",
+        N::AlterTableMoveAllStmt(_) => "ALTER TABLE ALL IN TABLESPACE",
+        N::CreatePublicationStmt(_) => "CREATE PUBLICATION",
+        N::AlterPublicationStmt(_) => "ALTER PUBLICATION",
+        N::CreateSubscriptionStmt(_) => "CREATE SUBSCRIPTION",
+        N::AlterSubscriptionStmt(_) => "ALTER SUBSCRIPTION",
+        N::DropSubscriptionStmt(_) => "DROP SUBSCRIPTION",
+        N::CreateFdwStmt(_) => "CREATE FOREIGN DATA WRAPPER",
+        N::AlterFdwStmt(_) => "ALTER FOREIGN DATA WRAPPER",
+        N::CreateForeignServerStmt(_) => "CREATE SERVER",
+        N::AlterForeignServerStmt(_) => "ALTER SERVER",
+        N::CreateForeignTableStmt(_) => "CREATE FOREIGN TABLE",
+        N::CreateUserMappingStmt(_) => "CREATE USER MAPPING",
+        N::AlterUserMappingStmt(_) => "ALTER USER MAPPING",
+        N::DropUserMappingStmt(_) => "DROP USER MAPPING",
+        N::ImportForeignSchemaStmt(_) => "IMPORT FOREIGN SCHEMA",
+        N::SecLabelStmt(_) => "SECURITY LABEL",
+        N::AlterSystemStmt(_) => "ALTER SYSTEM",
+        N::AlterExtensionStmt(_) | N::AlterExtensionContentsStmt(_) => "ALTER EXTENSION",
+        N::AlterDatabaseRefreshCollStmt(_) => "ALTER DATABASE … REFRESH COLLATION VERSION",
+        N::AlterCollationStmt(_) => "ALTER COLLATION",
+        N::AlterTsconfigurationStmt(_) => "ALTER TEXT SEARCH CONFIGURATION",
+        N::AlterTsdictionaryStmt(_) => "ALTER TEXT SEARCH DICTIONARY",
+        N::AlterObjectDependsStmt(_) => "ALTER … DEPENDS ON EXTENSION",
+        N::AlterDefaultPrivilegesStmt(_) => "ALTER DEFAULT PRIVILEGES",
+        N::DoStmt(_) => "DO",
+        N::CallStmt(_) => "CALL",
+        N::LoadStmt(_) => "LOAD",
+        N::ClusterStmt(_) => "CLUSTER",
+        N::RangeTableFunc(_) => "XMLTABLE",
+        N::JsonTable(_) => "JSON_TABLE",
+        // SelectStmt and its like, where they cannot stand: the first word of the node's name
+        other => {
+            let debug = format!("{other:?}");
+            return words(debug.split(['(', ' ', '{']).next().unwrap_or("").trim_end_matches("Stmt"));
+        }
+    };
+    name.into()
+}
+
+/// `AlterEnum` → `ALTER ENUM`
+fn words(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_uppercase());
+    }
+    out
+}
+
+/// Where a statement begins, past the comments before it: the location of a refusal of the whole statement.
+pub fn start(statement: &RawStatement) -> i32 {
+    let mut rest = &*statement.text;
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with("--") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+        } else if rest.starts_with("/*") {
+            rest = after_comment(rest);
+        } else {
+            return (statement.offset + statement.text.len() - rest.len()) as i32;
+        }
+    }
+}
+
+/// What follows the comment that the text begins with; such comments nest.
+fn after_comment(text: &str) -> &str {
+    let mut depth = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text.as_bytes()[at..];
+        if rest.starts_with(b"/*") {
+            depth += 1;
+            at += 2;
+        } else if rest.starts_with(b"*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return &text[at..];
+            }
+        } else {
+            at += 1;
+        }
+    }
+    ""
+}
