@@ -134,3 +134,27 @@ fn after_comment(text: &str) -> &str {
     }
     ""
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_called_as_in_postgresql_and_found_past_comments() {
+        for (text, expected, at) in [
+            ("CREATE RULE r AS ON INSERT TO t DO NOTHING", "CREATE RULE", 0),
+            ("-- one\n  /* two /* nested */ é */ DO $$ $$", "DO", 33),
+            ("CREATE AGGREGATE a (int) (sfunc = f, stype = int)", "CREATE AGGREGATE", 0),
+            ("CREATE TYPE t", "CREATE TYPE", 0),
+            ("CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", "CREATE EVENT TRIGGER", 0),
+            ("ALTER PROCEDURE p() SECURITY DEFINER", "ALTER PROCEDURE", 0),
+            ("ALTER SYSTEM SET a = 1", "ALTER SYSTEM", 0),
+        ] {
+            let statements = crate::parse::parse(text).unwrap();
+            assert_eq!(name(&statements[0].node), expected);
+            assert_eq!(start(&statements[0]), at, "{text}");
+        }
+        let second = &crate::parse::parse("SELECT 1; -- x\n LOAD 'y'").unwrap()[1];
+        assert_eq!((name(&second.node).as_str(), start(second)), ("LOAD", 16));
+    }
+}

@@ -60,7 +60,7 @@ fn fork(c: &Call) -> Result<Datum> {
 }
 fn database_named(c: &Call) -> Result<Datum> {
     let name = c.text(0)?;
-    if !c.session.state().catalog.is_database(&name) {
+    if !c.session.state().catalog.is_database(name) {
         return Err(PgError::not_supported("the size of a database other than the current one"));
     }
     database(c)
