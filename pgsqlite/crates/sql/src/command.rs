@@ -143,7 +143,7 @@ mod tests {
     fn statements_are_called_as_in_postgresql_and_found_past_comments() {
         for (text, expected, at) in [
             ("CREATE RULE r AS ON INSERT TO t DO NOTHING", "CREATE RULE", 0),
-            ("-- one\n  /* two /* nested */ é */ DO $$ $$", "DO", 33),
+            ("-- one\n  /* two /* nested */ é */ DO $$ $$", "DO", 35),
             ("CREATE AGGREGATE a (int) (sfunc = f, stype = int)", "CREATE AGGREGATE", 0),
             ("CREATE TYPE t", "CREATE TYPE", 0),
             ("CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", "CREATE EVENT TRIGGER", 0),
