@@ -227,8 +227,8 @@ impl Conversation<'_> {
         let mut script: Script = self.session.script(text).map_err(Ok)?;
         let mut columns = None;
         loop {
-            let mut sink =
-                WireSink { out: &mut self.client.out, columns: columns.take(), formats: vec![], describe: true };
+            let formats = self.session.script_formats(&script);
+            let mut sink = WireSink { out: &mut self.client.out, columns: columns.take(), formats, describe: true };
             let execution = self.session.execute_script(&mut script, &mut sink).await.map_err(Ok)?;
             let kept = sink.columns.take();
             match execution {

@@ -27,7 +27,9 @@ impl Ddl<'_> {
         let into = statement.into.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE AS without a table"))?;
         let select = match statement.query.as_ref().and_then(|q| q.node.as_ref()) {
             Some(NodeEnum::SelectStmt(select)) => select,
-            Some(NodeEnum::ExecuteStmt(_)) => return Err(PgError::not_supported("CREATE TABLE AS EXECUTE")),
+            Some(NodeEnum::ExecuteStmt(_)) => {
+                self.session.executed.ok_or_else(|| PgError::internal("EXECUTE of no statement"))?
+            }
             _ => return Err(PgError::not_supported("CREATE TABLE AS of this statement")),
         };
         let materialized = statement.objtype() == ast::ObjectType::ObjectMatview;
@@ -65,7 +67,11 @@ impl Ddl<'_> {
             // the views in it stay references, as in a view's text
             self.analyze_view_query(&self.catalog, select, self.environment.search_path)?
         } else {
-            self.analyze(|e| analyze::analyze_query(e, select))?
+            let node = NodeEnum::SelectStmt(Box::new(select.clone()));
+            match self.analyze(|e| analyze::analyze(e, &node, &self.session.parameters.0))?.0 {
+                analyze::Statement::Query(query) => query,
+                analyze::Statement::Modify(_) => return Err(PgError::internal("a SELECT that is no query")),
+            }
         };
         let Some(mut relation) = self.new_table(&ast::RangeVar { location: -1, ..name.clone() }, if_not_exists)? else {
             return Ok(tag.into());
@@ -97,7 +103,8 @@ impl Ddl<'_> {
         self.sqlite(&sql)?;
         self.put_relation(relation.clone())?;
         if into.skip_data {
-            return Ok(tag.into());
+            let executes = self.session.executed.is_some();
+            return Ok(if executes { "SELECT 0".into() } else { tag.into() });
         }
         let rows = self.insert_rows(&relation, select)?;
         Ok(format!("SELECT {rows}"))
@@ -155,14 +162,16 @@ impl Ddl<'_> {
             ..Default::default()
         };
         let plan = self.analyze_over(&catalog, |e| {
-            let (statement, parameters) = analyze::analyze(e, &NodeEnum::InsertStmt(Box::new(insert)), &[])?;
-            if !parameters.is_empty() {
-                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+            let given = &self.session.parameters.0;
+            let (statement, parameters) = analyze::analyze(e, &NodeEnum::InsertStmt(Box::new(insert)), given)?;
+            if parameters.len() > given.len() {
+                let message = format!("there is no parameter ${}", given.len() + 1);
+                return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, message));
             }
             pgsqlite_sql::lower::lower(e, &statement, parameters)
         })?;
         match &plan.query.steps[..] {
-            [step] => self.run_rows(&step.sql),
+            [step] => self.run_rows_with_parameters(&step.sql),
             _ => Err(PgError::not_supported("CREATE TABLE AS of a query that changes tables")),
         }
     }

@@ -39,7 +39,7 @@ use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::typed::Expr;
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -119,6 +119,10 @@ pub struct DdlSession<'a> {
     pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
     /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
     pub new_role: Option<String>,
+    /// The parameters of a query that CREATE TABLE AS runs: their types and values.
+    pub parameters: (Vec<Oid>, Vec<Datum>),
+    /// The query that EXECUTE names in CREATE TABLE AS.
+    pub executed: Option<&'a ast::SelectStmt>,
 }
 
 /// Whether [`execute`] is the one to run this statement (also those that it refuses).
@@ -374,6 +378,18 @@ impl Ddl<'_> {
     fn run_rows(&self, sql: &str) -> Result<usize> {
         tracing::debug!(sql, "rows of DDL");
         self.conn.execute(sql, []).map_err(|e| self.row_error(e))
+    }
+
+    /// As [`Ddl::run_rows`], with the statement's parameters.
+    fn run_rows_with_parameters(&self, sql: &str) -> Result<usize> {
+        tracing::debug!(sql, "rows of DDL");
+        let mut statement = self.conn.prepare(sql).map_err(|e| self.row_error(e))?;
+        let values = self.session.parameters.1.iter().take(statement.parameter_count());
+        for (i, value) in values.enumerate() {
+            let value = crate::session::to_sqlite(value);
+            statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
+        }
+        statement.raw_execute().map_err(|e| self.row_error(e))
     }
 
     /// What a failed statement over rows means to the user.

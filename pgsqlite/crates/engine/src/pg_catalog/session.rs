@@ -15,7 +15,7 @@ pub(super) fn cursors(rows: &mut Rows, state: &SessionState) {
             ("name", text(&*cursor.name)),
             ("statement", text(&*cursor.statement)),
             ("is_holdable", cursor.holdable.into()),
-            ("is_binary", false.into()),
+            ("is_binary", cursor.binary.into()),
             ("is_scrollable", cursor.scrollable.into()),
             ("creation_time", time(cursor.created)),
         ]);

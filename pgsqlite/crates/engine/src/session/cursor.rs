@@ -19,6 +19,8 @@ pub(super) struct Cursor {
     pub scroll: Option<bool>,
     /// WITH HOLD
     pub hold: bool,
+    /// BINARY: FETCH of the simple protocol gives binary values
+    pub binary: bool,
     /// its transaction has committed: it stays until it is closed
     pub held: bool,
     /// the text of the DECLARE statement
@@ -87,9 +89,6 @@ fn check_options(options: i32, query: &NodeEnum) -> Result<()> {
     }
     if options & ASENSITIVE != 0 && options & INSENSITIVE != 0 {
         return definition("cannot specify both ASENSITIVE and INSENSITIVE");
-    }
-    if options & BINARY != 0 {
-        return Err(PgError::not_supported("DECLARE … BINARY"));
     }
     let NodeEnum::SelectStmt(select) = query else {
         return Err(PgError::internal("a cursor's query is a SELECT"));
@@ -180,6 +179,7 @@ impl Session {
         portal.cursor = Some(Cursor {
             scroll,
             hold,
+            binary: d.options & BINARY != 0,
             held: false,
             statement: self.source.to_string(),
             created: super::transaction::clock(),

@@ -171,12 +171,20 @@ impl Session {
         let options = options(&e.options)?;
         let began = Instant::now();
         let target = e.query.as_ref().and_then(|q| q.node.as_ref());
-        let (plan, values) = match target {
-            Some(NodeEnum::ExecuteStmt(execute)) => self.explained_execute(execute)?,
-            Some(NodeEnum::CreateTableAsStmt(_)) if options.analyze => {
-                return Err(PgError::not_supported("EXPLAIN ANALYZE of CREATE TABLE AS"))
-            }
-            _ => {
+        let execute = match target {
+            Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
+            Some(NodeEnum::CreateTableAsStmt(c)) => match c.query.as_ref().and_then(|q| q.node.as_ref()) {
+                Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
+                _ => None,
+            },
+            _ => None,
+        };
+        if options.analyze && matches!(target, Some(NodeEnum::CreateTableAsStmt(_))) {
+            return Err(PgError::not_supported("EXPLAIN ANALYZE of CREATE TABLE AS"));
+        }
+        let (plan, values) = match execute {
+            Some(execute) => self.explained_execute(execute)?,
+            None => {
                 let inner = explained(e, &prepared.statement)
                     .ok_or_else(|| PgError::not_supported("EXPLAIN of this statement"))?;
                 let (plan, _) = self.plan(&inner, &prepared.parameters)?;

@@ -247,7 +247,7 @@ impl Reader<'_> {
                 // how a sub-query's result is kept, not a step of its own
             } else {
                 let node = self.line(&detail, below, &mut named);
-                let of_key = matches!(node.property("Relation Name"), Some(_)) && self.is_key_check(&detail);
+                let of_key = node.property("Relation Name").is_some() && self.is_key_check(&detail);
                 current = match current.take() {
                     Some(outer) if of_key => {
                         foreign_keys.push(node);

@@ -132,7 +132,7 @@ impl Session {
                 self.inform(format!("analyzed \"{}\"", self.database()), None);
             }
         }
-        self.run_ddl_on(raw, &[]).await
+        self.run_ddl_on(raw, &[], Default::default(), None).await
     }
 
     /// Rewrites the file without its free pages. No transaction is open.
@@ -268,7 +268,7 @@ impl Session {
                 self.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
             }
         }
-        self.run_ddl_on(raw, &oids).await
+        self.run_ddl_on(raw, &oids, Default::default(), None).await
     }
 
     pub(super) fn checkpoint(&mut self) -> Result<String> {

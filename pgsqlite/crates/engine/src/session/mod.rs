@@ -57,6 +57,7 @@ use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use plans::Prepared;
+pub(crate) use portal::to_sqlite;
 use portal::Portal;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -42,6 +42,7 @@ impl Session {
                         name: name.clone(),
                         statement: c.statement.clone(),
                         holdable: c.hold,
+                        binary: c.binary,
                         scrollable: c.scroll != Some(false),
                         created: c.created,
                     },
@@ -55,6 +56,7 @@ impl Session {
                             name: name.clone(),
                             statement: statement.text.to_string(),
                             holdable: false,
+                            binary: p.formats.first() == Some(&super::Format::Binary),
                             scrollable: false,
                             created: self.statement_timestamp,
                         }

@@ -65,6 +65,14 @@ impl Session {
                     let inner = cursor::cursor_query(d, raw)?;
                     self.analyze_now(&inner, given, view)?.parameters
                 }
+                NodeEnum::CreateTableAsStmt(c) => match c.query.as_ref().and_then(|q| q.node.clone()) {
+                    Some(node @ NodeEnum::SelectStmt(_)) if !c.is_select_into => {
+                        let text = format!("{} /* its rows */", raw.text).into();
+                        let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
+                        self.analyze_now(&inner, given, view)?.parameters
+                    }
+                    _ => vec![],
+                },
                 NodeEnum::ExplainStmt(e) => match explain::explained(e, raw) {
                     Some(inner) => self.analyze_now(&inner, given, view)?.parameters,
                     None => vec![],

@@ -657,7 +657,8 @@ pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, 
     }
 }
 
-fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
+/// A value as rusqlite binds it.
+pub(crate) fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
     use rusqlite::types::Value;
     match datum {
         Datum::Null => Value::Null,

@@ -8,7 +8,7 @@ use super::plans::{Parsed, Prepared, Template, LONGEST};
 use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
 use pgsqlite_sql::lift::{self, Literal, LiteralKind};
-use pgsqlite_sql::parse::RawStatement;
+use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::ops::Range;
@@ -126,6 +126,17 @@ impl Session {
         let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
         self.portals.insert(SCRIPT_PORTAL.into(), Portal::new(Some(prepared), values, formats));
         Ok(())
+    }
+
+    /// The formats of the columns that the script's next statement gives: those of FETCH from a BINARY cursor are binary.
+    pub fn script_formats(&self, script: &Script) -> Vec<Format> {
+        let next = if script.running { script.next.wrapping_sub(1) } else { script.next };
+        let Some(NodeEnum::FetchStmt(fetch)) = script.statements.get(next).map(|s| &s.node) else { return vec![] };
+        let Some(portal) = self.portals.get(&fetch.portalname) else { return vec![] };
+        match &portal.cursor {
+            Some(cursor) if cursor.binary => vec![Format::Binary; portal.columns().map_or(0, |c| c.len())],
+            _ => vec![],
+        }
     }
 
     /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).

@@ -139,7 +139,7 @@ impl Session {
             NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
             NodeEnum::VacuumStmt(v) => self.vacuum_statement(v, raw).await?,
             NodeEnum::ReindexStmt(r) => self.reindex(r, raw).await?,
-            node if ddl::handles(node) => self.run_ddl(raw).await?,
+            node if ddl::handles(node) => self.run_ddl(raw, &prepared.parameters, &portal.parameters).await?,
             other => return Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         };
         Ok(Execution::Complete(tag))
@@ -169,12 +169,39 @@ impl Session {
         Ok(())
     }
 
-    async fn run_ddl(&mut self, raw: &RawStatement) -> Result<String> {
-        self.run_ddl_on(raw, &[]).await
+    /// The query and the parameters of CREATE TABLE AS EXECUTE.
+    fn executed_query(&mut self, e: &ast::ExecuteStmt) -> Result<(ast::SelectStmt, Vec<Oid>, Vec<Datum>)> {
+        let plan = self.named_plan(&e.name)?;
+        let Some((plan, NodeEnum::SelectStmt(select))) = plan.as_ref().map(|p| (p, &p.statement.node)) else {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "prepared statement is not a SELECT"));
+        };
+        let (select, types) = ((**select).clone(), plan.parameters.clone());
+        let values = self.execute_arguments(e, plan)?;
+        Ok((select, types, values))
     }
 
-    /// `tables`: what a REINDEX was found to mean.
-    pub(super) async fn run_ddl_on(&mut self, raw: &RawStatement, tables: &[Oid]) -> Result<String> {
+    /// `types` and `values`: of the statement's parameters.
+    async fn run_ddl(&mut self, raw: &RawStatement, types: &[Oid], values: &[Datum]) -> Result<String> {
+        let mut parameters = (types.to_vec(), values.to_vec());
+        let mut executed = None;
+        if let NodeEnum::CreateTableAsStmt(c) = &raw.node {
+            if let Some(NodeEnum::ExecuteStmt(e)) = c.query.as_ref().and_then(|q| q.node.as_ref()) {
+                let (select, types, values) = self.executed_query(e)?;
+                parameters = (types, values);
+                executed = Some(select);
+            }
+        }
+        self.run_ddl_on(raw, &[], parameters, executed.as_ref()).await
+    }
+
+    /// `tables`: what a REINDEX was found to mean; `parameters` and `executed`: the query of a CREATE TABLE AS.
+    pub(super) async fn run_ddl_on(
+        &mut self,
+        raw: &RawStatement,
+        tables: &[Oid],
+        parameters: (Vec<Oid>, Vec<Datum>),
+        executed: Option<&ast::SelectStmt>,
+    ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
         self.begin_write("DDL").await?;
         self.check_no_pending_keys(&raw.node)?;
@@ -197,6 +224,8 @@ impl Session {
             database: self.database(),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
             new_role: self.user_without_role(&view.catalog),
+            parameters,
+            executed,
         };
         // what the statement itself takes of sequences is told apart from what the transaction took before
         let before = std::mem::take(&mut self.sequences.own.lock().dirty);

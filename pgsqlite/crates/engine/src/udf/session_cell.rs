@@ -85,6 +85,7 @@ pub struct CursorRow {
     pub name: String,
     pub statement: String,
     pub holdable: bool,
+    pub binary: bool,
     pub scrollable: bool,
     /// microseconds since 2000-01-01 UTC
     pub created: i64,
