@@ -370,6 +370,59 @@ fn array(c: &Call) -> Result<Datum> {
     Ok(out.to_datum())
 }
 
+fn array_join(c: &Call) -> Result<Datum> {
+    if !c.bool(0)? {
+        // one-dimensional: the texts put together
+        let mut out = String::from("[");
+        for i in 1..c.len() {
+            let inner = c.text(i)?;
+            let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+            let inner = inner.ok_or_else(|| PgError::internal("an array not in storage form"))?;
+            if out.len() > 1 && !inner.is_empty() {
+                out.push(',');
+            }
+            out.push_str(inner);
+        }
+        out.push(']');
+        return Ok(Datum::from(out));
+    }
+    let mut out = Array::default();
+    for i in 1..c.len() {
+        let inner = untyped(c.text(i)?)?;
+        if i > 1 && out.dimensions.get(1..) != inner.dimensions.get(1..) {
+            return Err(PgError::new(
+                SqlState::ARRAY_SUBSCRIPT_ERROR,
+                "multidimensional arrays must have array expressions with matching dimensions",
+            ));
+        }
+        match (out.dimensions.first_mut(), inner.dimensions.first()) {
+            (Some(all), Some(more)) => *all += more,
+            _ => out.dimensions = inner.dimensions,
+        }
+        out.elements.extend(inner.elements);
+    }
+    Ok(out.to_datum())
+}
+
+fn greatest(c: &Call) -> Result<Datum> {
+    extreme(c, std::cmp::Ordering::Greater)
+}
+
+fn least(c: &Call) -> Result<Datum> {
+    extreme(c, std::cmp::Ordering::Less)
+}
+
+fn extreme(c: &Call, wanted: std::cmp::Ordering) -> Result<Datum> {
+    let codec = c.session.codec(type_argument(c, 0)?)?;
+    let mut found: Option<usize> = None;
+    for i in (1..c.len()).filter(|i| !c.is_null(*i)) {
+        if found.is_none_or(|f| codec.compare_storage(c.datum(i), c.datum(f)) == wanted) {
+            found = Some(i);
+        }
+    }
+    Ok(found.map_or(Datum::Null, |i| c.datum(i).to_owned()))
+}
+
 fn flatten(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
         return Ok(Datum::Null);
@@ -565,6 +618,9 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::DOMAIN, -1, true, domain),
     (support::FOREIGN, 4, true, foreign),
     (support::ARRAY, -1, true, array),
+    (support::ARRAY_JOIN, -1, true, array_join),
+    (support::GREATEST, -1, true, greatest),
+    (support::LEAST, -1, true, least),
     (support::FLATTEN, 1, true, flatten),
     (support::ELEMENT, -1, true, element),
     (support::SLICE, -1, true, slice),

@@ -11,6 +11,9 @@ use crate::typed::{
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
+/// Arguments that a call of a function of SQLite gets at most (its limit is 1000).
+const MOST_ARGUMENTS: usize = 900;
+
 impl Lowerer<'_> {
     /// The collation under which values of a type compare as in PostgreSQL; None: SQLite's own order is right.
     pub(super) fn collation(&self, ty: Oid) -> Option<String> {
@@ -153,9 +156,21 @@ impl Lowerer<'_> {
                 let nested = elements
                     .first()
                     .is_some_and(|e| self.env.catalog.element_type(self.env.catalog.base_type(e.ty)).is_some());
-                let mut args = vec![if nested { "1" } else { "0" }.to_string()];
-                args.extend(self.exprs(elements)?);
-                format!("{}({})", support::ARRAY, args.join(", "))
+                let nested = if nested { "1" } else { "0" };
+                let call = |f: &str, args: &[String]| format!("{f}({nested}, {})", args.join(", "));
+                let mut parts = self.exprs(elements)?;
+                if parts.len() <= MOST_ARGUMENTS {
+                    parts.insert(0, nested.to_string());
+                    format!("{}({})", support::ARRAY, parts.join(", "))
+                } else {
+                    // SQLite's functions take a limited number of arguments: arrays of a part each are joined
+                    let mut f = support::ARRAY;
+                    while parts.len() > 1 {
+                        parts = parts.chunks(MOST_ARGUMENTS).map(|part| call(f, part)).collect();
+                        f = support::ARRAY_JOIN;
+                    }
+                    parts.remove(0)
+                }
             }
             ExprKind::Subscript { arg, slice, subscripts } => {
                 let mut args = vec![self.expr(arg)?];
@@ -500,8 +515,20 @@ impl Lowerer<'_> {
         }
         // SQLite's scalar max()/min() give NULL if any argument is; PostgreSQL ignores NULLs: each argument falls back to
         // the others in turn, so that none is NULL unless all are.
-        let f = if operator == ">" { "max" } else { "min" };
         let mut texts = self.exprs(list)?;
+        // that writes every argument several times: only where they are few and short
+        if texts.len() > 4 || texts.iter().any(|t| t.len() > 64) {
+            let f = if operator == ">" { support::GREATEST } else { support::LEAST };
+            let mut parts = texts;
+            while parts.len() > 1 {
+                parts = parts
+                    .chunks(MOST_ARGUMENTS)
+                    .map(|part| format!("{f}({}, {})", self.env.catalog.base_type(whole.ty), part.join(", ")))
+                    .collect();
+            }
+            return Ok(parts.remove(0));
+        }
+        let f = if operator == ">" { "max" } else { "min" };
         if operator == "<" {
             // of equal values (1.0, 1.00) PostgreSQL gives the first, SQLite's min() the last
             texts.reverse();

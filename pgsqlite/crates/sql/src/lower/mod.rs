@@ -68,6 +68,11 @@ pub mod support {
     pub const FOREIGN: &str = "pg_foreign";
     /// (nested, element …) → array
     pub const ARRAY: &str = "pg_array";
+    /// (nested, array …) → the arrays' elements in one array
+    pub const ARRAY_JOIN: &str = "pg_array_join";
+    /// (type OID, value …) → the greatest or least that is not NULL; of equal ones the first
+    pub const GREATEST: &str = "pg_greatest";
+    pub const LEAST: &str = "pg_least";
     /// (array) → the same elements in one dimension
     pub const FLATTEN: &str = "pg_array_flatten";
     /// (array, subscript …) → element; (array, lower, upper …) → slice
