@@ -203,7 +203,8 @@ impl Engine {
         }
     }
 
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+    /// The committed schema.
+    pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.read().clone()
     }
 

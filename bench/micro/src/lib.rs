@@ -1,0 +1,48 @@
+//! What is measured without a server: the ways of a value, of a message and of a statement, each a closure that does it once.
+//!
+//! `benches/time.rs` takes the time of each with criterion, `src/main.rs` runs each a known number of times for callgrind to
+//! count its instructions. Both take the same list, so that a case has both figures.
+
+mod engine;
+mod sql;
+mod types;
+mod wire;
+
+/// One thing to measure.
+pub struct Case {
+    /// `group/name`, unique
+    pub name: String,
+    /// does it once; what it computes goes through `black_box`
+    pub run: Box<dyn FnMut()>,
+}
+
+impl Case {
+    fn new(name: impl Into<String>, run: impl FnMut() + 'static) -> Case {
+        Case { name: name.into(), run: Box::new(run) }
+    }
+}
+
+/// All cases. They panic where what they measure fails: a benchmark of errors says nothing.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    types::cases(&mut cases);
+    wire::cases(&mut cases);
+    sql::cases(&mut cases);
+    engine::cases(&mut cases);
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_case_runs_and_has_a_name_of_its_own() {
+        let mut names = std::collections::HashSet::new();
+        for mut case in super::cases() {
+            for _ in 0..3 {
+                (case.run)();
+            }
+            assert!(names.insert(case.name.clone()), "{}", case.name);
+        }
+        assert!(names.len() > 60, "{} cases", names.len());
+    }
+}
