@@ -3,7 +3,8 @@
 # make lint    formatting and static checks, warnings are errors
 # make oracle  replays the recorded tests against a real PostgreSQL 15
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
-# make bench   pgsqlite, PostgreSQL 15 and in-process SQLite side by side
+# make bench   pgsqlite and the other products beside their rivals (bench/README.md); make bench ARGS=--quick in a few minutes
+# make bench-codec   micro-benchmarks without a server; make bench-check, make bench-save   against bench/baseline.json, or into it
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
@@ -13,14 +14,15 @@ SERVER := pgsqlite/target/release/pgsqlite
 # Tests use the debug build that `cargo test` has made anyway: its overflow checks and assertions are on, and it is built once.
 export PGSQLITE_BIN ?= $(CURDIR)/pgsqlite/target/debug/pgsqlite
 PYTHON := build/venv/bin/python
+BENCH_PYTHON := build/bench-venv/bin/python
 # Crash rounds of `make test`; `make test-slow` runs all 20 with more writers.
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow subprojects oracle lint bench gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
-	@sed -n 's/^# //p' Makefile | head -6
+	@sed -n 's/^# //p' Makefile | head -8
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -54,7 +56,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard subprojects; do
+	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -114,8 +116,49 @@ lint: setup
 	cd ..
 	for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) lint; done
 
-bench: build
-	@PGSQLITE_BIN=$(CURDIR)/$(SERVER) ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on" tools/oracle.sh python3 bench/run.py
+# The benchmarks' own environment: Python packages, npm packages, and a browser that the report is looked at in.
+build/bench-venv/done: bench/requirements.txt
+	@python3 -m venv build/bench-venv
+	$(BENCH_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
+
+build/bench-node/done: bench/package-lock.json
+	@if command -v npm >/dev/null; then (cd bench && npm ci --no-progress --silent); else echo "no npm: PGlite and node-postgres are not measured"; fi
+	mkdir -p build/bench-node
+	touch $@
+
+build/browser/done:
+	@if ! command -v chromium chromium-browser google-chrome >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
+	fi
+	mkdir -p build/browser
+	touch $@
+
+# The benchmark system itself: every way once with a handful of operations, and the report in a browser.
+test-bench: debug build/bench-venv/done build/browser/done
+	@cd pgsqlite && cargo build -p pgsqlite-bench-load && cd ..
+	export BENCH_LOAD=$(CURDIR)/pgsqlite/target/debug/pgsqlite-bench-load
+	$(BENCH_PYTHON) bench/tests/test_suite.py
+	$(BENCH_PYTHON) bench/tests/test_report.py
+
+bench-setup: build build/bench-venv/done build/bench-node/done
+	@cd pgsqlite && cargo build --release -p pgsqlite-bench-load
+
+BENCH := $(BENCH_PYTHON) bench/run.py
+BENCH_ORACLE := PGSQLITE_BIN=$(CURDIR)/$(SERVER) ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on -c max_connections=300" tools/oracle.sh
+
+bench: bench-setup
+	@$(BENCH_ORACLE) $(BENCH) run $(ARGS)
+
+bench-codec: build/bench-venv/done setup
+	@$(BENCH) codec $(if $(wildcard bench/baseline.json),--check) $(ARGS)
+
+bench-check: bench-setup
+	@$(BENCH_ORACLE) $(BENCH) all --check $(ARGS)
+
+# On a quiet machine only; afterwards a line in CHANGELOG.md says why the baseline is another one.
+bench-save: bench-setup
+	@$(BENCH_ORACLE) $(BENCH) all --save $(ARGS)
 
 # What is generated from a running PostgreSQL 15.
 gen:

@@ -105,7 +105,13 @@ pub struct Values {
 
 impl Values {
     pub fn new(statements: &[Statement], seed: u64) -> Values {
-        let start = |a: &Argument| if let Argument::Next(from) = a { *from } else { 0 };
+        let start = |a: &Argument| {
+            if let Argument::Next(from) = a {
+                *from
+            } else {
+                0
+            }
+        };
         Values {
             counters: statements.iter().map(|s| s.arguments.iter().map(start).collect()).collect(),
             weights: statements.iter().map(|s| u64::from(s.weight)).sum(),
@@ -163,7 +169,7 @@ mod tests {
     use super::*;
 
     fn statement(weight: u32, arguments: Vec<Argument>) -> Statement {
-        Statement { name: String::new(), sql: String::new(), weight, rows: 0, affected: None, arguments }
+        Statement { sql: String::new(), weight, rows: 0, affected: None, arguments }
     }
 
     #[test]

@@ -75,6 +75,11 @@ pub struct Server<'a> {
     buffer: Vec<u8>,
 }
 
+/// The seed differs from job to job: where all connections are one session, names must not meet.
+fn statement_name(job: &Job, number: usize) -> String {
+    format!("s{number}_{}", job.seed)
+}
+
 impl<'a> Server<'a> {
     pub fn open(job: &'a Job, place: &Place) -> Result<Server<'a>> {
         let Place::Server { host, port, user, database } = place else { bail!("not a server") };
@@ -96,9 +101,10 @@ impl<'a> Server<'a> {
             if matches!(job.mode, Mode::PreparedText | Mode::PreparedBinary) {
                 for (i, statement) in job.statements.iter().enumerate() {
                     // the types of the arguments, not their values, are wanted: numbers are not used up
-                    let (_, values) = Values::new(std::slice::from_ref(statement), 0).next(std::slice::from_ref(statement));
+                    let (_, values) =
+                        Values::new(std::slice::from_ref(statement), 0).next(std::slice::from_ref(statement));
                     let client = &mut server.clients[number];
-                    client.request = wire::prepare(&i.to_string(), statement, &values);
+                    client.request = wire::prepare(&statement_name(job, i), statement, &values);
                     client.written = 0;
                     server.ask(number).with_context(|| format!("preparing {}", statement.sql))?;
                 }
@@ -163,7 +169,8 @@ impl<'a> Server<'a> {
     fn begin(&mut self, number: usize, due: Option<Instant>) -> Result<()> {
         let (chosen, values) = self.values.next(&self.job.statements);
         let client = &mut self.clients[number];
-        wire::request(&mut client.request, self.job.mode, &chosen.to_string(), &self.job.statements[chosen], &values);
+        let name = statement_name(self.job, chosen);
+        wire::request(&mut client.request, self.job.mode, &name, &self.job.statements[chosen], &values);
         client.written = 0;
         client.answer.reset();
         client.running = Some((chosen, due.unwrap_or_else(Instant::now)));
@@ -175,7 +182,9 @@ impl<'a> Server<'a> {
     fn end(&mut self, number: usize, record: &mut Record) {
         let now = Instant::now();
         let client = &mut self.clients[number];
-        let Some((chosen, began)) = client.running.take() else { return };
+        let Some((chosen, began)) = client.running.take() else {
+            return;
+        };
         let statement = &self.job.statements[chosen];
         let answer = &client.answer;
         if let Some((state, _)) = &answer.error {
@@ -234,7 +243,11 @@ impl<'a> Server<'a> {
                 // epoll counts in milliseconds: the last one is waited for by looking again
                 Some(_) if !over && !idle.is_empty() => {
                     let left = next_due.saturating_duration_since(Instant::now());
-                    if left < Duration::from_millis(2) { Duration::ZERO } else { left - Duration::from_millis(1) }
+                    if left < Duration::from_millis(2) {
+                        Duration::ZERO
+                    } else {
+                        left - Duration::from_millis(1)
+                    }
                 }
                 _ => Duration::from_secs(1),
             };

@@ -64,7 +64,8 @@ struct Database {
 }
 
 fn database() -> Database {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let engine = Engine::open(EngineConfig {
         location: Location::Memory,
         database: "bench".into(),

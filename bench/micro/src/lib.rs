@@ -22,9 +22,19 @@ impl Case {
     }
 }
 
+/// The same work for ever: how fast the machine is, by which a baseline of another one is scaled.
+fn calibration() -> Case {
+    let mut state = 1u64;
+    Case::new("calibration/fixed work", move || {
+        for _ in 0..1000 {
+            state = std::hint::black_box(state.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x55);
+        }
+    })
+}
+
 /// All cases. They panic where what they measure fails: a benchmark of errors says nothing.
 pub fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
+    let mut cases = vec![calibration()];
     types::cases(&mut cases);
     wire::cases(&mut cases);
     sql::cases(&mut cases);

@@ -43,8 +43,8 @@ pub fn cases(cases: &mut Vec<Case>) {
             black_box(parse(black_box(text))).expect("a statement");
         }));
         let raw = parse(text).expect("a statement").remove(0);
-        let analyzed = analyze(&environment(&catalog, &settings), &raw.node, &[])
-            .unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let analyzed =
+            analyze(&environment(&catalog, &settings), &raw.node, &[]).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let (c, s) = (catalog.clone(), settings.clone());
         cases.push(Case::new(format!("sql/{name}, analyze"), move || {
             black_box(analyze(&environment(&c, &s), black_box(&raw.node), &[])).expect("an analyzed statement");

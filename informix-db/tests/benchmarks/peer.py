@@ -2,6 +2,7 @@
 """This driver beside the existing pure-Python one (`informix-driver` from PyPI), in one run.
 
     peer.py            makes a second environment in build/peer, measures both in turns, prints the ratios
+    peer.py --json FILE   writes the figures to a file as well (seconds)
     peer.py --measure  one side's figures as JSON, in whose environment it is run
 
 What is measured is the client's processor time: the codecs alone, and sessions with the test server. Both drivers have
@@ -184,6 +185,8 @@ def main() -> int:
                 best[side][name] = min(value, best[side].get(name, value))
     server.stdin.close()
     server.wait(20)
+    if "--json" in sys.argv:
+        Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(best))
     print(f"processor time of the client, µs {'peer':>22} {'pure':>11} {'ratio':>6} {'compiled':>11} {'ratio':>6}")
     missed = 0
     for name, theirs in best["peer"].items():
