@@ -22,7 +22,7 @@ SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 .PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
-	@sed -n 's/^# //p' Makefile | head -8
+	@sed -n 's/^# //p' Makefile | head -7
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
