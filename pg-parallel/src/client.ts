@@ -158,32 +158,24 @@ export class PgParallel {
     base: string,
   ): Promise<unknown> {
     const core = this.#core
-    const file = typeof work === 'function' ? undefined : work
+    const file = typeof work === 'function' ? undefined : checkedFile(work)
     core.begin()
-    const name =
-      typeof work === 'function' ? work.name || '(anonymous)' : `${work.taskPath}#${work.taskName ?? 'default'}`
+    const name = file ? `${file.taskPath}#${file.taskName ?? 'default'}` : (work as () => unknown).name || '(anonymous)'
     const followed = core.observer.begin(kind, name)
-    const deadline = kindDeadline(core, options ?? file)
+    let deadline: Deadline | undefined
     try {
+      deadline = core.deadlineOf(options ?? file)
       if (core.settings.maxWorkers === 0) {
         throw new PgParallelError(`${kind}() needs worker threads, and maxWorkers is 0`, { category: 'configuration' })
       }
       if (args !== undefined && !Array.isArray(args)) {
         throw new PgParallelError('args must be an array', { category: 'configuration' })
       }
-      const source = typeof work === 'function' ? inlineSource(work) : undefined
+      const job = file
+        ? { module: moduleUrl(file.taskPath), name: file.taskName ?? 'default', args: args ?? file.args ?? [] }
+        : { source: inlineSource(work as (...args: never[]) => unknown), base, args: args ?? [] }
       const workers = await this.#threads()
-      const result = await workers.run(
-        source === undefined
-          ? {
-              kind,
-              module: moduleUrl(file?.taskPath),
-              name: file?.taskName ?? 'default',
-              args: args ?? file?.args ?? [],
-            }
-          : { kind, source, base, args: args ?? [] },
-        deadline,
-      )
+      const result = await workers.run({ kind, ...job }, deadline)
       core.finish(true)
       followed?.end(1)
       return result
@@ -319,23 +311,17 @@ export class PgParallel {
 
 type InlineOrFile = ((...args: never[]) => unknown) | FileTask
 
-/** A task's time limit is its own; the default for calls applies too. */
-function kindDeadline(core: Core, options: TaskOptions | undefined): ReturnType<Core['deadlineOf']> {
-  try {
-    return core.deadlineOf(options)
-  } catch (error) {
-    core.finish(false)
-    throw error
+/** What callers from JavaScript may get wrong. */
+function checkedFile(file: unknown): FileTask {
+  const { taskPath } = (file ?? {}) as { taskPath?: unknown }
+  if (typeof taskPath !== 'string' || taskPath === '') {
+    throw new PgParallelError('a task is a function, or an object with taskPath', { category: 'configuration' })
   }
+  return file as FileTask
 }
 
 /** The URL of a task's module; a relative path starts from the working directory. */
-function moduleUrl(path: unknown): string {
-  if (typeof path !== 'string' || path === '') {
-    throw new PgParallelError('a task is a function, or an object with taskPath', { category: 'configuration' })
-  }
-  return path.startsWith('file:') ? path : pathToFileURL(path).href
-}
+const moduleUrl = (path: string): string => (path.startsWith('file:') ? path : pathToFileURL(path).href)
 
 /** The folder of the file that called `method`: where `import()` and `require` of an inline function start from. */
 function callerFolder(method: (...args: never[]) => unknown): string {

@@ -90,6 +90,8 @@ export class QueryCall implements Waiter {
   #backoff: { next(): number } | undefined
   #endPause: (() => void) | undefined
   #freshPlan = false
+  /** Connections opened before that moment must show a sign of life. */
+  #distrust = Infinity
   /** An earlier attempt may have taken effect. */
   #mayHaveExecuted = false
   #lastError: unknown
@@ -142,6 +144,7 @@ export class QueryCall implements Waiter {
     const { validateAfterIdleMs } = this.#core.settings
     if (
       performance.now() - connection.lastUsedAt > validateAfterIdleMs &&
+      connection.openedAt < this.#distrust &&
       connection.inFlight === 1 &&
       !this.#repeatable()
     ) {
@@ -154,6 +157,8 @@ export class QueryCall implements Waiter {
         } else {
           this.#connection = undefined
           this.#core.pool.discard(connection, new Error('no sign of life from an idle connection'))
+          // One opened from now on is as good as any: a server that lets nothing live must not be asked for ever.
+          this.#distrust = performance.now()
           this.#core.pool.acquire(this)
         }
       })

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Core } from '../core'
+import { PgParallelError } from '../errors'
+import { resolveSettings, type PgParallelOptions } from '../options'
+import { Deadline } from '../policy/deadline'
+import { threadOptions, WorkerPool } from './pool'
+import type { Job } from './protocol'
+
+const closed = new PgParallelError('closed', { category: 'closed' })
+const stops: (() => Promise<void>)[] = []
+after(async () => {
+  for (const stop of stops) await stop()
+})
+
+function setup(options: PgParallelOptions = {}): { core: Core; workers: WorkerPool } {
+  const given: PgParallelOptions = { host: '127.0.0.1', port: 1, maxWorkers: 1, ...options }
+  const core = new Core(resolveSettings(given), {})
+  const workers = new WorkerPool(core, given)
+  stops.push(() => workers.destroy(closed))
+  return { core, workers }
+}
+
+const task = (source: string, ...args: unknown[]): Omit<Job, 'id'> => ({ kind: 'task', source, args })
+const LOOP = task('() => { for (;;); }')
+
+test('jobs wait for a thread, in order, and no more of them than maxQueue', async () => {
+  const { workers } = setup({ maxQueue: 2 })
+  const order: unknown[] = []
+  const jobs = [1, 2, 3].map(async (n) => order.push(await workers.run(task('(n) => n', n), undefined)))
+  await assert.rejects(workers.run(task('() => 4'), undefined), { category: 'overload' })
+  assert.deepEqual([workers.stats.running, workers.stats.waiting], [1, 2])
+  await Promise.all(jobs)
+  assert.deepEqual(order, [1, 2, 3])
+  assert.deepEqual([workers.stats.threads, workers.stats.completed, workers.stats.crashed], [1, 3, 0])
+})
+
+test('a job that never began cannot have had an effect; one that did may have', async () => {
+  const { workers } = setup()
+  await workers.warmup(1)
+  const stop = new AbortController()
+  const running = workers.run(LOOP, Deadline.from({ signal: stop.signal }))
+  const waiting = workers.run(task('() => 1'), Deadline.from({ signal: stop.signal }))
+  // The thread takes it up when it hears of it.
+  await new Promise((done) => setTimeout(done, 200))
+  stop.abort()
+  await assert.rejects(running, { category: 'aborted', mayHaveExecuted: true })
+  await assert.rejects(waiting, { category: 'aborted', mayHaveExecuted: false })
+  assert.equal(await workers.run(task('() => 2'), undefined), 2)
+})
+
+test('a crash is the job’s, and a new thread takes over', async () => {
+  const { workers } = setup()
+  await assert.rejects(workers.run(task('() => process.exit(1)'), undefined), {
+    category: 'worker',
+    mayHaveExecuted: true,
+  })
+  assert.equal(await workers.run(task('() => 2'), undefined), 2)
+  assert.equal(workers.stats.crashed, 1)
+})
+
+test('arguments that cannot be sent are no crash', async () => {
+  const { workers } = setup()
+  await workers.warmup(1)
+  await assert.rejects(workers.run(task('(f) => f', Symbol('x')), undefined), { category: 'task' })
+  assert.equal(workers.stats.crashed, 0)
+})
+
+test('threads start and end with events, and destroy rejects what is left', async () => {
+  const { core, workers } = setup({ maxWorkers: 2 })
+  const told: string[] = []
+  core.events.on('workerStarted', () => told.push('started'))
+  core.events.on('workerEnded', () => told.push('ended'))
+  assert.deepEqual(await workers.warmup(5), [])
+  assert.deepEqual(await workers.warmup(0), [])
+  const left = assert.rejects(workers.run(LOOP, undefined), { category: 'closed' })
+  await workers.destroy(closed)
+  await left
+  assert.deepEqual(told, ['started', 'started', 'ended', 'ended'])
+})
+
+test('what cannot be sent to a thread is named; the password is never among it', () => {
+  assert.deepEqual(threadOptions({ host: 'a', password: 'secret', log: () => {}, max: undefined }), {
+    host: 'a',
+    password: '',
+  })
+  const refusal = threadOptions({ host: 'a', onConnect: () => {} })
+  assert(refusal instanceof PgParallelError)
+  assert.match(refusal.message, /onConnect/)
+})
+
+test('a worker needs options that can be sent, a task does not', async () => {
+  const { workers } = setup({ onConnect: () => {} })
+  assert.equal(await workers.run(task('() => 1'), undefined), 1)
+  await assert.rejects(workers.run({ kind: 'worker', source: '() => 1', args: [] }, undefined), /onConnect/)
+})
