@@ -253,6 +253,10 @@ KEYWORDS = set(
 )
 
 
+# Of the failed and the wrong ones: how many seem to follow from an earlier miss.
+FOLLOWS = ("failed_follows", "wrong_follows")
+
+
 def objects(sql: str) -> set[str]:
     """The names that a statement may be about."""
     return set(WORD.findall(re.sub(r"'[^']*'", "", sql.lower()))) - KEYWORDS
@@ -263,7 +267,7 @@ def compare(steps: list, first: list, second: list, mine: list, touched: set[str
 
     `touched` starts with the names that the set-up's misses were about and takes in each statement that should have changed
     something and did not: a later failure or difference that is about such a name is hinted at as following from it."""
-    counts = dict.fromkeys((*judge.VERDICTS, "followup", "plans"), 0)
+    counts = dict.fromkeys((*judge.VERDICTS, *FOLLOWS, "plans"), 0)
     misses = []
     touched = set(touched)
     aborted = False
@@ -282,7 +286,7 @@ def compare(steps: list, first: list, second: list, mine: list, touched: set[str
             continue
         follows = aborted and "25P02" in why or bool(objects(sql) & touched)
         if verdict in ("failed", "wrong") and follows:
-            counts["followup"] += 1
+            counts[f"{verdict}_follows"] += 1
             why = "(follow-up) " + why
         if not READS.match(sql.lower()):
             touched |= objects(sql)
@@ -323,20 +327,23 @@ def table(scores: dict[str, dict]) -> str:
         total = sum(c[v] for v in judge.VERDICTS)
         return f"{name:<28}" + "".join(f"{c[v]:>9}" for v in judge.VERDICTS) + f"{100 * c['matched'] / max(total, 1):>7.1f}%"
 
-    total = {k: sum(c[k] for c in scores.values()) for k in (*judge.VERDICTS, "followup", "plans")}
+    total = {k: sum(c[k] for c in scores.values()) for k in (*judge.VERDICTS, *FOLLOWS, "plans")}
     lines += [row(name, c) for name, c in sorted(scores.items())] + [row("all", total)]
-    lines.append(f"{total['followup']} of the failed and wrong ones seem to follow from an earlier miss; {total['plans']} execution plans are not compared")
+    lines.append(f"{total['failed_follows']} of the failed and {total['wrong_follows']} of the wrong ones seem to follow from an earlier miss")
+    lines.append(f"{total['plans']} execution plans are not compared")
     return "\n".join(lines)
 
 
 def worse(name: str, now: dict, before: dict) -> list[str]:
-    """How a file is worse than its status."""
+    """How a file is worse than its status. (What follows from an earlier miss may become more when a refusal becomes an answer.)"""
     out = []
     if now["matched"] < before["matched"]:
         out.append(f"{name}: {now['matched']} matched, {before['matched']} before")
-    for verdict in ("wrong", "crashed"):
-        if now[verdict] > before[verdict]:
-            out.append(f"{name}: {now[verdict]} {verdict}, {before[verdict]} before")
+    own, own_before = (c["wrong"] - c["wrong_follows"] for c in (now, before))
+    if own > own_before:
+        out.append(f"{name}: {own} wrong by themselves, {own_before} before")
+    if now["crashed"] > before["crashed"]:
+        out.append(f"{name}: {now['crashed']} crashed, {before['crashed']} before")
     return out
 
 

@@ -699,6 +699,15 @@ impl Catalog {
         }
     }
 
+    /// The type modifier of a domain's values, -1 if none: its own or that of the domains below it.
+    pub fn domain_typmod(&self, domain: Oid) -> i32 {
+        match self.types.get(&domain).map(|t| &t.kind) {
+            Some(UserTypeKind::Domain { base, typmod, .. }) if *typmod < 0 => self.domain_typmod(*base),
+            Some(UserTypeKind::Domain { typmod, .. }) => *typmod,
+            _ => pgsqlite_types::catalog::domain_typmod(domain),
+        }
+    }
+
     /// Domains unwrapped: the base type and the type modifier the innermost domain sets.
     pub fn base_type(&self, oid: Oid) -> Oid {
         match self.types.get(&oid).map(|t| &t.kind) {

@@ -85,11 +85,34 @@ pub fn truncate_name(text: &str) -> &str {
 }
 
 /// The first byte of the text, as `"char"` keeps it; a zero byte (the empty text) is stored as the empty text.
-pub(crate) fn char_in(text: &str) -> Result<Datum> {
-    match text.as_bytes().first() {
-        None => Ok(Datum::Text(String::new())),
-        Some(b) if b.is_ascii() => Ok(Datum::Text((*b as char).to_string())),
-        Some(_) => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
+/// A `"char"`: the first byte of the text, or the byte that `\ooo` (octal) says.
+pub fn char_in(text: &str) -> Result<Datum> {
+    let octal = |b: &u8| (b'0'..=b'7').contains(b).then(|| u32::from(b - b'0'));
+    match text.as_bytes() {
+        [] => char_of_byte(0),
+        [b'\\', a @ b'0'..=b'3', b, c] => match (octal(a), octal(b), octal(c)) {
+            (Some(a), Some(b), Some(c)) => char_of_byte((a << 6 | b << 3 | c) as u8),
+            _ => char_of_byte(b'\\'),
+        },
+        [first, ..] => char_of_byte(*first),
+    }
+}
+
+/// A `"char"` in storage form: what it prints as, so that a byte outside ASCII is `\ooo`.
+pub fn char_of_byte(byte: u8) -> Result<Datum> {
+    Ok(Datum::Text(match byte {
+        0 => String::new(),
+        1..=127 => (byte as char).to_string(),
+        _ => format!("\\{byte:03o}"),
+    }))
+}
+
+/// The byte of a `"char"`.
+pub fn char_byte(stored: &str) -> u8 {
+    match stored.as_bytes() {
+        [b'\\', digits @ ..] if digits.len() == 3 => digits.iter().fold(0u8, |n, d| n << 3 | (d & 7)),
+        [first, ..] => *first,
+        [] => 0,
     }
 }
 
@@ -97,15 +120,11 @@ pub(crate) fn char_binary_in(bytes: &[u8]) -> Result<Datum> {
     let mut r = crate::write::Reader(bytes);
     let b = r.u8()?;
     r.end()?;
-    match b {
-        0 => Ok(Datum::Text(String::new())),
-        1..=127 => Ok(Datum::Text((b as char).to_string())),
-        _ => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
-    }
+    char_of_byte(b)
 }
 
 pub(crate) fn char_binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
-    out.push(stored(value)?.as_bytes().first().copied().unwrap_or(0));
+    out.push(char_byte(stored(value)?));
     Ok(())
 }
 

@@ -30,11 +30,13 @@ impl Session {
         if !matches!(self.copying, Some(Copying::Out(_))) {
             self.begin_statement().await?;
             self.refresh_catalog()?;
-            if !c.filename.is_empty() || c.is_program {
-                let what = if c.is_program { "a program" } else { "a file of the server" };
+            if c.is_program {
                 let direction = if c.is_from { "from" } else { "to" };
-                return Err(PgError::not_supported(format!("COPY {direction} {what}"))
+                return Err(PgError::not_supported(format!("COPY {direction} a program"))
                     .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
+            }
+            if !c.filename.is_empty() {
+                return self.copy_file(c, raw).await;
             }
             if c.is_from {
                 return self.begin_copy_from(c, raw).await;

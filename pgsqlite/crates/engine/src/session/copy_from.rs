@@ -115,11 +115,7 @@ impl Session {
             // a domain's values are read as its base type's; the INSERT checks them
             let base = catalog.base_type(column.type_oid);
             types.push(base);
-            let typmod = if base == column.type_oid {
-                column.typmod
-            } else {
-                super::planning::domain_typmod(catalog, column.type_oid)
-            };
+            let typmod = if base == column.type_oid { column.typmod } else { catalog.domain_typmod(column.type_oid) };
             targets.push(Target {
                 name: column.name.clone(),
                 codec,
@@ -251,7 +247,7 @@ impl Session {
         }
     }
 
-    fn take_copy(&mut self) -> Result<Box<CopyIn>> {
+    pub(super) fn take_copy(&mut self) -> Result<Box<CopyIn>> {
         match self.copying.take() {
             Some(Copying::In(copy)) => Ok(copy),
             _ => Err(PgError::internal("no COPY FROM is under way")),
@@ -259,7 +255,7 @@ impl Session {
     }
 
     /// Gives back what the COPY held, in success and failure.
-    fn end_copy(&mut self, mut copy: Box<CopyIn>, result: Result<()>) -> Result<()> {
+    pub(super) fn end_copy(&mut self, mut copy: Box<CopyIn>, result: Result<()>) -> Result<()> {
         if let Some(connection) = &mut self.connection {
             for (sql, statement) in std::mem::take(&mut copy.statements) {
                 connection.release(&sql, statement);

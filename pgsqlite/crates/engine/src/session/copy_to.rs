@@ -61,6 +61,13 @@ impl Session {
         }
     }
 
+    /// Closes the query of a COPY TO that is not to be carried out.
+    pub(super) fn close_copied(&mut self) {
+        if let Some(portal) = self.portals.remove(PORTAL) {
+            self.close(portal);
+        }
+    }
+
     pub(super) fn begin_copy_to(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<()> {
         let (node, options) = if let Some(r) = &c.relation {
             let relation = self.copy_relation(r)?;
@@ -90,7 +97,7 @@ impl Session {
         } else {
             let node = c.query.as_ref().and_then(|q| q.node.clone());
             let node = node.ok_or_else(|| PgError::internal("COPY without a table or query"))?;
-            if matches!(&node, NodeEnum::SelectStmt(s) if s.into_clause.is_some()) {
+            if matches!(&node, NodeEnum::SelectStmt(s) if selects_into(s)) {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported"));
             }
             (node, CopyOptions::read(&c.options, false)?)
@@ -141,6 +148,11 @@ fn select_columns(r: &ast::RangeVar, columns: &[Column]) -> Result<NodeEnum> {
     let NodeEnum::SelectStmt(select) = &mut node else { return Err(PgError::internal("COPY's SELECT")) };
     select.from_clause = vec![ast::Node { node: Some(NodeEnum::RangeVar(r.clone())) }];
     Ok(node)
+}
+
+/// Whether a query is SELECT INTO: of a set operation its first arm says so.
+fn selects_into(select: &ast::SelectStmt) -> bool {
+    select.into_clause.is_some() || select.larg.as_ref().is_some_and(|first| selects_into(first))
 }
 
 /// Turns rows into lines.

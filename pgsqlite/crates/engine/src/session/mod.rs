@@ -16,6 +16,7 @@ mod characteristics;
 mod constraints;
 mod copy;
 mod copy_binary;
+mod copy_file;
 mod copy_format;
 mod copy_from;
 mod copy_options;

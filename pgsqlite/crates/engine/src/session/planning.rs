@@ -130,17 +130,6 @@ pub(super) fn result_type_changed() -> PgError {
         .routine("RevalidateCachedQuery")
 }
 
-/// The type modifier a domain (or one it is made of) sets; -1: none.
-pub(super) fn domain_typmod(catalog: &Catalog, domain: Oid) -> i32 {
-    match catalog.types.get(&domain).map(|t| &t.kind) {
-        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { base, typmod, .. }) if *typmod < 0 => {
-            domain_typmod(catalog, *base)
-        }
-        Some(pgsqlite_sql::catalog::UserTypeKind::Domain { typmod, .. }) => *typmod,
-        _ => pgsqlite_types::catalog::domain_typmod(domain),
-    }
-}
-
 /// RowDescription's view of a plan's columns.
 fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
     columns
@@ -163,7 +152,7 @@ fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[Outp
                 name: c.name.clone(),
                 type_oid: shown,
                 type_len,
-                typmod: if shown == c.type_oid { c.typmod } else { domain_typmod(catalog, c.type_oid) },
+                typmod: if shown == c.type_oid { c.typmod } else { catalog.domain_typmod(c.type_oid) },
                 table_oid: c.table_oid,
                 attnum: c.attnum,
                 codec,

@@ -12,6 +12,10 @@ pub struct CatalogNames<'a> {
     pub search_path: &'a [Oid],
 }
 
+fn no_schema(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+}
+
 impl CatalogNames<'_> {
     fn path(&self) -> Vec<Oid> {
         let mut path = self.search_path.to_vec();
@@ -146,6 +150,12 @@ impl RegNames for CatalogNames<'_> {
                     PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
                 })
             }
+            oid::REGNAMESPACE | oid::REGROLE if parts.len() != 1 => {
+                Err(PgError::new(SqlState::INVALID_NAME, "invalid name syntax"))
+            }
+            oid::REGCOLLATION | oid::REGPROC if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
+                Err(no_schema(parts[0]))
+            }
             oid::REGNAMESPACE => self.schema(parts[0]),
             oid::REGROLE => self.catalog.role_named(parts[0]).map(|r| r.oid).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
@@ -239,6 +249,9 @@ impl CatalogNames<'_> {
         let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
         let found = if reg_type == oid::REGPROCEDURE {
             let parts = split_identifier(name)?;
+            if parts.len() == 2 && self.catalog.schema_oid(&parts[0]).is_none() {
+                return Err(no_schema(&parts[0]));
+            }
             builtin::procs_named(&parts[parts.len() - 1]).find(|p| p.args == args).map(|p| p.oid)
         } else {
             builtin::operators_named(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)

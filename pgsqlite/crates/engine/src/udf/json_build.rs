@@ -73,9 +73,9 @@ fn write_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef, out: &mut
             }
             quote(&(iso + era), out);
         }
-        (TypeCodec::Array(element, ..), DatumRef::Text(t)) => {
+        (TypeCodec::Array(element, element_type, _), DatumRef::Text(t)) => {
             let array = read_array(t, element)?;
-            write_level(session, &array, element, 0, &mut 0, out)?;
+            write_level(session, &array, (element, *element_type), 0, &mut 0, out)?;
         }
         (codec, v) => quote(&text_by(session, codec, v)?, out),
     }
@@ -84,7 +84,7 @@ fn write_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef, out: &mut
 fn write_level(
     session: &SessionCell,
     array: &Array,
-    element: &TypeCodec,
+    element: (&TypeCodec, Oid),
     level: usize,
     next: &mut usize,
     out: &mut String,
@@ -97,7 +97,13 @@ fn write_level(
         if level + 1 < array.dimensions.len() {
             write_level(session, array, element, level + 1, next, out)?;
         } else {
-            write_by(session, element, array.elements[*next].as_ref(), out)?;
+            let value = array.elements[*next].as_ref();
+            match element {
+                (TypeCodec::Record | TypeCodec::Composite(_), ty) if !value.is_null() => {
+                    write_record(session, ty, value, out)?
+                }
+                (codec, _) => write_by(session, codec, value, out)?,
+            }
             *next += 1;
         }
     }

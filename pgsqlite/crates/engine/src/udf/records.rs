@@ -4,6 +4,7 @@ use super::json::{self as document, stored, tree};
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::{untyped, Items};
+use pgsqlite_sql::catalog::{DomainConstraint, UserTypeKind};
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
@@ -135,6 +136,9 @@ fn nest(c: &Call) -> Result<Datum> {
 /// A JSON value (its text) as a value of a type, in storage form: what json_to_record and its like do for each column.
 fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, typmod: i32) -> Result<Datum> {
     let read = |text: &str| session.with_context(|context| codec.text_in(text, typmod, context));
+    if value.trim() == "null" {
+        return Ok(Datum::Null);
+    }
     if matches!(codec, TypeCodec::Json | TypeCodec::Jsonb) {
         return read(value);
     }
@@ -147,6 +151,12 @@ fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, t
         TypeCodec::Array(element, ..) if document::is_array(value) => {
             let mut out = Array::default();
             fill(session, key, value, element, typmod, 0, &mut out)?;
+            if out.elements.is_empty() {
+                return Ok(Array::default().to_datum());
+            }
+            if out.dimensions.iter().product::<usize>() != out.elements.len() {
+                return Err(malformed());
+            }
             Ok(out.to_datum())
         }
         TypeCodec::Array(..) if !is_string => {
@@ -160,6 +170,50 @@ fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, t
     }
 }
 
+fn malformed() -> PgError {
+    PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
+        .detail("Multidimensional arrays must have sub-arrays with matching dimensions.")
+}
+
+/// The type modifier with which a column's values are read.
+fn column_typmod(session: &SessionCell, ty: Oid, typmod: i32) -> i32 {
+    let catalog = &session.state().catalog;
+    match catalog.types.get(&ty).map(|t| &t.kind) {
+        Some(UserTypeKind::Domain { .. }) => catalog.domain_typmod(ty),
+        _ => typmod,
+    }
+}
+
+/// Whether a value may stand in a column of the type. A domain's NOT NULL is checked; its CHECKs cannot be evaluated here, so
+/// they are refused unless the value is NULL and nothing in them could make that FALSE.
+fn check_domain(session: &SessionCell, ty: Oid, value: &Datum) -> Result<()> {
+    const ASKS_FOR_NULL: [&str; 7] = ["null", "coalesce", "case", "distinct", "unknown", "concat", "format"];
+    let state = session.state();
+    let mut at = ty;
+    while let Some((t, UserTypeKind::Domain { base, not_null, checks, .. })) =
+        state.catalog.types.get(&at).map(|t| (t, &t.kind))
+    {
+        if *not_null && value.is_null() {
+            let what = format!("domain {} does not allow null values", t.name);
+            return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, what)
+                .schema(state.catalog.schema_name(t.schema))
+                .data_type(t.name.clone()));
+        }
+        let passes = |check: &DomainConstraint| {
+            let text = check.expression.to_ascii_lowercase();
+            value.is_null() && !ASKS_FOR_NULL.iter().any(|word| text.contains(word))
+        };
+        if !checks.iter().all(passes) {
+            return Err(PgError::not_supported(format!(
+                "a value of domain \"{}\", which has a CHECK constraint, in a row made from JSON",
+                t.name
+            )));
+        }
+        at = *base;
+    }
+    Ok(())
+}
+
 fn fill(
     session: &SessionCell,
     key: &str,
@@ -169,10 +223,6 @@ fn fill(
     depth: usize,
     out: &mut Array,
 ) -> Result<()> {
-    let malformed = || {
-        PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "malformed JSON array")
-            .detail("Multidimensional arrays must have sub-arrays with matching dimensions.")
-    };
     let items = document::pieces(value);
     if out.dimensions.len() == depth {
         if !out.elements.is_empty() {
@@ -239,13 +289,16 @@ fn json_rows(c: &Call) -> Result<Datum> {
     for object in objects(c.text(0)?, function, function.ends_with("set"))? {
         let mut row = Vec::new();
         for (name, ty, typmod) in &definitions {
-            row.push(match document::field(object, name)? {
+            let typmod = column_typmod(c.session, *ty, *typmod);
+            let value = match document::field(object, name)? {
                 Some(value) => {
                     let codec = c.session.codec(*ty)?;
-                    from_json(c.session, name, value, &codec, *typmod)?
+                    from_json(c.session, name, value, &codec, typmod)?
                 }
                 None => Datum::Null,
-            });
+            };
+            check_domain(c.session, *ty, &value)?;
+            row.push(value);
         }
         rows.push(Array::from_elements(row).to_storage());
     }
@@ -263,16 +316,20 @@ fn populate(c: &Call, base: Option<&[record::Field]>, object: &str) -> Result<St
         .ok_or_else(|| PgError::not_supported("json_populate_record without a composite type"))?;
     let mut fields = Vec::new();
     for (i, (name, ty, typmod)) in columns.iter().enumerate() {
+        let typmod = column_typmod(c.session, *ty, *typmod);
         let value = match document::field(object, name)? {
             Some(value) => {
                 let codec = c.session.codec(*ty)?;
-                from_json(c.session, name, value, &codec, *typmod)?
+                from_json(c.session, name, value, &codec, typmod)?
             }
             None => base.and_then(|b| b.get(i)).map_or(Datum::Null, |(_, value)| value.clone()),
         };
+        check_domain(c.session, *ty, &value)?;
         fields.push((*ty, value));
     }
-    Ok(record::to_storage(&fields))
+    let row = record::to_storage(&fields);
+    check_domain(c.session, ty, &Datum::Text(row.clone()))?;
+    Ok(row)
 }
 
 fn base_record(c: &Call) -> Result<Option<Vec<record::Field>>> {
@@ -296,6 +353,11 @@ fn populate_set(c: &Call, name: &str) -> Result<Datum> {
         return Ok(Datum::Null);
     }
     let base = base_record(c)?;
+    if c.session.state().catalog.composite_fields(c.types()?.args[0]).is_none() && base.is_none() {
+        let what = format!("could not determine row type for result of {name}");
+        return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, what)
+            .hint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list."));
+    }
     let mut rows = Vec::new();
     for item in objects(c.text(2)?, name, true)? {
         rows.push(Datum::Text(populate(c, base.as_deref(), item)?));

@@ -52,22 +52,16 @@ fn text_to_name(c: &Call) -> Result<Datum> {
 }
 /// The number of a `"char"`; none is 0.
 fn char_to_int(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(c.text(0)?.bytes().next().unwrap_or(0) as i8 as i64))
+    Ok(Datum::Int(text::char_byte(c.text(0)?) as i8 as i64))
 }
 fn int_to_char(c: &Call) -> Result<Datum> {
     match c.int(0)? {
-        0 => Ok(Datum::from("")),
-        n @ 1..=127 => Ok(Datum::Text((n as u8 as char).to_string())),
-        -128..=-1 => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
+        n @ -128..=127 => text::char_of_byte(n as i8 as u8),
         _ => Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "\"char\" out of range")),
     }
 }
 fn text_to_char(c: &Call) -> Result<Datum> {
-    match c.text(0)?.chars().next() {
-        None => Ok(Datum::from("")),
-        Some(first) if first.is_ascii() => Ok(Datum::Text(first.to_string())),
-        Some(_) => Err(PgError::not_supported("a character outside ASCII in type \"char\"")),
-    }
+    text::char_in(c.text(0)?)
 }
 fn bpchar_to_name(c: &Call) -> Result<Datum> {
     Ok(Datum::from(text::truncate_name(c.text(0)?).trim_end_matches(' ')))

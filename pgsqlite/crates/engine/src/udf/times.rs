@@ -74,7 +74,7 @@ stored! {
     make_time(c) = Time::make(c.int(0)? as i32, c.int(1)? as i32, c.float(2)?)?;
     make_timestamp(c) = made(c)?;
     make_timestamptz(c) = made(c)?.to_utc(&rules(c))?;
-    make_timestamptz_at(c) = made(c)?.to_utc(&Zone::parse(c.text(6)?)?)?;
+    make_timestamptz_at(c) = made(c)?.to_utc(&Zone::parse_eastward(c.text(6)?)?)?;
     from_unix(c) = Timestamp::from_unix(c.float(0)?)?;
     at_zone(c) = c.timestamp(1)?.to_utc(&Zone::parse(c.text(0)?)?)?;
     at_zone_tz(c) = c.timestamp(1)?.to_local(&Zone::parse(c.text(0)?)?)?;

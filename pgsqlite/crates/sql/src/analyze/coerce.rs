@@ -113,7 +113,7 @@ impl Analyzer<'_> {
         }
         let domain = match self.env.catalog.type_entry(target) {
             Some(TypeEntry::User(t)) => match &t.kind {
-                UserTypeKind::Domain { typmod, .. } => Some(*typmod),
+                UserTypeKind::Domain { .. } => Some(self.env.catalog.domain_typmod(target)),
                 _ => None,
             },
             Some(TypeEntry::Builtin(t)) if t.kind == b'd' => Some(-1),
@@ -269,10 +269,9 @@ impl Analyzer<'_> {
                         PgError::not_supported(format!("type {}", self.type_display(base))).at(location)
                     })?;
                 let typmod = match self.env.catalog.type_entry(target) {
-                    Some(TypeEntry::User(t)) => match &t.kind {
-                        UserTypeKind::Domain { typmod, .. } => *typmod,
-                        _ => typmod,
-                    },
+                    Some(TypeEntry::User(t)) if matches!(t.kind, UserTypeKind::Domain { .. }) => {
+                        self.env.catalog.domain_typmod(target)
+                    }
                     _ => typmod,
                 };
                 let mut out = if reads_clock(base, &text) {

@@ -4,7 +4,9 @@ use super::typename::name_parts;
 use super::{Analyzer, Clause};
 use crate::builtins::catalog as builtin;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{BoolTest, Expr, ExprKind, OperatorRef, Quantifier, RteKind, SortKey, SubLinkKind};
+use crate::typed::{
+    BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, Quantifier, RteKind, SortKey, SubLinkKind,
+};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -15,6 +17,17 @@ impl Analyzer<'_> {
 
     pub(crate) fn expr_list(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
         nodes.iter().map(|n| self.expr(n)).collect()
+    }
+
+    /// A row's NULL test of one field: a field that is a row is NULL only if it is not there at all.
+    fn field_null_test(&self, field: Expr, negated: bool, location: i32) -> Expr {
+        let arg = if matches!(self.env.catalog.codec(field.ty), Some(TypeCodec::Record | TypeCodec::Composite(_))) {
+            let (method, form) = (CastMethod::Relabel, CastForm::Implicit);
+            Expr::new(ExprKind::Cast { arg: Box::new(field), method, form }, oid::TEXT, location)
+        } else {
+            field
+        };
+        Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, location)
     }
 
     /// Any expression.
@@ -33,18 +46,12 @@ impl Analyzer<'_> {
                 let negated = t.nulltesttype == ast::NullTestType::IsNotNull as i32;
                 if let ExprKind::Row(fields) = arg.kind {
                     // a row IS NULL if all fields are, IS NOT NULL if none is
-                    let tests = fields
-                        .into_iter()
-                        .map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location))
-                        .collect();
+                    let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, t.location)).collect();
                     return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
                 }
                 if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
                     let fields = self.whole_row_fields(levels_up, rte, t.location);
-                    let tests = fields
-                        .into_iter()
-                        .map(|f| Expr::new(ExprKind::IsNull { arg: Box::new(f), negated }, oid::BOOL, t.location))
-                        .collect();
+                    let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, t.location)).collect();
                     return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
                 }
                 Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, t.location))

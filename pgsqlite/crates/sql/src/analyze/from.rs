@@ -371,7 +371,8 @@ impl Analyzer<'_> {
         let Some(NodeEnum::SelectStmt(select)) = &node.node else {
             return Err(PgError::internal("SELECT expected in FROM"));
         };
-        let query = self.from_query(select, s.lateral)?;
+        let mut query = self.from_query(select, s.lateral)?;
+        self.resolve_unknown_columns(&mut query)?;
         let mut columns = query.columns.clone();
         for column in &mut columns {
             column.attnum = 0;

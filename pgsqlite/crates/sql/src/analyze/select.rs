@@ -130,7 +130,19 @@ impl Analyzer<'_> {
         }
         self.level().clause = Clause::SelectTarget;
         let mut targets = self.target_list(&select.target_list)?;
-        let (mut group_by, grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
+        let (mut group_by, mut grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
+        if select.group_distinct {
+            // GROUP BY DISTINCT: sets of the same keys count once
+            let mut seen: Vec<Vec<usize>> = Vec::new();
+            grouping_sets.retain(|set| {
+                let mut sorted = set.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                let new = !seen.contains(&sorted);
+                seen.push(sorted);
+                new
+            });
+        }
         let having = match &select.having_clause {
             Some(node) => {
                 let having = self.in_clause(Clause::Having, |a| a.expr(node))?;
@@ -882,6 +894,9 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
                 let mut select: &ast::SelectStmt = select;
                 while let Some(left) = &select.larg {
                     select = left;
+                }
+                if !select.values_lists.is_empty() {
+                    return Some(("column1".into(), true));
                 }
                 let Some(NodeEnum::ResTarget(target)) = select.target_list.first()?.node.as_ref() else { return None };
                 if !target.name.is_empty() {

@@ -71,7 +71,15 @@ impl Lowerer<'_> {
                     return Err(PgError::not_supported("VALUES without columns"));
                 }
                 let columns: Vec<String> = (1..=width).map(|i| format!("column{i} AS c{i}")).collect();
-                let values = format!("SELECT {} FROM (VALUES {})", columns.join(", "), texts.join(", "));
+                // (SQLite gives the columns of VALUES no names where a value depends on the query around it)
+                let values = if refers_outwards(query) {
+                    let arms: Vec<String> = texts.iter().map(|t| format!("SELECT {}", &t[1..t.len() - 1])).collect();
+                    // an arm without rows names the columns
+                    let named: Vec<String> = (1..=width).map(|i| format!("NULL AS c{i}")).collect();
+                    format!("SELECT {} WHERE 0 UNION ALL {}", named.join(", "), arms.join(" UNION ALL "))
+                } else {
+                    format!("SELECT {} FROM (VALUES {})", columns.join(", "), texts.join(", "))
+                };
                 self.ordered_output(values, query, &limit)?
             }
             QueryBody::SetOperation { op, all, left, right } => {
@@ -99,6 +107,21 @@ impl Lowerer<'_> {
     // --- WITH ----------------------------------------------------------------------------------------------------------
 
     pub(super) fn with_clause(&mut self, query: &Query) -> Result<String> {
+        for (i, cte) in query.ctes.iter().enumerate() {
+            let CteBody::Query(body) = &cte.body else { continue };
+            let mut volatile = false;
+            walk::query_exprs(body, 0, &mut |_, e| volatile |= super::modify::is_volatile(e));
+            let mut uses = Vec::new();
+            if volatile {
+                cte_uses(query, 0, i, false, &mut uses);
+            }
+            // SQLite computes it anew in each arm
+            if uses.len() > 1 && uses.contains(&true) {
+                let what =
+                    "a WITH query with a volatile function that is used more than once in UNION, INTERSECT or EXCEPT";
+                return Err(PgError::not_supported(what));
+            }
+        }
         self.with_queries(&query.ctes)
     }
 
@@ -470,6 +493,10 @@ impl Lowerer<'_> {
             let collate = self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
             columns.push(format!("c{0}{collate} AS c{0}", i + 1));
         }
+        if columns.is_empty() {
+            // rows without columns are all equal: each has one of ours
+            columns.push("c1".into());
+        }
         let equal_not_same = query.columns.iter().any(|c| self.collation(c.ty).is_some());
         if op == SetOperation::Union && !all && equal_not_same {
             // of equal rows (1.0, 1.00) the first stays; SQLite's UNION keeps the last
@@ -483,7 +510,7 @@ impl Lowerer<'_> {
             return Ok(format!("{} {word} {}", arm(&l), arm(&r)));
         }
         // INTERSECT ALL, EXCEPT ALL: the n-th copy of a row on one side matches the n-th on the other
-        let partition: Vec<String> = query
+        let mut partition: Vec<String> = query
             .columns
             .iter()
             .enumerate()
@@ -491,6 +518,9 @@ impl Lowerer<'_> {
                 format!("c{}{}", i + 1, self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}")))
             })
             .collect();
+        if partition.is_empty() {
+            partition.push("c1".into());
+        }
         let arm = |text: &str| {
             format!(
                 "SELECT {}, row_number() OVER (PARTITION BY {}) AS rn FROM ({text})",
@@ -498,7 +528,7 @@ impl Lowerer<'_> {
                 partition.join(", ")
             )
         };
-        let plain: Vec<String> = (1..=query.columns.len()).map(|i| format!("c{i}")).collect();
+        let plain: Vec<String> = (1..=query.columns.len().max(1)).map(|i| format!("c{i}")).collect();
         Ok(format!("SELECT {} FROM ({} {word} {})", plain.join(", "), arm(&l), arm(&r)))
     }
 
@@ -550,6 +580,14 @@ impl Lowerer<'_> {
     }
 
     fn limit_clause(&mut self, query: &Query) -> Result<String> {
+        for bound in query.limit.iter().chain(&query.offset) {
+            let mut outwards = false;
+            walk::deep(bound, 0, &mut |depth, e| outwards |= refers_beyond(e, depth));
+            if outwards {
+                let what = "LIMIT or OFFSET that depends on the query around it";
+                return Err(PgError::not_supported(what).at(bound.location));
+            }
+        }
         let limit = match &query.limit {
             Some(limit) => self.limit_bound(limit, LimitKind::Limit)?,
             None if query.offset.is_some() => "-1".into(),
@@ -560,6 +598,48 @@ impl Lowerer<'_> {
             None => format!(" LIMIT {limit}"),
         })
     }
+}
+
+/// Whether an expression `depth` levels further in names a column of a query around that level.
+fn refers_beyond(e: &Expr, depth: usize) -> bool {
+    match &e.kind {
+        ExprKind::Var(v) => v.levels_up > depth,
+        ExprKind::WholeRow { levels_up, .. } => *levels_up > depth,
+        _ => false,
+    }
+}
+
+/// Whether a query depends on a query around it.
+fn refers_outwards(query: &Query) -> bool {
+    let mut outwards = false;
+    walk::query_exprs(query, 0, &mut |depth, e| outwards |= refers_beyond(e, depth));
+    outwards
+}
+
+/// How often a query names WITH query `index` of the level `depth` levels out: one entry per use, which says whether the
+/// use is in an arm of UNION, INTERSECT or EXCEPT.
+fn cte_uses(query: &Query, depth: usize, index: usize, in_arm: bool, uses: &mut Vec<bool>) {
+    for entry in &query.range_table {
+        match &entry.kind {
+            RteKind::Cte { levels_up, index: i, .. } if *levels_up == depth && *i == index => uses.push(in_arm),
+            RteKind::Subquery { query, .. } => cte_uses(query, depth + 1, index, in_arm, uses),
+            _ => {}
+        }
+    }
+    for cte in &query.ctes {
+        if let CteBody::Query(query) = &cte.body {
+            cte_uses(query, depth + 1, index, in_arm, uses);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &query.body {
+        cte_uses(left, depth + 1, index, true, uses);
+        cte_uses(right, depth + 1, index, true, uses);
+    }
+    walk::query_exprs(query, 0, &mut |at, e| {
+        if let (0, ExprKind::SubLink { query, .. }) = (at, &e.kind) {
+            cte_uses(query, depth + 1, index, in_arm, uses);
+        }
+    });
 }
 
 /// SQLite takes the rows of a recursive query one by one, PostgreSQL all new ones at once: the same for a plain SELECT that has

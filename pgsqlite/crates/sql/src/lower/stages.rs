@@ -159,6 +159,24 @@ impl Lowerer<'_> {
                     ExprKind::Grouping(positions) => {
                         positions.iter().fold(0i64, |bits, p| bits << 1 | i64::from(!set.contains(p))).to_string()
                     }
+                    ExprKind::Aggregate(call) if !call.direct.is_empty() => {
+                        // a direct argument is the group's: NULL where a key is not in the set
+                        let mut part = part.clone();
+                        let absent = |e: &Expr| {
+                            let mut keys = inner_parts[..keys.len()].iter().enumerate();
+                            keys.any(|(k, key)| key == e && !set.contains(&k))
+                        };
+                        if let ExprKind::Aggregate(call) = &mut part.kind {
+                            for direct in &mut call.direct {
+                                walk::deep_mut(direct, 0, &mut |depth, e| {
+                                    if depth == 0 && absent(e) {
+                                        e.kind = ExprKind::Const(Datum::Null);
+                                    }
+                                });
+                            }
+                        }
+                        self.expr(&part)?
+                    }
                     _ => self.expr(part)?,
                 };
                 columns.push(format!("{text} AS p{}", i + 1));

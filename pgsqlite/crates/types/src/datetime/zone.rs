@@ -48,7 +48,7 @@ pub fn by_name(name: &str) -> Option<TimeZone> {
         return None;
     }
     // A bare POSIX offset counts west of UTC.
-    if name.starts_with(['+', '-']) {
+    if name.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) {
         return posix_offset(name).and_then(|o| jiff::tz::Offset::from_seconds(o).ok()).map(TimeZone::fixed);
     }
     // In POSIX rules abbreviations are upper case by custom; PostgreSQL reads any.
@@ -82,16 +82,30 @@ pub fn for_setting(value: &str) -> Option<(TimeZone, String)> {
     Some((zone, format!("<{shown}>{posix_sign}{rest}")))
 }
 
-/// Seconds east of `±hh[:mm[:ss]]`, which counts west.
+/// Seconds east of `[±]hh[:mm[:ss]]`, which counts west.
 fn posix_offset(text: &str) -> Option<i32> {
     let mut seconds = 0;
-    let mut parts = text[1..].split(':');
+    let mut parts = text.trim_start_matches(['+', '-']).split(':');
     for unit in [3600, 60, 1] {
         let Some(part) = parts.next() else { break };
         let value: i32 = part.parse().ok().filter(|_| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))?;
         seconds += value * unit;
     }
     parts.next().is_none().then_some(if text.starts_with('-') { seconds } else { -seconds })
+}
+
+/// Hours, minutes and seconds of `±hh[:mm[:ss]]` or `±hhmm`.
+fn displacement(text: &str) -> Option<[u32; 3]> {
+    let digits = text.strip_prefix(['+', '-'])?;
+    let number = |part: &str| part.parse::<u32>().ok().filter(|_| part.bytes().all(|b| b.is_ascii_digit()));
+    let parts = digits.split(':').map(number).collect::<Option<Vec<u32>>>()?;
+    match parts[..] {
+        [n] if digits.len() > 2 => Some([n / 100, n % 100, 0]),
+        [hours] => Some([hours, 0, 0]),
+        [hours, minutes] => Some([hours, minutes, 0]),
+        [hours, minutes, seconds] => Some([hours, minutes, seconds]),
+        _ => None,
+    }
 }
 
 /// Seconds east of UTC that an abbreviation meant in a zone: as last used before the moment, else as first used after
@@ -136,6 +150,22 @@ impl Zone {
             None => {}
         }
         by_name(name).map(Zone::Rules).ok_or_else(|| not_recognized(name))
+    }
+    /// Reads `make_timestamptz`'s zone, whose numbers count east: `±hh[:mm[:ss]]` or `±hhmm`, else as [`Zone::parse`].
+    pub fn parse_eastward(name: &str) -> Result<Zone> {
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            let what = format!("invalid input syntax for type numeric time zone: \"{name}\"");
+            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, what)
+                .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+        }
+        let Some(parts) = displacement(name) else { return Zone::parse(name) };
+        let [hours, minutes, seconds] = parts;
+        if hours > 15 || minutes > 59 || seconds > 59 {
+            let what = format!("numeric time zone \"{name}\" out of range");
+            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, what));
+        }
+        let offset = (hours * 3600 + minutes * 60 + seconds) as i32;
+        Ok(Zone::Offset(if name.starts_with('-') { -offset } else { offset }))
     }
     /// Seconds east of UTC at a moment.
     pub fn offset_at(&self, utc: Timestamp) -> i32 {
@@ -255,6 +285,8 @@ mod tests {
             ("UTC+3", "UTC+3", -10_800),
             ("+05:30", "+05:30", -19_800),
             ("JST-9", "JST-9", 9 * 3600),
+            ("00:30", "00:30", -1800),
+            ("-04:15", "-04:15", 15_300),
         ];
         for (value, name, offset) in cases {
             let (zone, shown) = for_setting(value).unwrap_or_else(|| panic!("{value}"));
