@@ -169,6 +169,11 @@ impl Connection {
         self.conn.is_autocommit()
     }
 
+    /// Whether its transaction holds SQLite's write lock.
+    pub fn is_writing(&self) -> bool {
+        matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Write))
+    }
+
     fn handle(&self) -> *mut ffi::sqlite3 {
         // SAFETY: used only while self lives.
         unsafe { self.conn.handle() }

@@ -5,6 +5,7 @@ use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
 use crate::store::names::CatalogNames;
+use crate::wal::Wal;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
 use pgsqlite_sql::catalog::{Catalog, Role};
@@ -80,7 +81,7 @@ impl Engine {
         let wal = memory.is_none().then(|| {
             let mut wal = path.clone().into_os_string();
             wal.push("-wal");
-            PathBuf::from(wal)
+            Wal::new(wal.into())
         });
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.database.clone_from(&config.database);

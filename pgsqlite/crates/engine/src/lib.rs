@@ -22,5 +22,6 @@ pub mod session;
 pub mod store;
 pub mod udf;
 pub mod vtab;
+mod wal;
 pub mod writer;
 mod written;

@@ -137,8 +137,9 @@ impl Client {
         Ok(())
     }
 
-    /// Reads more input. Safe to drop before it is done.
-    pub async fn fill(&mut self) -> Result<(), End> {
+    /// Reads more input. False: the socket was patient and lost its patience; the next call waits as a task does. Safe to
+    /// drop before it is done.
+    pub async fn fill(&mut self) -> Result<bool, End> {
         if self.big && self.input.is_empty() {
             self.input = BytesMut::new();
             self.big = false;
@@ -146,9 +147,17 @@ impl Client {
         }
         // also takes back the room of messages that are done with
         self.input.reserve(READ.max(self.input.len() / 2));
-        match self.stream.read_buf(&mut self.input).await? {
-            0 => Err(End::Gone),
-            _ => Ok(()),
+        let was_patient = self.stream.is_patient();
+        let mut read = std::pin::pin!(self.stream.read_buf(&mut self.input));
+        let read = std::future::poll_fn(|cx| match read.as_mut().poll(cx) {
+            Poll::Ready(n) => Poll::Ready(n.map(Some)),
+            Poll::Pending if was_patient => Poll::Ready(Ok(None)),
+            Poll::Pending => Poll::Pending,
+        });
+        match read.await? {
+            Some(0) => Err(End::Gone),
+            Some(_) => Ok(true),
+            None => Ok(false),
         }
     }
 

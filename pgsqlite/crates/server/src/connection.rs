@@ -3,10 +3,10 @@
 use crate::client::{malformed, parameter_context, Client, End};
 use crate::errors;
 use crate::listen::Shared;
+use crate::own_thread;
 use crate::sink::{describe, WireSink};
 use crate::startup::{self, Started};
 use crate::stream::Stream;
-use bytes::Bytes;
 use pgsqlite_engine::session::{Execution, Format, Script, Session, StatementSource, TransactionStatus};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{PgError, SqlState};
@@ -39,8 +39,11 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     let end = match started {
         Ok(None) => End::Gone,
         Ok(Some(Started { session, registered })) => {
-            let end = Conversation { session, client: &mut client, text: None, skip_to_sync: false }.run().await;
+            let conversation = Conversation { session, client, text: None, skip_to_sync: false };
+            let ended = own_thread::run(shared, conversation).await;
             drop(registered);
+            let Some((conversation, end)) = ended else { return };
+            client = conversation.client;
             end
         }
         Err(end) => end,
@@ -55,10 +58,10 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     let _ = tokio::time::timeout(LAST_WORDS, client.stream.shutdown()).await;
 }
 
-/// The message loop.
-struct Conversation<'a> {
+/// A session and its client, message by message; `own_thread` says where it runs.
+pub struct Conversation {
     session: Session,
-    client: &'a mut Client,
+    pub client: Client,
     /// the text that error positions count in
     text: Option<String>,
     /// after an error in the extended protocol: messages are skipped up to Sync
@@ -67,45 +70,34 @@ struct Conversation<'a> {
 
 type Step = Result<(), End>;
 
-impl Conversation<'_> {
-    async fn run(mut self) -> End {
-        loop {
-            match self.next().await {
-                Ok(()) => {}
-                Err(end) => return end,
+impl Conversation {
+    /// Answers the messages that have come, and sends the answers once the client has nothing more to say.
+    pub async fn answer_all(&mut self) -> Step {
+        while let Some((kind, body)) = self.client.buffered()? {
+            // after an error nothing is looked at up to Sync, not even whether it is well-formed
+            if self.skip_to_sync && !matches!(kind, b'S' | b'X') {
+                continue;
             }
+            match frontend::decode(kind, &body) {
+                Ok(message) => self.answer(message).await?,
+                Err(e) => self.refuse(kind, e).await?,
+            }
+            self.client.flush_if_full().await?;
         }
+        self.client.flush().await
     }
 
-    /// Reads and answers one message.
-    async fn next(&mut self) -> Step {
-        let (kind, body) = self.receive().await?;
-        // after an error nothing is looked at up to Sync, not even whether it is well-formed
-        if self.skip_to_sync && !matches!(kind, b'S' | b'X') {
-            return Ok(());
-        }
-        match frontend::decode(kind, &body) {
-            Ok(message) => self.answer(message).await?,
-            Err(e) => self.refuse(kind, e).await?,
-        }
-        self.client.flush_if_full().await
-    }
-
-    /// The next message. While the client is silent, notifications go out, and the session may be told to end.
-    async fn receive(&mut self) -> Result<(u8, Bytes), End> {
-        loop {
-            if let Some(message) = self.client.buffered()? {
-                return Ok(message);
-            }
-            // nothing more to do: what is written goes out, in one write
-            self.client.flush().await?;
-            tokio::select! {
-                biased;
-                event = self.session.wait_event() => event.map_err(End::Fatal)?,
-                filled = self.client.fill() => filled?,
-            }
-            self.notifications();
-        }
+    /// Waits for input. While the client is silent, notifications go out, and the session may be told to end. False:
+    /// nothing has come for a moment, or something else happened.
+    pub async fn wait(&mut self) -> Result<bool, End> {
+        let came = tokio::select! {
+            biased;
+            event = self.session.wait_event() => event.map(|()| false).map_err(End::Fatal)?,
+            filled = self.client.fill() => filled?,
+        };
+        self.notifications();
+        self.client.flush().await?;
+        Ok(came)
     }
 
     /// A malformed body in a whole message is an error like another: the next message's start is known.
@@ -272,7 +264,8 @@ impl Conversation<'_> {
                 tokio::select! {
                     biased;
                     error = self.session.copy_in_stopped() => return Err(Ok(error)),
-                    filled = self.client.fill() => filled.map_err(Err)?,
+                    // a moment's silence is nothing to a COPY: the next round waits on
+                    filled = self.client.fill() => { filled.map_err(Err)?; }
                 }
                 continue;
             };

@@ -3,7 +3,8 @@
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
 //! * [`listen`]: sockets, accepting, shutdown
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
-//! * [`connection`]: the message loop
+//! * [`socket`]: how its bytes are waited for; [`stream`]: the socket, or TLS over it
+//! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
 mod client;
@@ -12,8 +13,9 @@ mod connection;
 mod databases;
 mod errors;
 pub mod listen;
-mod local;
+mod own_thread;
 mod sink;
+mod socket;
 mod startup;
 mod stream;
 mod tls;

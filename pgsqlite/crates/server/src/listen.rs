@@ -3,7 +3,7 @@
 use crate::config::{Auth, Config};
 use crate::connection;
 use crate::databases::Registry;
-use crate::local::LocalStream;
+use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::tls::Tls;
 use parking_lot::Mutex;
@@ -14,11 +14,11 @@ use std::fs::File;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::task::AbortHandle;
+use tokio::sync::Semaphore;
 
 /// What all connections share.
 pub struct Shared {
@@ -29,15 +29,17 @@ pub struct Shared {
     pub settings: Arc<[(&'static str, String)]>,
     /// pid → (secret, how to cancel)
     pub sessions: Mutex<HashMap<i32, (i32, CancelHandle)>>,
-    /// every accepted socket by number: those that have not said who they are, too
-    sockets: Mutex<HashMap<u64, AbortHandle>>,
-    next_socket: AtomicU64,
+    /// accepted sockets: those that have not said who they are, too
+    sockets: AtomicUsize,
     /// clients that have a place
     places: AtomicUsize,
     next_pid: AtomicI32,
     /// for the salts of users that do not exist
     pub mock_secret: [u8; 16],
+    /// for sessions that want a thread of their own
+    pub threads: Arc<Semaphore>,
     stopping: tokio::sync::watch::Sender<bool>,
+    abandoned: tokio::sync::watch::Sender<bool>,
 }
 
 /// One of `max_connections` places, given back when dropped.
@@ -73,6 +75,11 @@ impl Shared {
     pub async fn stopped(&self) {
         // the sender lives in `self`: waiting cannot fail
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+
+    /// Resolves when sessions that neither read nor write any more are given up.
+    pub async fn abandoned(&self) {
+        let _ = self.abandoned.subscribe().wait_for(|abandoned| *abandoned).await;
     }
 }
 
@@ -160,12 +167,13 @@ impl Server {
                 databases,
                 tls,
                 sessions: Mutex::default(),
-                sockets: Mutex::default(),
-                next_socket: AtomicU64::new(0),
+                sockets: AtomicUsize::new(0),
                 places: AtomicUsize::new(0),
                 next_pid: AtomicI32::new(1),
                 mock_secret,
+                threads: Arc::new(Semaphore::new(crate::own_thread::MOST)),
                 stopping: tokio::sync::watch::Sender::new(false),
+                abandoned: tokio::sync::watch::Sender::new(false),
             }),
             tcp,
             unix,
@@ -191,7 +199,7 @@ impl Server {
                             if let Err(e) = socket.set_nodelay(true).and(keepalive) {
                                 tracing::debug!("socket options: {e}");
                             }
-                            serve(&shared, Stream::Tcp(socket), Some(address));
+                            accepted(&shared, socket.into_std().map(Into::into), Some(address)).await;
                         }
                         Err(e) => pause_after(e).await,
                     }
@@ -203,10 +211,7 @@ impl Server {
             accepting.push(tokio::spawn(async move {
                 loop {
                     match unix.listener.accept().await {
-                        Ok((socket, _)) => match socket.into_std().and_then(LocalStream::new) {
-                            Ok(socket) => serve(&shared, Stream::Unix(socket), None),
-                            Err(e) => pause_after(e).await,
-                        },
+                        Ok((socket, _)) => accepted(&shared, socket.into_std().map(Into::into), None).await,
                         Err(e) => pause_after(e).await,
                     }
                 }
@@ -222,8 +227,7 @@ impl Server {
         if !self.shared.all_gone(self.shared.config.shutdown_timeout, CancelHandle::finish).await {
             tracing::warn!("statements that still run are canceled");
             if !self.shared.all_gone(Duration::from_secs(1), CancelHandle::terminate).await {
-                // those that neither read nor write any more
-                self.shared.sockets.lock().values().for_each(AbortHandle::abort);
+                self.shared.abandoned.send_replace(true);
                 self.shared.all_gone(Duration::from_secs(1), CancelHandle::terminate).await;
             }
         }
@@ -239,7 +243,7 @@ impl Shared {
         let mut pause = Duration::from_millis(1);
         loop {
             self.sessions.lock().values().for_each(|(_, cancel)| tell(cancel));
-            if self.sockets.lock().is_empty() {
+            if self.sockets.load(Ordering::Acquire) == 0 {
                 return true;
             }
             if tokio::time::Instant::now() >= deadline {
@@ -257,30 +261,37 @@ async fn pause_after(e: std::io::Error) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
+async fn accepted(
+    shared: &Arc<Shared>,
+    handle: std::io::Result<socket2::Socket>,
+    address: Option<std::net::SocketAddr>,
+) {
+    match handle.and_then(Socket::new) {
+        Ok(socket) => serve(shared, Stream::Plain(socket), address),
+        Err(e) => pause_after(e).await,
+    }
+}
+
 fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<std::net::SocketAddr>) {
-    let number = shared.next_socket.fetch_add(1, Ordering::Relaxed);
-    let open = Open { shared: shared.clone(), number };
-    let mut sockets = shared.sockets.lock();
     // those that have not said who they are have no place yet; there may be as many of them as there are places
-    if sockets.len() >= 2 * shared.config.max_connections + 16 {
+    let most = 2 * shared.config.max_connections + 16;
+    let counted = shared.sockets.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
+    if counted.is_err() {
         tracing::debug!("too many sockets are open: a client is sent away");
         return;
     }
-    let task = tokio::spawn(async move {
-        connection::serve(&open.shared, stream, address).await;
-    });
-    sockets.insert(number, task.abort_handle());
+    let open = Open { shared: shared.clone() };
+    tokio::spawn(async move { connection::serve(&open.shared, stream, address).await });
 }
 
-/// An accepted socket's entry, taken out when its task ends, however it ends.
+/// An accepted socket that is counted until its task ends, however it ends.
 struct Open {
     shared: Arc<Shared>,
-    number: u64,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.shared.sockets.lock().remove(&self.number);
+        self.shared.sockets.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -3,8 +3,6 @@
 use crate::client::{Client, End};
 use crate::config::Auth;
 use crate::listen::{Place, Shared};
-use crate::local::LocalStream;
-use crate::stream::Stream;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
 use pgsqlite_types::{PgError, SqlState};
@@ -55,7 +53,9 @@ pub async fn start(
     client: &mut Client,
     address: Option<SocketAddr>,
 ) -> Result<Option<Started>, End> {
-    let Some((parameters, minor, unknown)) = first_packet(shared, client).await? else { return Ok(None) };
+    let Some((parameters, minor, unknown)) = first_packet(shared, client, address.is_some()).await? else {
+        return Ok(None);
+    };
     let get = |name: &str| parameters.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
     let user = get("user").filter(|u| !u.is_empty()).ok_or_else(|| {
         fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
@@ -67,7 +67,7 @@ pub async fn start(
     if minor > 0 || !unknown.is_empty() {
         client.out.negotiate_protocol_version(&unknown);
     }
-    if shared.config.require_tls && address.is_some() && !matches!(client.stream, Stream::Tls(_)) {
+    if shared.config.require_tls && address.is_some() && !client.stream.is_encrypted() {
         return Err(fatal(
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
             format!("this server takes TCP connections with TLS only: user \"{user}\", database \"{database}\", no encryption"),
@@ -130,27 +130,23 @@ pub async fn start(
 async fn first_packet(
     shared: &Arc<Shared>,
     client: &mut Client,
+    is_tcp: bool,
 ) -> Result<Option<(Vec<(String, String)>, u16, Vec<String>)>, End> {
     let (mut ssl_done, mut gss_done) = (false, false);
     loop {
         match client.startup().await? {
             Startup::Ssl if !ssl_done => {
                 ssl_done = true;
-                match (&shared.tls, std::mem::replace(&mut client.stream, closed_stream())) {
-                    (Some(tls), Stream::Tcp(mut socket)) => {
+                match &shared.tls {
+                    Some(tls) if is_tcp => {
                         // bytes that came with the request would be read as encrypted: refused (CVE-2021-23214)
                         if client.has_input() {
-                            client.stream = Stream::Tcp(socket);
                             return Err(Malformed::new("received unencrypted data after SSL request").into());
                         }
-                        socket.write_all(b"S").await?;
-                        let encrypted = tls.acceptor.accept(socket).await?;
-                        client.stream = Stream::Tls(Box::new(encrypted));
+                        client.stream.write_all(b"S").await?;
+                        client.stream.encrypt(&tls.acceptor).await?;
                     }
-                    (_, stream) => {
-                        client.stream = stream;
-                        client.stream.write_all(b"N").await?;
-                    }
+                    _ => client.stream.write_all(b"N").await?,
                 }
             }
             Startup::GssEnc if !gss_done => {
@@ -177,12 +173,6 @@ async fn first_packet(
             }
         }
     }
-}
-
-/// A stream that is never used: it stands in while TLS takes the socket.
-fn closed_stream() -> Stream {
-    let (a, _) = std::os::unix::net::UnixStream::pair().expect("a socket pair");
-    Stream::Unix(LocalStream::new(a).expect("a registered socket"))
 }
 
 /// The words of `options`: white space separates them, a backslash takes the next character as it is.
@@ -229,8 +219,8 @@ async fn authenticate(shared: &Shared, client: &mut Client, engine: &Arc<Engine>
         scram::Failure::Malformed(m) => fatal(SqlState::PROTOCOL_VIOLATION, m),
         scram::Failure::Denied => denied(),
     };
-    let end_point = match (&client.stream, &shared.tls) {
-        (Stream::Tls(_), Some(tls)) => tls.end_point.as_deref(),
+    let end_point = match &shared.tls {
+        Some(tls) if client.stream.is_encrypted() => tls.end_point.as_deref(),
         _ => None,
     };
     match end_point {

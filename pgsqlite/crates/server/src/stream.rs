@@ -1,25 +1,62 @@
-//! A client's byte stream: TCP, Unix socket, or TLS over TCP.
+//! A client's byte stream: its socket, or TLS over it.
 
-use crate::local::LocalStream;
+use crate::socket::Socket;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
+use tokio_rustls::TlsAcceptor;
 
 pub enum Stream {
-    Tcp(TcpStream),
-    Unix(LocalStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Plain(Socket),
+    Tls(Box<TlsStream<Socket>>),
+    /// given up when a handshake failed
+    Closed,
+}
+
+impl Stream {
+    /// The server's side of a handshake. Nothing may have been read that came after the client's request for it.
+    pub async fn encrypt(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+        *self = match std::mem::replace(self, Stream::Closed) {
+            Stream::Plain(socket) => Stream::Tls(Box::new(acceptor.accept(socket).await?)),
+            other => other,
+        };
+        Ok(())
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+
+    /// See [`Socket::be_patient`].
+    pub fn be_patient(&mut self) {
+        match self {
+            Stream::Plain(socket) => socket.be_patient(),
+            Stream::Tls(tls) => tls.get_mut().0.be_patient(),
+            Stream::Closed => {}
+        }
+    }
+
+    pub fn is_patient(&self) -> bool {
+        match self {
+            Stream::Plain(socket) => socket.is_patient(),
+            Stream::Tls(tls) => tls.get_ref().0.is_patient(),
+            Stream::Closed => false,
+        }
+    }
+}
+
+fn closed<T>() -> Poll<io::Result<T>> {
+    Poll::Ready(Err(io::ErrorKind::NotConnected.into()))
 }
 
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(s) => Pin::new(s).poll_read(cx, buf),
-            Stream::Unix(s) => Pin::new(s).poll_read(cx, buf),
+            Stream::Plain(s) => Pin::new(s).poll_read(cx, buf),
             Stream::Tls(s) => Pin::new(s).poll_read(cx, buf),
+            Stream::Closed => closed(),
         }
     }
 }
@@ -27,23 +64,23 @@ impl AsyncRead for Stream {
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Stream::Tcp(s) => Pin::new(s).poll_write(cx, buf),
-            Stream::Unix(s) => Pin::new(s).poll_write(cx, buf),
+            Stream::Plain(s) => Pin::new(s).poll_write(cx, buf),
             Stream::Tls(s) => Pin::new(s).poll_write(cx, buf),
+            Stream::Closed => closed(),
         }
     }
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(s) => Pin::new(s).poll_flush(cx),
-            Stream::Unix(s) => Pin::new(s).poll_flush(cx),
+            Stream::Plain(s) => Pin::new(s).poll_flush(cx),
             Stream::Tls(s) => Pin::new(s).poll_flush(cx),
+            Stream::Closed => closed(),
         }
     }
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Stream::Tcp(s) => Pin::new(s).poll_shutdown(cx),
-            Stream::Unix(s) => Pin::new(s).poll_shutdown(cx),
+            Stream::Plain(s) => Pin::new(s).poll_shutdown(cx),
             Stream::Tls(s) => Pin::new(s).poll_shutdown(cx),
+            Stream::Closed => Poll::Ready(Ok(())),
         }
     }
 }

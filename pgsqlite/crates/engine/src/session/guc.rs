@@ -96,8 +96,44 @@ pub struct Gucs {
     pub typed: Settings,
     /// changes with every change, unique in the process
     version: u64,
-    /// milliseconds, 0: none
+    pub often: Often,
+}
+
+/// What every statement asks for, ready to be used. Times are in milliseconds, 0: for ever.
+#[derive(Clone)]
+pub struct Often {
     pub statement_timeout: u64,
+    pub lock_timeout: u64,
+    pub idle_session_timeout: u64,
+    pub idle_in_transaction_session_timeout: u64,
+    /// synchronous_commit: a commit is told when it is on disk
+    pub waits_for_disk: bool,
+}
+
+impl Often {
+    const DEFAULT: Often = Often {
+        statement_timeout: 0,
+        lock_timeout: 0,
+        idle_session_timeout: 0,
+        idle_in_transaction_session_timeout: 0,
+        waits_for_disk: true,
+    };
+
+    /// Follows a setting that has got this (canonical) value.
+    fn follow(&mut self, definition: &Definition, value: &str) {
+        let place = match definition.name {
+            "statement_timeout" => &mut self.statement_timeout,
+            "lock_timeout" => &mut self.lock_timeout,
+            "idle_session_timeout" => &mut self.idle_session_timeout,
+            "idle_in_transaction_session_timeout" => &mut self.idle_in_transaction_session_timeout,
+            "synchronous_commit" => {
+                self.waits_for_disk = value != "off";
+                return;
+            }
+            _ => return,
+        };
+        *place = parse_number(value, definition.unit, true).map_or(0, |n| n.max(0.0) as u64);
+    }
 }
 
 fn next_version() -> u64 {
@@ -116,7 +152,7 @@ impl Gucs {
             defaults,
             typed: Settings::default(),
             version: next_version(),
-            statement_timeout: 0,
+            often: Often::DEFAULT,
         }
     }
 
@@ -229,9 +265,7 @@ impl Gucs {
             None => self.defaults.get(&key).cloned().unwrap_or_else(|| definition.default.to_string()),
         };
         let canonical = self.check(name, &key, definition, &text)?;
-        if key == "statement_timeout" {
-            self.statement_timeout = parse_number(&canonical, definition.unit, true).map_or(0, |n| n.max(0.0) as u64);
-        }
+        self.often.follow(definition, &canonical);
         if value.is_some() {
             self.values.insert(key, canonical);
         } else {
@@ -383,11 +417,6 @@ impl Gucs {
             "{}/{:?}/{:?}/{:?}",
             self.typed.time_zone_name, self.typed.date_style, self.typed.date_order, self.typed.interval_style
         )
-    }
-
-    /// A time setting in milliseconds; 0: off.
-    pub fn milliseconds(&self, name: &str) -> u64 {
-        self.get(name).and_then(|v| parse_number(&v, Some("ms"), true).ok()).map_or(0, |n| n.max(0.0) as u64)
     }
 
     pub fn is_on(&self, name: &str) -> bool {

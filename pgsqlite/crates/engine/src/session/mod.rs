@@ -262,7 +262,7 @@ impl Session {
     /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
     fn begin_running(&mut self) {
         self.cancel.begin();
-        let timeout = self.gucs.statement_timeout;
+        let timeout = self.gucs.often.statement_timeout;
         if timeout > 0 && self.timer.is_none() {
             let cancel = self.cancel.clone();
             self.timer = Some(tokio::spawn(async move {
@@ -337,20 +337,20 @@ impl Session {
     /// Resolves when something needs the session's attention while the client is silent (a notification). Err: the session
     /// must end with this error: it was terminated, or idle for longer than its settings allow.
     pub async fn wait_event(&mut self) -> Result<()> {
-        let (setting, code, message) = if self.transaction_status() == TransactionStatus::Idle {
+        let often = &self.gucs.often;
+        let (limit, code, message) = if self.transaction_status() == TransactionStatus::Idle {
             (
-                "idle_session_timeout",
+                often.idle_session_timeout,
                 SqlState::IDLE_SESSION_TIMEOUT,
                 "terminating connection due to idle-session timeout",
             )
         } else {
             (
-                "idle_in_transaction_session_timeout",
+                often.idle_in_transaction_session_timeout,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
                 "terminating connection due to idle-in-transaction timeout",
             )
         };
-        let limit = self.gucs.milliseconds(setting);
         let idle = async {
             match limit {
                 0 => std::future::pending().await,

@@ -25,9 +25,9 @@ impl SessionVariables {
             inner.0 = gucs.clone();
         }
     }
-    /// A time setting in milliseconds; 0: off.
-    pub fn milliseconds(&self, name: &str) -> u64 {
-        self.inner.lock().0.milliseconds(name)
+    /// In milliseconds; 0: for ever.
+    pub fn lock_timeout(&self) -> u64 {
+        self.inner.lock().0.often.lock_timeout
     }
     pub fn take_changes(&self) -> Vec<Change> {
         std::mem::take(&mut self.inner.lock().1)

@@ -135,7 +135,7 @@ impl ServerFunctions for SessionServer {
         if !wait {
             return Ok(false);
         }
-        let timeout = self.variables.milliseconds("lock_timeout");
+        let timeout = self.variables.lock_timeout();
         let timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
         blocking(|| {
             engine.advisory.acquire(self.number, key, shared, transaction, Wait::Until { timeout, interrupted })

@@ -217,7 +217,7 @@ impl Session {
     /// Waits for the writer slot.
     pub(super) async fn take_slot(&mut self) -> Result<()> {
         if self.transaction.slot.is_none() {
-            let wait = self.gucs.milliseconds("lock_timeout");
+            let wait = self.gucs.often.lock_timeout;
             let limit = async {
                 match wait {
                     0 => std::future::pending().await,
@@ -419,6 +419,7 @@ impl Session {
             }
         }
         let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
+        let waits = self.gucs.often.waits_for_disk;
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
@@ -426,6 +427,9 @@ impl Session {
                 if let Err(e) = ready.and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
+                }
+                if waits && self.connection()?.is_writing() {
+                    self.engine.writer.expect_sync();
                 }
             }
             let committed = self.connection()?.command("COMMIT");
@@ -448,10 +452,8 @@ impl Session {
         // others may write while we wait for the disk
         self.transaction.slot = None;
         self.finish(false);
-        if let Some(commit) = durable {
-            if self.gucs.get("synchronous_commit").as_deref() != Some("off") {
-                self.engine.writer.wait_durable(commit).await?;
-            }
+        if let Some(commit) = durable.filter(|_| waits) {
+            self.engine.writer.wait_durable(commit).await?;
         }
         self.server.committed();
         Ok(())
@@ -459,6 +461,9 @@ impl Session {
 
     /// ON COMMIT DROP and ON COMMIT DELETE ROWS of the session's temporary tables.
     fn on_commit(&mut self) -> Result<()> {
+        if !self.connection()?.has_temporary() {
+            return Ok(());
+        }
         let catalog = self.catalog();
         let view = self.view();
         let connection = self.connection()?.rusqlite();

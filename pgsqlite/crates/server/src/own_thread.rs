@@ -1,0 +1,81 @@
+//! Where a session runs: among others, or on a thread of its own.
+//!
+//! A session whose client is silent is a task, one of thousands on a few threads, and costs next to nothing. While its
+//! client sends one statement after the other it has a thread of its own, which waits for the next message itself
+//! ([`crate::socket`]): then no other thread is woken for it, a long statement holds up nobody, and what the engine does
+//! in `block_in_place` costs nothing. When nothing has come for a moment, the session is a task again.
+
+use crate::client::End;
+use crate::connection::Conversation;
+use crate::listen::Shared;
+use crate::socket::PATIENCE;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// So many sessions may have a thread of their own at a time; the others remain tasks. Below the runtime's limit for threads
+/// (512): one that had to wait for its thread would wait as long as others like theirs.
+pub const MOST: usize = 256;
+
+/// Runs the conversation to its end. None: it broke down (a panic, which has been reported).
+pub async fn run(shared: &Arc<Shared>, mut conversation: Conversation) -> Option<(Conversation, End)> {
+    loop {
+        let permit = {
+            let among_others = unhurried(shared, &mut conversation);
+            tokio::select! {
+                biased;
+                () = shared.abandoned() => Err(End::Gone),
+                permit = among_others => permit,
+            }
+        };
+        let permit = match permit {
+            Ok(permit) => permit,
+            Err(end) => return Some((conversation, end)),
+        };
+        let (runtime, of_thread) = (Handle::current(), shared.clone());
+        let hurried = tokio::task::spawn_blocking(move || {
+            conversation.client.stream.be_patient();
+            let end = runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    () = of_thread.abandoned() => Err(End::Gone),
+                    end = hurried(&mut conversation) => end,
+                }
+            });
+            drop(permit);
+            (conversation, end)
+        });
+        match hurried.await {
+            Ok((back, Ok(()))) => conversation = back,
+            Ok((back, Err(end))) => return Some((back, end)),
+            Err(_panic) => return None,
+        }
+    }
+}
+
+/// Among other tasks, until the client is in the midst of work and there is a thread for it.
+async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Result<OwnedSemaphorePermit, End> {
+    loop {
+        conversation.answer_all().await?;
+        let answered = Instant::now();
+        if !conversation.wait().await? {
+            continue;
+        }
+        if answered.elapsed() < PATIENCE {
+            if let Ok(permit) = shared.threads.clone().try_acquire_owned() {
+                return Ok(permit);
+            }
+        }
+    }
+}
+
+/// On its own thread, until the client has been silent for a moment.
+async fn hurried(conversation: &mut Conversation) -> Result<(), End> {
+    loop {
+        conversation.answer_all().await?;
+        if !conversation.wait().await? {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A client's socket, TCP or Unix, waited for in one of two ways.
+//!
+//! As a task among others, through the runtime's poller: what a session does that says nothing for a while. It is woken for
+//! what has come in, and for room to write only while it waits for that; Tokio's own streams ask for both at once, and on a
+//! Unix socket the kernel tells of new room each time the client has read an answer, so every round trip would wake a thread
+//! for nothing, about when the next request comes.
+//!
+//! Or *patiently*: the thread itself waits for what comes next, for up to [`PATIENCE`], and the poller knows nothing of the
+//! socket. A session that has a thread of its own (`crate::own_thread`) does that: no other thread is woken for it.
+
+use socket2::Socket as Handle;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+
+/// So long a thread waits for its client's next message; most programs send the next statement far sooner.
+pub const PATIENCE: Duration = Duration::from_millis(4);
+
+pub struct Socket {
+    /// the poller's registration (None: patient, or not read from yet); dropped before the descriptor is closed
+    watch: Option<AsyncFd<RawFd>>,
+    /// a second handle, registered for room to write, while a write waits for it
+    full: Option<AsyncFd<Handle>>,
+    handle: Handle,
+    patient: bool,
+}
+
+impl Socket {
+    pub fn new(handle: Handle) -> io::Result<Socket> {
+        // each call says whether it waits
+        handle.set_nonblocking(false)?;
+        handle.set_read_timeout(Some(PATIENCE))?;
+        Ok(Socket { watch: None, full: None, handle, patient: false })
+    }
+
+    /// From now on reads wait on their thread, until one has waited for [`PATIENCE`] in vain.
+    pub fn be_patient(&mut self) {
+        self.watch = None;
+        self.patient = true;
+    }
+
+    pub fn is_patient(&self) -> bool {
+        self.patient
+    }
+}
+
+/// One read: whether it took all there was. Err(WouldBlock): nothing has come (in [`PATIENCE`], without `MSG_DONTWAIT`).
+fn receive(handle: &Handle, buf: &mut ReadBuf<'_>, flags: i32) -> io::Result<bool> {
+    loop {
+        // SAFETY: only written to, never made uninitialized.
+        let room = unsafe { buf.unfilled_mut() };
+        match handle.recv_with_flags(room, flags) {
+            Ok(n) => {
+                let drained = n > 0 && n < room.len();
+                // SAFETY: the kernel has written that many bytes to its start.
+                unsafe { buf.assume_init(n) };
+                buf.advance(n);
+                return Ok(drained);
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Registers with the poller; must be called inside the runtime.
+fn register<T: AsRawFd>(handle: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    // SAFETY: what is passed gives the same descriptor always, and the `Socket` that it belongs to closes it only after
+    // the registration has been dropped.
+    Ok(unsafe { AsyncFd::register_with_interest(handle, interest) }?)
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.patient {
+            match receive(&this.handle, buf, 0) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => this.patient = false,
+                other => return Poll::Ready(other.map(drop)),
+            }
+        }
+        let watch = match &this.watch {
+            Some(watch) => watch,
+            None => this.watch.insert(register(this.handle.as_raw_fd(), Interest::READABLE)?),
+        };
+        loop {
+            let mut guard = ready!(watch.poll_read_ready(cx))?;
+            match receive(&this.handle, buf, libc::MSG_DONTWAIT) {
+                Ok(drained) => {
+                    if drained {
+                        // what comes now is told anew (the readiness is edge-triggered)
+                        guard.clear_ready();
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => guard.clear_ready(),
+                Err(e) => return Poll::Ready(Err(e)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        loop {
+            match this.handle.send_with_flags(buf, libc::MSG_DONTWAIT) {
+                Ok(n) => {
+                    this.full = None;
+                    return Poll::Ready(Ok(n));
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    let full = match &this.full {
+                        Some(full) => full,
+                        None => {
+                            let second = this.handle.try_clone()?;
+                            this.full.insert(register(second, Interest::WRITABLE)?)
+                        }
+                    };
+                    // told of room at once, perhaps of that before the write: the next round finds out
+                    ready!(full.poll_write_ready(cx))?.clear_ready();
+                }
+                Err(e) => return Poll::Ready(Err(e)),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.handle.shutdown(std::net::Shutdown::Write))
+    }
+}
