@@ -228,3 +228,12 @@ pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
     }
     has
 }
+
+/// Whether the policies of a table with row-level security apply to `role`.
+pub fn policies_apply(catalog: &Catalog, role: Oid, relation: &Relation) -> bool {
+    if !relation.security.enabled || catalog.roles.is_empty() {
+        return false;
+    }
+    let bypasses = is_superuser(catalog, role) || catalog.roles.get(&role).is_some_and(|r| r.bypass_rls);
+    !bypasses && (relation.security.forced || !owns(catalog, role, relation.owner))
+}

@@ -274,6 +274,46 @@ pub enum OnCommit {
     Drop,
 }
 
+/// The command that a policy is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PolicyCommand {
+    All,
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A row-level security policy: one row of `pg_policy`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub oid: Oid,
+    pub name: String,
+    pub permissive: bool,
+    pub command: PolicyCommand,
+    /// [`crate::acl::PUBLIC_ROLE`]: everybody
+    pub roles: Vec<Oid>,
+    /// PostgreSQL SQL text of USING.
+    pub using: Option<String>,
+    /// PostgreSQL SQL text of WITH CHECK.
+    pub check: Option<String>,
+}
+
+/// Row-level security of a table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RowSecurity {
+    pub enabled: bool,
+    /// FORCE: for the owner, too
+    pub forced: bool,
+    pub policies: Vec<Policy>,
+}
+
+impl RowSecurity {
+    fn is_default(&self) -> bool {
+        *self == RowSecurity::default()
+    }
+}
+
 /// A relation: one row of `pg_class`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
@@ -312,6 +352,8 @@ pub struct Relation {
     pub acl: Option<Vec<AclItem>>,
     #[serde(default)]
     pub on_commit: OnCommit,
+    #[serde(default, skip_serializing_if = "RowSecurity::is_default")]
+    pub security: RowSecurity,
     /// How many rows it had when they were last counted (-1: forgotten since); None: never counted
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuples: Option<i64>,
@@ -607,6 +649,7 @@ impl Catalog {
         for r in self.relations.values() {
             [r.oid, r.row_type, r.array_type].into_iter().for_each(&mut see);
             r.constraints.iter().for_each(|c| see(c.oid));
+            r.security.policies.iter().for_each(|p| see(p.oid));
         }
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);

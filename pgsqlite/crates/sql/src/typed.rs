@@ -544,6 +544,8 @@ pub struct RowCheck {
 pub enum RowCheckOf {
     /// WITH CHECK OPTION of the view of this name
     View(String),
+    /// row-level security of the table of this name: its permissive policies together, or the restrictive one of this name
+    Policy { table: String, policy: Option<String> },
 }
 
 impl RowCheckOf {
@@ -554,6 +556,13 @@ impl RowCheckOf {
                 SqlState::WITH_CHECK_OPTION_VIOLATION,
                 format!("new row violates check option for view \"{view}\""),
             ),
+            RowCheckOf::Policy { table, policy } => {
+                let which = policy.as_ref().map_or(String::new(), |p| format!(" \"{p}\""));
+                PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("new row violates row-level security policy{which} for table \"{table}\""),
+                )
+            }
         }
     }
 }

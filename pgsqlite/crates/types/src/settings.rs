@@ -44,6 +44,8 @@ pub struct Settings {
     pub interval_style: IntervalStyle,
     pub bytea_output: ByteaOutput,
     /// ≥ 1: shortest exact output; ≤ 0: that many digits fewer than 6 (float4) / 15 (float8).
+    /// off: a query that policies would change is an error
+    pub row_security: bool,
     pub extra_float_digits: i32,
     /// `now()`: the transaction's start, microseconds since 2000-01-01 00:00 UTC; what 'now', 'today' … mean on input.
     pub transaction_timestamp: i64,
@@ -60,6 +62,7 @@ impl Default for Settings {
             bytea_output: ByteaOutput::Hex,
             extra_float_digits: 1,
             transaction_timestamp: 0,
+            row_security: true,
         }
     }
 }

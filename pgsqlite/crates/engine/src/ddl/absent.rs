@@ -17,7 +17,6 @@ impl Ddl<'_> {
             T::ObjectRoutine => "DROP ROUTINE",
             T::ObjectTrigger => "DROP TRIGGER",
             T::ObjectRule => "DROP RULE",
-            T::ObjectPolicy => "DROP POLICY",
             _ => return Ok(None),
         };
         for node in &statement.objects {
@@ -78,7 +77,7 @@ impl Ddl<'_> {
             let message = format!("relation \"{}\" does not exist", table.join("."));
             return Ok((PgError::new(SqlState::UNDEFINED_TABLE, &*message), message));
         }
-        let of = if word == "trigger" || word == "policy" { "table" } else { "relation" };
+        let of = if word == "trigger" { "table" } else { "relation" };
         let error = PgError::new(
             SqlState::UNDEFINED_OBJECT,
             format!("{word} \"{name}\" for {of} \"{relation}\" does not exist"),

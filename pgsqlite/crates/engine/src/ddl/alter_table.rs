@@ -282,6 +282,9 @@ impl Ddl<'_> {
                 relation.columns[column.attnum as usize - 1].generated = None;
                 self.put_relation(relation)
             }
+            T::AtEnableRowSecurity | T::AtDisableRowSecurity | T::AtForceRowSecurity | T::AtNoForceRowSecurity => {
+                self.row_security(relation, kind)
+            }
             T::AtSetLogged | T::AtSetUnLogged => {
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
             }

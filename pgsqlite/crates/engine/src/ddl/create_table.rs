@@ -196,6 +196,7 @@ impl Ddl<'_> {
             acl: None,
             tuples: None,
             on_commit: Default::default(),
+            security: Default::default(),
         }))
     }
 

@@ -206,6 +206,9 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_statement(&mut self, statement: &ast::DropStmt) -> Result<String> {
+        if statement.remove_type() == ast::ObjectType::ObjectPolicy {
+            return self.drop_policy(statement);
+        }
         if let Some(tag) = self.drop_absent(statement)? {
             return Ok(tag);
         }

@@ -510,6 +510,19 @@ impl Ddl<'_> {
         for user_type in types {
             self.put_type(user_type)?;
         }
+        let secured: Vec<Relation> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| r.security.policies.iter().any(|p| p.roles.iter().any(|r| roles.contains(r))))
+            .map(|r| (**r).clone())
+            .collect();
+        for mut table in secured {
+            // a policy that is left without roles goes
+            table.security.policies.iter_mut().for_each(|p| p.roles.retain(|r| !roles.contains(r)));
+            table.security.policies.retain(|p| !p.roles.is_empty());
+            self.put_relation(table)?;
+        }
         let properties = self.catalog.properties.clone();
         if without(&properties.acl) != properties.acl {
             self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
@@ -542,6 +555,11 @@ impl Ddl<'_> {
         }
         for t in self.catalog.types.values() {
             see(t.oid, t.owner, &t.acl, self.describe(Object::Type(t.oid)));
+        }
+        for r in self.catalog.relations.values() {
+            for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {
+                out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
+            }
         }
         out.sort_by_key(|o| o.0);
         out.into_iter().map(|o| o.1).collect()

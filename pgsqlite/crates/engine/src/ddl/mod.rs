@@ -21,6 +21,7 @@ mod grant;
 mod index;
 pub mod naming;
 mod options;
+mod policy;
 mod rebuild;
 mod rename;
 mod role;
@@ -159,6 +160,8 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterDatabaseStmt(_)
         | NodeEnum::AlterDatabaseSetStmt(_)
         | NodeEnum::AlterDefaultPrivilegesStmt(_)
+        | NodeEnum::CreatePolicyStmt(_)
+        | NodeEnum::AlterPolicyStmt(_)
         | NodeEnum::ReassignOwnedStmt(_)
         | NodeEnum::DropOwnedStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
@@ -299,6 +302,8 @@ impl Ddl<'_> {
             NodeEnum::AlterDatabaseStmt(s) => self.alter_database(s),
             NodeEnum::AlterDatabaseSetStmt(s) => self.alter_database_set(s),
             NodeEnum::AlterDefaultPrivilegesStmt(_) => Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
+            NodeEnum::CreatePolicyStmt(s) => self.create_policy(s),
+            NodeEnum::AlterPolicyStmt(s) => self.alter_policy(s),
             NodeEnum::CreatedbStmt(s) => self.create_database(s),
             NodeEnum::DropdbStmt(s) => self.drop_database(s),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),

@@ -143,6 +143,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     }
 }
 

@@ -178,6 +178,12 @@ impl Ddl<'_> {
         }
         let old = (**self.required(table)?).clone();
         let column = old.column_by_attnum(attnum).ok_or_else(|| PgError::internal("the column is not there"))?.clone();
+        if let Some(policy) = self.policies_of_column(&old, attnum)?.first() {
+            return Err(PgError::not_supported(format!(
+                "dropping column \"{}\", which policy \"{policy}\" uses,",
+                column.name
+            )));
+        }
         if old.live_columns().count() == 1 {
             return Err(PgError::not_supported("dropping a table's only column"));
         }

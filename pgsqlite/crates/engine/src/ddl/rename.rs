@@ -36,6 +36,12 @@ impl Ddl<'_> {
                     *text = print(text, Some(before))?;
                 }
             }
+            for policy in &mut new.security.policies {
+                for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
+                    let expr = analyze::analyze_policy_text(&environment, text, before)?;
+                    *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
+                }
+            }
             for constraint in &mut new.constraints {
                 if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
                     *expression = print(expression, Some(before))?;
@@ -79,6 +85,10 @@ impl Ddl<'_> {
         let new_name = statement.newname.as_str();
         let kind = statement.rename_type();
         let tag = match kind {
+            T::ObjectPolicy => {
+                self.rename_policy(statement)?;
+                "ALTER POLICY"
+            }
             T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectIndex | T::ObjectSequence => {
                 let tag = match kind {
                     T::ObjectTable => "ALTER TABLE",
@@ -556,6 +566,11 @@ impl Ddl<'_> {
                     )
                 })?;
                 (CLASS_RELATION, relation.oid, i32::from(column.attnum))
+            }
+            T::ObjectPolicy => {
+                let comment = (!statement.comment.is_empty()).then_some(statement.comment.as_str());
+                self.comment_on_policy(&parts, comment)?;
+                return Ok("COMMENT".into());
             }
             T::ObjectTabconstraint => {
                 let [table @ .., name] = &parts[..] else {

@@ -183,6 +183,7 @@ impl Ddl<'_> {
             acl: None,
             tuples: None,
             on_commit: Default::default(),
+            security: Default::default(),
         })?;
         self.put_sequence_state(oid, start, false)?;
         Ok((oid, name))

@@ -350,6 +350,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     }
 }
 

@@ -149,6 +149,7 @@ impl Ddl<'_> {
             acl: None,
             tuples: None,
             on_commit: Default::default(),
+            security: Default::default(),
         };
         self.put_relation(relation)?;
         Ok(tag)

@@ -109,6 +109,8 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relnatts", int(columns as i64)),
             ("relchecks", int(checks as i64)),
             ("relhasrules", matches!(kind, b'v' | b'm').into()),
+            ("relrowsecurity", relation.security.enabled.into()),
+            ("relforcerowsecurity", relation.security.forced.into()),
             ("relhastriggers", referenced.contains(&relation.oid).into()),
             (
                 "relispopulated",
@@ -518,5 +520,29 @@ pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
             ("ev_enabled", text("O")),
             ("is_instead", true.into()),
         ]);
+    }
+}
+
+pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        for policy in &relation.security.policies {
+            let command = match policy.command {
+                PolicyCommand::All => b'*',
+                PolicyCommand::Select => b'r',
+                PolicyCommand::Insert => b'a',
+                PolicyCommand::Update => b'w',
+                PolicyCommand::Delete => b'd',
+            };
+            rows.push(&[
+                ("oid", int(policy.oid)),
+                ("polname", text(&*policy.name)),
+                ("polrelid", int(relation.oid)),
+                ("polcmd", character(command)),
+                ("polpermissive", policy.permissive.into()),
+                ("polroles", numbers(policy.roles.iter())),
+                ("polqual", policy.using.clone().into()),
+                ("polwithcheck", policy.check.clone().into()),
+            ]);
+        }
     }
 }

@@ -51,8 +51,41 @@ pub(super) fn tables(rows: &mut Rows, state: &SessionState) {
             ("hasindexes", catalog.indexes_of(relation.oid).next().is_some().into()),
             ("hasrules", false.into()),
             ("hastriggers", super::relations::has_triggers(catalog, relation).into()),
-            ("rowsecurity", false.into()),
+            ("rowsecurity", relation.security.enabled.into()),
         ]);
+    }
+}
+
+pub(super) fn policies(rows: &mut Rows, state: &SessionState) {
+    let catalog = &state.catalog;
+    for relation in catalog.relations.values() {
+        for policy in &relation.security.policies {
+            let role = |oid: &Oid| match catalog.role_name(*oid) {
+                Some(name) => name.to_string(),
+                None => "public".to_string(),
+            };
+            let command = match policy.command {
+                PolicyCommand::All => "ALL",
+                PolicyCommand::Select => "SELECT",
+                PolicyCommand::Insert => "INSERT",
+                PolicyCommand::Update => "UPDATE",
+                PolicyCommand::Delete => "DELETE",
+            };
+            let shown = |stored: &Option<String>| match stored {
+                Some(stored) => text(expression(state, stored, Some(relation))),
+                None => Datum::Null,
+            };
+            rows.push(&[
+                ("schemaname", text(catalog.schema_name(relation.schema))),
+                ("tablename", text(&*relation.name)),
+                ("policyname", text(&*policy.name)),
+                ("permissive", text(if policy.permissive { "PERMISSIVE" } else { "RESTRICTIVE" })),
+                ("roles", super::strings(policy.roles.iter().map(role))),
+                ("cmd", text(command)),
+                ("qual", shown(&policy.using)),
+                ("with_check", shown(&policy.check)),
+            ]);
+        }
     }
 }
 

@@ -106,6 +106,13 @@ impl Session {
         }
         let view = self.view();
         let catalog = &view.catalog;
+        if self.with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))? {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "COPY FROM not supported with row-level security",
+            )
+            .hint("Use INSERT statements instead."));
+        }
         let mut targets = Vec::with_capacity(columns.len());
         let mut types: Vec<Oid> = Vec::new();
         for column in &columns {

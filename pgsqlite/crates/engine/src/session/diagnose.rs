@@ -7,7 +7,7 @@
 use super::plans::{Body, Prepared};
 use super::Session;
 use crate::connection::{Connection, Step};
-use pgsqlite_sql::analyze::{analyze, Statement};
+use pgsqlite_sql::analyze::{analyze, row_security_counts, Statement};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
 use pgsqlite_sql::plan::Tag;
@@ -54,6 +54,8 @@ impl Session {
         let proposed = self.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             match &statement {
+                // values of rows are not told where policies hide some
+                Statement::Modify(modify) if row_security_counts(environment, &modify.target)? => Ok(None),
                 Statement::Modify(modify) => proposed_rows(environment, modify),
                 Statement::Query(_) => Ok(None),
             }

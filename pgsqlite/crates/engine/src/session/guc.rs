@@ -336,6 +336,11 @@ impl Gucs {
                     None => Err(invalid()),
                 };
             }
+            "row_security" => {
+                if let Some(on) = parse_bool(value) {
+                    self.typed.row_security = on;
+                }
+            }
             "standard_conforming_strings" if parse_bool(value) == Some(false) => {
                 return Err(PgError::not_supported("standard_conforming_strings = off"));
             }
@@ -414,8 +419,12 @@ impl Gucs {
     /// What decides how literals are read: part of the plan cache's key.
     pub fn plan_key(&self) -> String {
         format!(
-            "{}/{:?}/{:?}/{:?}",
-            self.typed.time_zone_name, self.typed.date_style, self.typed.date_order, self.typed.interval_style
+            "{}/{:?}/{:?}/{:?}/{}",
+            self.typed.time_zone_name,
+            self.typed.date_style,
+            self.typed.date_order,
+            self.typed.interval_style,
+            self.typed.row_security
         )
     }
 

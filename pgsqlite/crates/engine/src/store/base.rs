@@ -118,5 +118,6 @@ fn system_relation(system: &SystemRelation) -> Relation {
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     }
 }

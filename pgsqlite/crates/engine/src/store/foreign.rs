@@ -260,6 +260,7 @@ fn add_table(
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     };
     let mut key: Vec<(i64, i16)> =
         infos.iter().zip(1i16..).filter(|(i, _)| i.key > 0).map(|(i, attnum)| (i.key, attnum)).collect();
@@ -538,6 +539,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     };
     catalog.add_relation(relation);
     Ok(())

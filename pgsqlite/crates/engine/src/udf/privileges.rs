@@ -140,6 +140,14 @@ fn column(c: &Call) -> Result<Datum> {
     on_relation(c, 2, AclObject::Table, OF_COLUMNS)
 }
 
+/// row_security_active(table): whether policies hide rows of it from the current role.
+fn row_security_active(c: &Call) -> Result<Datum> {
+    let relation = object(c, 0, oid::REGCLASS)?;
+    let state = c.session.state();
+    let Some(relation) = state.catalog.relation(relation) else { return Ok(false.into()) };
+    Ok(acl::policies_apply(&state.catalog, state.user_oid, relation).into())
+}
+
 fn schema(c: &Call) -> Result<Datum> {
     let (role, at) = split(c, 1)?;
     let schema = object(c, at, oid::REGNAMESPACE)?;
@@ -370,6 +378,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ),
     ("pg_has_role_name_name pg_has_role_name_id pg_has_role_id_name pg_has_role_id_id", has_role),
     ("pg_has_role_name pg_has_role_id", has_role),
+    ("row_security_active row_security_active_name", row_security_active),
     ("acldefault_sql", default),
     ("aclexplode", explode),
 ];

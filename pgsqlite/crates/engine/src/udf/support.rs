@@ -143,6 +143,14 @@ fn view_check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn policy_check(c: &Call) -> Result<Datum> {
+    if !c.bool(1)? {
+        let policy = if c.is_null(3) { None } else { Some(c.text(3)?.to_string()) };
+        return Err(RowCheckOf::Policy { table: c.text(2)?.to_string(), policy }.violation());
+    }
+    Ok(c.datum(0).to_owned())
+}
+
 fn sequence_state(c: &Call) -> Result<Datum> {
     let sequences = c.session.state().sequences.clone();
     let sequences = sequences.ok_or_else(|| PgError::not_supported("a sequence outside a session"))?;
@@ -613,6 +621,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::LIMIT, 2, true, limit),
     (support::CHECK, 5, true, check),
     (support::VIEW_CHECK, 3, true, view_check),
+    (support::POLICY_CHECK, 4, true, policy_check),
     (support::NOT_NULL, 4, true, not_null),
     (support::SEQUENCE, 2, false, sequence_state),
     (support::DOMAIN, -1, true, domain),

@@ -121,6 +121,7 @@ impl Analyzer<'_> {
         }
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
+            RelationKind::Table if self.is_secured(&relation)? => self.secured_entry(&relation, r.alias.as_ref())?,
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
         };
         let item = self.namespace_of(index, Some((relation.schema, relation.name.clone())), r.alias.is_some());
@@ -288,18 +289,28 @@ impl Analyzer<'_> {
     /// A view stands for its query.
     fn view_entry(&mut self, view: &Relation, definition: &str, r: &ast::RangeVar) -> Result<usize> {
         let query = self.view_query(view, definition)?;
-        let mut columns = relation_columns(view);
-        let name = r.alias.as_ref().map_or(view.name.clone(), |a| a.aliasname.clone());
-        rename_columns(&mut columns, r.alias.as_ref(), &name)?;
+        self.query_entry(query, relation_columns(view), view, r.alias.as_ref())
+    }
+
+    /// A query that stands for a relation.
+    pub(super) fn query_entry(
+        &mut self,
+        query: crate::typed::Query,
+        mut columns: Vec<crate::typed::RteColumn>,
+        relation: &Relation,
+        alias: Option<&ast::Alias>,
+    ) -> Result<usize> {
+        let name = alias.map_or(relation.name.clone(), |a| a.aliasname.clone());
+        rename_columns(&mut columns, alias, &name)?;
         let level = self.level();
         level.range_table.push(entry(
             RteKind::Subquery { query: Box::new(query), lateral: false },
             name,
-            r.alias.is_some(),
+            alias.is_some(),
             columns,
         ));
         let index = level.range_table.len() - 1;
-        level.range_table[index].row_type = view.row_type;
+        level.range_table[index].row_type = relation.row_type;
         Ok(index)
     }
 

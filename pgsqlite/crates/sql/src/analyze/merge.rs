@@ -45,6 +45,9 @@ impl Analyzer<'_> {
             )
             .detail(format!("This operation is not supported for {kind}.")));
         }
+        if self.is_secured(&target)? {
+            return Err(PgError::not_supported("MERGE into a table with row-level security").at(r.location));
+        }
         let target_item = self.target_entry(&target, r)?;
         let source_node = stmt.source_relation.as_deref().ok_or_else(|| PgError::internal("MERGE without a source"))?;
         let mut from = self.from_clause(std::slice::from_ref(source_node))?;

@@ -18,6 +18,7 @@ mod merge;
 mod modify;
 mod recursion;
 mod resolve;
+mod row_security;
 mod select;
 mod spelling;
 pub(crate) mod typename;
@@ -33,6 +34,7 @@ use from::NamespaceItem;
 pub(crate) use from::{plain_column, JSON_TO_RECORD};
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
+pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};
 use std::sync::Arc;
 pub use view_target::{is_updatable_view, why_not_updatable};
 
@@ -127,6 +129,8 @@ pub(crate) struct Level {
     pub pending_ctes: Vec<String>,
     /// the view through which a statement changes a table
     pub view_target: Option<view_target::ViewTarget>,
+    /// what row-level security demands of the rows that a statement writes
+    pub checks: Vec<crate::typed::RowCheck>,
 }
 
 impl Level {
@@ -143,6 +147,7 @@ impl Level {
             dependency_keys: Vec::new(),
             pending_ctes: Vec::new(),
             view_target: None,
+            checks: Vec::new(),
         }
     }
 }
@@ -162,6 +167,8 @@ pub(crate) struct Analyzer<'a> {
     view_depth: usize,
     /// whose privileges count: the session's role or, in a view's query, the view's owner
     acting: Oid,
+    /// tables whose policies are being expanded, against recursion
+    policies_in: Vec<Oid>,
 }
 
 impl<'a> Analyzer<'a> {
@@ -174,6 +181,7 @@ impl<'a> Analyzer<'a> {
             splice_arguments: None,
             view_depth: 0,
             acting: env.user,
+            policies_in: Vec::new(),
         }
     }
 
@@ -400,6 +408,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     acl: None,
                     tuples: None,
                     on_commit: Default::default(),
+                    security: Default::default(),
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })

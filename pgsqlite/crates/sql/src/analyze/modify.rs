@@ -3,7 +3,7 @@
 use super::{Analyzer, Clause, Level};
 use crate::acl::privilege;
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Column, Constraint, ConstraintKind, Identity, IndexKey, Relation, RelationKind};
+use crate::catalog::{Column, Constraint, ConstraintKind, Identity, IndexKey, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind,
@@ -73,7 +73,8 @@ impl Analyzer<'_> {
     pub(crate) fn insert(&mut self, stmt: &ast::InsertStmt) -> Result<Modify> {
         let (result, level) = self.modify_level(|a| a.insert_in_level(stmt))?;
         let (target, action, returning) = result;
-        let checks = level.view_target.map(|v| v.checks).unwrap_or_default();
+        let mut checks = level.checks;
+        checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
         Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
     }
 
@@ -261,6 +262,12 @@ impl Analyzer<'_> {
         };
         self.level().namespace = vec![item];
         let returning = self.returning(stmt.returning_clause.as_ref())?;
+        let secured = self.as_target(|a| a.is_secured(&target))?;
+        if secured && on_conflict.as_ref().is_some_and(|c| c.set.is_some()) {
+            return Err(PgError::not_supported("ON CONFLICT DO UPDATE on a table with row-level security"));
+        }
+        let selects = !returning.is_empty() || on_conflict.as_ref().is_some_and(|c| c.target.is_some());
+        self.level().checks = self.as_target(|a| a.secured_checks(&target, PolicyCommand::Insert, selects))?;
         Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
     }
 
@@ -558,15 +565,30 @@ impl Analyzer<'_> {
             let set = a.set_list(&stmt.target_list, &target)?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
             let reads = |e: &Expr| super::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
-            if filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e)) {
+            let selects = filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e));
+            if selects {
                 let named = a.named_target(&target);
                 a.check_privilege(&named, privilege::SELECT)?;
             }
+            let secured = a.as_target(|a| a.secured_filter(&target, PolicyCommand::Update, selects))?;
+            a.level().checks = a.as_target(|a| a.secured_checks(&target, PolicyCommand::Update, selects))?;
+            let filter = super::view_target::both(secured, filter);
             Ok((target, ModifyAction::Update { set, from, filter }, returning))
         })?;
         let (target, action, returning) = result;
-        let checks = level.view_target.map(|v| v.checks).unwrap_or_default();
+        let mut checks = level.checks;
+        checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
         Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
+    }
+
+    /// Runs `f` as the role whose privileges count for the target: the owner of the view that stands for it.
+    fn as_target<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let own = self.acting;
+        let acting = self.level().view_target.as_ref().map_or(own, |v| v.acting);
+        let around = std::mem::replace(&mut self.acting, acting);
+        let result = f(self);
+        self.acting = around;
+        result
     }
 
     /// The condition of the view that stands for the target.
@@ -719,10 +741,13 @@ impl Analyzer<'_> {
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let filter = super::view_target::both(a.view_filter(), filter);
             let returning = a.returning(stmt.returning_clause.as_ref())?;
-            if filter.is_some() || !returning.is_empty() {
+            let selects = filter.is_some() || !returning.is_empty();
+            if selects {
                 let named = a.named_target(&target);
                 a.check_privilege(&named, privilege::SELECT)?;
             }
+            let secured = a.as_target(|a| a.secured_filter(&target, PolicyCommand::Delete, selects))?;
+            let filter = super::view_target::both(secured, filter);
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;
         let (target, action, returning) = result;

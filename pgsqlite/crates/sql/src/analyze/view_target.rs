@@ -17,6 +17,8 @@ pub(crate) struct ViewTarget {
     pub filter: Option<Expr>,
     /// what its check option (and that of views below it) demands of new rows
     pub checks: Vec<RowCheck>,
+    /// whose privileges and policies count for the table
+    pub acting: Oid,
 }
 
 /// A query of one table: the table, the columns and the conditions.
@@ -73,8 +75,12 @@ fn simple(query: &Query) -> Result<Simple, &'static str> {
         RteKind::Relation(table) if table.kind == RelationKind::Table && query.range_table[0].sample.is_none() => {
             Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] })
         }
-        // a view over a view
+        // a table whose policies stand here as a query: what they mean for a change is the table's own affair
         RteKind::Subquery { query: inner, .. } if query.range_table[0].row_type != 0 => {
+            if let Some(table) = secured_table(inner, query.range_table[0].row_type) {
+                return Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] });
+            }
+            // a view over a view
             let Simple { table, columns: below, mut filters } = simple(inner)?;
             let mut filter = filter;
             columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below));
@@ -85,6 +91,14 @@ fn simple(query: &Query) -> Result<Simple, &'static str> {
             Ok(Simple { table, columns, filters })
         }
         _ => Err(single),
+    }
+}
+
+/// The table of this row type, if that is what the query reads with its policies.
+fn secured_table(query: &Query, row_type: Oid) -> Option<&Arc<Relation>> {
+    match &query.range_table.first()?.kind {
+        RteKind::Relation(table) if table.row_type == row_type => Some(table),
+        _ => None,
     }
 }
 
@@ -182,11 +196,12 @@ impl Analyzer<'_> {
         } else {
             self.check_privilege(&simple.table, needed)?;
         }
+        let acting = if invoker { self.acting } else { view.owner };
         let checks = self.view_checks(view, &simple.filters);
         let filter = simple.filters.into_iter().fold(None, |all, (_, filter)| both(all, filter));
         let names = view.live_columns().map(|c| c.name.clone());
         let columns = names.zip(simple.columns).collect();
-        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter, checks });
+        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter, checks, acting });
         Ok(simple.table)
     }
 

@@ -49,7 +49,7 @@ pub const ROWS: &[Row] = &[
          has_any_column_privilege_name_name has_any_column_privilege_name_id has_any_column_privilege_id_name \
          has_any_column_privilege_id_id has_any_column_privilege_name has_any_column_privilege_id \
          pg_has_role_name_name pg_has_role_name_id pg_has_role_id_name pg_has_role_id_id pg_has_role_name \
-         pg_has_role_id",
+         pg_has_role_id row_security_active row_security_active_name",
         Native,
     ),
     row(

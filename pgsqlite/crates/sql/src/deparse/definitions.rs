@@ -20,8 +20,21 @@ pub fn stored_expression(
     relation: Option<&Relation>,
     style: Style,
 ) -> Result<String> {
+    let names = Names::new(environment.catalog, environment.search_path);
+    // only a policy's condition may have sub-queries
+    if let Some(table) = relation.filter(|r| is_policy(r, text)) {
+        let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+        let expr = crate::analyze::analyze_policy_text(&stored, text, table)?;
+        return super::policy(names, style, &expr, table);
+    }
     let expr = analyzed(environment, text, relation)?;
-    expression(Names::new(environment.catalog, environment.search_path), style, &expr, relation)
+    expression(names, style, &expr, relation)
+}
+
+/// Whether a text is that of a policy of the table.
+fn is_policy(table: &Relation, text: &str) -> bool {
+    let is = |stored: &Option<String>| stored.as_deref() == Some(text);
+    table.security.policies.iter().any(|p| is(&p.using) || is(&p.check))
 }
 
 fn column_names(relation: &Relation, attnums: &[i16]) -> String {

@@ -66,6 +66,25 @@ pub fn expression(names: Names, style: Style, expr: &Expr, relation: Option<&Rel
     Ok(printer.out)
 }
 
+/// A policy's condition over its table (see [`crate::analyze::analyze_policy`]).
+pub fn policy(names: Names, style: Style, expr: &Expr, table: &Relation) -> Result<String> {
+    let now = names.catalog.relation(table.oid).map_or(table.name.clone(), |r| r.name.clone());
+    let columns = crate::analyze::relation_columns(table);
+    let kind = RteKind::Relation(std::sync::Arc::new(table.clone()));
+    let entries = [crate::analyze::entry(kind, now.clone(), false, columns)];
+    let mut printer = Printer::new(names, style, None);
+    printer.levels.push(Level {
+        entries: &entries,
+        aliases: vec![now],
+        qualify: false,
+        windows: &[],
+        group_by: &[],
+        ctes: vec![],
+    });
+    printer.expr(expr, false)?;
+    Ok(printer.out)
+}
+
 /// A query as `pg_get_viewdef` prints it, without the final `;`.
 pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     let mut printer = Printer::new(names, style, None);

@@ -48,6 +48,8 @@ pub mod support {
     pub const CHECK: &str = "pg_check";
     /// (value, condition, view) → value; 44000 if the condition is not true
     pub const VIEW_CHECK: &str = "pg_view_check";
+    /// (value, condition, table, policy) → value; 42501 if the condition is not true
+    pub const POLICY_CHECK: &str = "pg_policy_check";
     /// (sequence, part) → last_value (part 0), is_called (part 1)
     pub const SEQUENCE: &str = "pg_sequence_state";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.

@@ -446,6 +446,14 @@ impl Lowerer<'_> {
     /// `value` wrapped in the table's CHECKs, and in what else is demanded, over the new row.
     fn with_checks(&mut self, target: &Relation, value: String, row: &[String]) -> Result<String> {
         let mut value = value;
+        // what row-level security demands is looked at before the constraints, a view's check option after them
+        for check in self.row_checks.clone() {
+            let RowCheckOf::Policy { table, policy } = &check.of else { continue };
+            let condition = self.over_row(&check.condition, row)?;
+            let policy = policy.as_ref().map_or("NULL".to_string(), |p| quote_text(p));
+            let table = quote_text(table);
+            value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy})", support::POLICY_CHECK);
+        }
         for constraint in target.constraints.iter().rev() {
             let ConstraintKind::Check { expression, .. } = &constraint.kind else { continue };
             let expr = analyze_expression(self.env, expression, Some(target), None)?;
@@ -458,8 +466,8 @@ impl Lowerer<'_> {
             );
         }
         for check in self.row_checks.clone() {
+            let RowCheckOf::View(view) = &check.of else { continue };
             let condition = self.over_row(&check.condition, row)?;
-            let RowCheckOf::View(view) = &check.of;
             value = format!("{}({value}, ({condition}) IS TRUE, {})", support::VIEW_CHECK, quote_text(view));
         }
         Ok(value)

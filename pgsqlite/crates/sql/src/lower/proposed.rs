@@ -180,7 +180,7 @@ impl Lowerer<'_> {
         let mut unique = vec![];
         let mut row_checks = vec![];
         if let Some(new) = &new {
-            for check in &modify.checks {
+            for check in modify.checks.iter().filter(|c| matches!(c.of, RowCheckOf::View(_))) {
                 let condition = self.over_row(&check.condition, new)?;
                 row_checks.push((check.of.clone(), texts.add(format!("({condition}) IS TRUE"))));
             }

@@ -338,6 +338,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         acl: None,
         tuples: None,
         on_commit: Default::default(),
+        security: Default::default(),
     };
     for (i, c) in columns.iter().enumerate() {
         let name = format!("c{}", i + 1);
