@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -56,7 +56,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-files $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-files test-dump $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -74,6 +74,11 @@ test-wire: debug
 
 test-files: debug build/samples/done
 	@$(PYTHON) tests/files/run.py build/samples
+
+# pg_dump comes with a PostgreSQL to restore into; root can install one.
+test-dump: debug
+	@if [ -x /usr/lib/postgresql/15/bin/pg_dump ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/dump/run.py; \
+	  else echo "test-dump: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-clients: debug build/venv/done
 	@$(PYTHON) tests/clients/run.py

@@ -29,6 +29,12 @@ fn any_name_means_the_one_file() {
         }
         assert_eq!(client.fails("SELECT * FROM other.public.t"), "0A000");
     }
+    // two at the same time see the same tables under different names
+    let (mut one, mut other) = (server.session_in("main"), server.session_in("shop"));
+    for _ in 0..2 {
+        let query = "SELECT table_catalog FROM information_schema.tables WHERE table_name = 't'";
+        assert_eq!((one.value(query), other.value(query)), ("main".to_string(), "shop".to_string()));
+    }
     // no name at all: the user's
     let mut client = server.connect();
     client.send(&startup(&[("user", "u")]));

@@ -136,6 +136,8 @@ impl TypeCodec {
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
             oid::VOID => TypeCodec::Void,
+            // a column of the catalogs; there are only NULLs in it
+            oid::ANYARRAY => TypeCodec::Text,
             oid::RECORD => TypeCodec::Record,
             _ => return None,
         })

@@ -139,6 +139,8 @@ impl Ddl<'_> {
             Object::Constraint(table, constraint) => {
                 let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
                 let Some(c) = relation.constraints.iter().find(|c| c.oid == constraint) else { return Ok(out) };
+                // GROUP BY a primary key
+                by_view(&|r| r.class == super::schema::CLASS_CONSTRAINT && r.object == constraint, &mut out);
                 if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
                     // (a foreign key depends on the index, which goes with its constraint)
                     for child in self.catalog.relations.values() {

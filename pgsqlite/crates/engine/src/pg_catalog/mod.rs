@@ -5,6 +5,7 @@
 
 mod builtin;
 mod cluster;
+mod depends;
 mod information_schema;
 mod information_usage;
 mod relations;
@@ -68,6 +69,8 @@ impl Table {
 /// Collects rows by column name. A column that gets no value is NULL, or where it may not be NULL, the zero of its type.
 pub(crate) struct Rows {
     columns: HashMap<&'static str, usize>,
+    /// per column
+    types: Vec<Oid>,
     empty: Vec<Datum>,
     rows: Vec<Vec<Datum>>,
 }
@@ -87,12 +90,38 @@ impl Rows {
                 _ => Datum::Text(String::new()),
             })
             .collect();
-        Rows { columns: relation.columns.iter().enumerate().map(|(i, c)| (c.1, i)).collect(), empty, rows: Vec::new() }
+        Rows {
+            columns: relation.columns.iter().enumerate().map(|(i, c)| (c.1, i)).collect(),
+            types: relation.columns.iter().map(|c| c.2).collect(),
+            empty,
+            rows: Vec::new(),
+        }
     }
 
     /// The columns' names, in no order.
     fn column_names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.columns.keys().copied()
+    }
+
+    /// The rows of a data file that gen/catalogs.sh wrote: its first line names the columns.
+    fn push_file(&mut self, file: &'static str) {
+        let mut lines = file.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let names = lines.next().unwrap_or_default();
+        for fields in lines {
+            let mut row = self.empty.clone();
+            for (name, field) in names.iter().zip(fields) {
+                let Some(&i) = self.columns.get(name) else {
+                    debug_assert!(false, "no column {name}");
+                    continue;
+                };
+                row[i] = match self.types[i] {
+                    _ if field == "\\N" => Datum::Null,
+                    oid::INT2 | oid::INT4 | oid::OID | oid::REGPROC => Datum::Int(field.parse().unwrap_or_default()),
+                    _ => Datum::Text(field.into()),
+                };
+            }
+            self.rows.push(row);
+        }
     }
 
     /// A row from (column, value) pairs.
@@ -138,7 +167,7 @@ enum Maker {
     Fixed(fn(&mut Rows)),
     /// About the database.
     Catalog(fn(&mut Rows, &Catalog)),
-    /// About the database, with texts that follow the session's search path.
+    /// About the database, with texts that follow the session's search path and its name for the database.
     Path(fn(&mut Rows, &SessionState)),
     /// About the session.
     Session(fn(&mut Rows, &SessionState)),
@@ -155,7 +184,6 @@ const EMPTY: &[&str] = &[
     "pg_foreign_server",
     "pg_foreign_table",
     "pg_inherits",
-    "pg_init_privs",
     "pg_largeobject",
     "pg_largeobject_metadata",
     "pg_parameter_acl",
@@ -200,7 +228,8 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_sequence" => Catalog(relations::sequences),
         "pg_description" => Catalog(relations::descriptions),
         "pg_shdescription" => Catalog(relations::shared_descriptions),
-        "pg_depend" => Catalog(relations::depends),
+        "pg_depend" => Path(depends::depends),
+        "pg_init_privs" => Fixed(relations::initial_privileges),
         "pg_rewrite" => Catalog(relations::rewrites),
         "pg_tables" => Path(views::tables),
         "pg_views" => Path(views::views),
@@ -232,6 +261,12 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_am" => Fixed(builtin::access_methods),
         "pg_opclass" => Fixed(builtin::operator_classes),
         "pg_collation" => Fixed(builtin::collations),
+        "pg_amop" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_amop.tsv"))),
+        "pg_amproc" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_amproc.tsv"))),
+        "pg_ts_parser" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_parser.tsv"))),
+        "pg_ts_template" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_template.tsv"))),
+        "pg_ts_dict" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_dict.tsv"))),
+        "pg_ts_config" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_config.tsv"))),
         "pg_opfamily" => Fixed(builtin::operator_families),
         "pg_language" => Fixed(builtin::languages),
         "pg_tablespace" => Fixed(builtin::tablespaces),
@@ -262,10 +297,11 @@ pub fn view_definition(_relation: Oid) -> Option<&'static str> {
     None
 }
 
-/// What rows were made from: nothing but this program, a snapshot, a snapshot and a search path.
+/// What rows were made from: nothing but this program, a snapshot, a snapshot and what the session sees of it.
 struct Made {
     from: Option<Weak<Catalog>>,
     path: Vec<Oid>,
+    database: String,
     table: Arc<Table>,
 }
 
@@ -277,10 +313,13 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
     let state = cell.state();
     let lock = || cache.lock().unwrap_or_else(|e| e.into_inner());
     let maker = maker(relation);
-    let path = if matches!(maker, Some(Maker::Path(_))) { state.search_path.as_slice() } else { &[] };
+    let (path, database) = match maker {
+        Some(Maker::Path(_)) => (state.search_path.as_slice(), state.database.as_str()),
+        _ => (&[][..], ""),
+    };
     if let Some(made) = lock().get(&relation.oid) {
         let of_this = |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
-        if made.from.as_ref().is_none_or(of_this) && made.path == path {
+        if made.from.as_ref().is_none_or(of_this) && made.path == path && made.database == database {
             return made.table.clone();
         }
     }
@@ -304,7 +343,8 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });
     if let Some(from) = keep {
-        lock().insert(relation.oid, Made { from, path: path.to_vec(), table: table.clone() });
+        lock()
+            .insert(relation.oid, Made { from, path: path.to_vec(), database: database.into(), table: table.clone() });
     }
     table
 }

@@ -1,20 +1,20 @@
-//! pg_class, pg_attribute and what belongs to relations: defaults, indexes, constraints, sequences, comments, dependencies.
+//! pg_class, pg_attribute and what belongs to relations: defaults, indexes, constraints, sequences, comments.
 
 use super::{character, int, numbers, strings, text, Rows};
 use crate::ddl::naming::default_collation;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_types::{oid, Datum, Oid};
 
-const CLASS: Oid = 1259;
-const CONSTRAINT: Oid = 2606;
-const ATTRDEF: Oid = 2604;
-const REWRITE: Oid = 2618;
-const NAMESPACE: Oid = 2615;
-const TYPE: Oid = 1247;
+pub(super) const CLASS: Oid = 1259;
+pub(super) const CONSTRAINT: Oid = 2606;
+pub(super) const ATTRDEF: Oid = 2604;
+pub(super) const REWRITE: Oid = 2618;
+pub(super) const NAMESPACE: Oid = 2615;
+pub(super) const TYPE: Oid = 1247;
 
 /// Rows of pg_attrdef and pg_rewrite have OIDs in PostgreSQL; here they are the relation's with the column's number above, far
 /// beyond the counter's reach.
-fn derived_oid(relation: Oid, attnum: i16) -> i64 {
+pub(super) fn derived_oid(relation: Oid, attnum: i16) -> i64 {
     2_000_000_000 + (i64::from(relation) * 1600 + i64::from(attnum)) % 900_000_000
 }
 
@@ -28,6 +28,22 @@ pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
             ("nspname", text(&*schema.name)),
             ("nspowner", int(schema.owner)),
             ("nspacl", super::views::acl_array(catalog, &schema.acl)),
+        ]);
+    }
+}
+
+/// pg_init_privs: what everybody may do from the beginning, which pg_dump does not write down.
+pub(super) fn initial_privileges(rows: &mut Rows) {
+    let schemas = [
+        (PG_CATALOG, ["postgres=UC/postgres", "=U/postgres"]),
+        (PUBLIC, ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]),
+    ];
+    for (schema, privileges) in schemas {
+        rows.push(&[
+            ("objoid", int(schema)),
+            ("classoid", int(NAMESPACE)),
+            ("privtype", text("i")),
+            ("initprivs", strings(privileges)),
         ]);
     }
 }
@@ -438,75 +454,6 @@ pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn shared_descriptions(rows: &mut Rows, catalog: &Catalog) {
     for (&(class, object, _), comment) in catalog.comments.iter().filter(|c| SHARED.contains(&c.0 .0)) {
         rows.push(&[("objoid", int(object)), ("classoid", int(class)), ("description", text(&**comment))]);
-    }
-}
-
-pub(super) fn depends(rows: &mut Rows, catalog: &Catalog) {
-    let mut push = |class: Oid, object: i64, sub: i16, to_class: Oid, to: Oid, to_sub: i16, kind: &str| {
-        rows.push(&[
-            ("classid", int(class)),
-            ("objid", Datum::Int(object)),
-            ("objsubid", int(sub)),
-            ("refclassid", int(to_class)),
-            ("refobjid", int(to)),
-            ("refobjsubid", int(to_sub)),
-            ("deptype", text(kind)),
-        ]);
-    };
-    for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
-        let own = i64::from(relation.oid);
-        match &relation.kind {
-            RelationKind::Index(index) => {
-                let constraint = catalog.relation(index.table).and_then(|t| {
-                    t.constraints
-                        .iter()
-                        .find(|c| c.index == relation.oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }))
-                });
-                match constraint {
-                    Some(c) => push(CLASS, own, 0, CONSTRAINT, c.oid, 0, "i"),
-                    None => {
-                        for key in &index.columns {
-                            if let IndexKey::Column(a) = key.key {
-                                push(CLASS, own, 0, CLASS, index.table, a, "a");
-                            }
-                        }
-                    }
-                }
-            }
-            RelationKind::Sequence(s) => {
-                push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n");
-                if let Some((table, attnum)) = s.owned_by {
-                    push(CLASS, own, 0, CLASS, table, attnum, if s.identity { "i" } else { "a" });
-                }
-            }
-            RelationKind::View { .. } | RelationKind::MaterializedView { .. } => {
-                push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n");
-                push(REWRITE, derived_oid(relation.oid, 0), 0, CLASS, relation.oid, 0, "i");
-            }
-            _ => push(CLASS, own, 0, NAMESPACE, relation.schema, 0, "n"),
-        }
-        for column in relation.live_columns() {
-            if column.default.is_some() || column.generated.is_some() {
-                push(ATTRDEF, derived_oid(relation.oid, column.attnum), 0, CLASS, relation.oid, column.attnum, "a");
-                if column.sequence != 0 && column.default.is_some() {
-                    push(ATTRDEF, derived_oid(relation.oid, column.attnum), 0, CLASS, column.sequence, 0, "n");
-                }
-            }
-            if column.type_oid >= oid::FIRST_USER_OID {
-                push(CLASS, own, column.attnum, TYPE, column.type_oid, 0, "n");
-            }
-        }
-        for c in &relation.constraints {
-            for &attnum in &c.columns {
-                push(CONSTRAINT, i64::from(c.oid), 0, CLASS, relation.oid, attnum, "a");
-            }
-            if let ConstraintKind::ForeignKey { references, columns, .. } = &c.kind {
-                for &attnum in columns {
-                    push(CONSTRAINT, i64::from(c.oid), 0, CLASS, *references, attnum, "n");
-                }
-                push(CONSTRAINT, i64::from(c.oid), 0, CLASS, c.index, 0, "n");
-            }
-        }
     }
 }
 

@@ -100,6 +100,20 @@ fn sleep(c: &Call) -> Result<Datum> {
     void()
 }
 
+/// pg_options_to_table(text[]): (name, value) of each `name=value`; without `=` the value is NULL.
+fn options(c: &Call) -> Result<Datum> {
+    let items: Vec<String> =
+        serde_json::from_str(c.text(0)?).map_err(|e| PgError::internal(format!("an array of options: {e}")))?;
+    let rows: Vec<serde_json::Value> = items
+        .iter()
+        .map(|item| match item.split_once('=') {
+            Some((name, value)) => serde_json::json!([name, value]),
+            None => serde_json::json!([item, null]),
+        })
+        .collect();
+    Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
+}
+
 // --- advisory locks --------------------------------------------------------------------------------------------------
 
 fn key(c: &Call) -> Result<AdvisoryKey> {
@@ -142,6 +156,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_notify", notify),
     ("pg_listening_channels", listening),
     ("pg_get_keywords", keywords),
+    ("pg_options_to_table", options),
     ("pg_postmaster_start_time", start_time),
     ("pg_cancel_backend", cancel_backend),
     ("pg_terminate_backend", terminate_backend),

@@ -504,7 +504,8 @@ impl Analyzer<'_> {
                 for item in items {
                     list.push(self.coerce_implicit(item, args[1])?);
                 }
-                if args[0] == args[1] {
+                let integer = |t: Oid| matches!(t, oid::INT2 | oid::INT4 | oid::INT8);
+                if args[0] == args[1] || integer(args[0]) && integer(args[1]) {
                     return Ok(Expr::new(
                         ExprKind::InList { op, left: Box::new(left), list, negated },
                         oid::BOOL,
@@ -622,6 +623,26 @@ impl Analyzer<'_> {
         Ok(expr)
     }
 
+    /// `relname[0]`: a name is an array of single characters, counted from 0. (pg_dump looks for a leading `_` by it.)
+    fn character_of_name(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
+        // substr(text, int4, int4) and "char"(text)
+        const SUBSTR: Oid = 877;
+        const CHAR: Oid = 944;
+        let location = arg.location;
+        let index = match indices {
+            [index] if !index.is_slice => self.expr_opt(index.uidx.as_deref())?,
+            _ => return Err(PgError::not_supported("this subscript of a name").at(location)),
+        };
+        let ExprKind::Const(Datum::Int(at @ 0..=63)) = index.kind else {
+            return Err(PgError::not_supported("a subscript of a name that is no constant from 0 to 63").at(location));
+        };
+        let number = |n: i64| Expr::new(ExprKind::Const(Datum::Int(n)), oid::INT4, -1);
+        let text = self.coerce_implicit(arg, oid::TEXT)?;
+        let call = |proc, args, ty| Expr::new(ExprKind::Func { proc, args, variadic: false }, ty, location);
+        let part = call(SUBSTR, vec![text, number(at + 1), number(1)], oid::TEXT);
+        Ok(call(CHAR, vec![part], oid::CHAR))
+    }
+
     pub(super) fn subscript(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
         let location = arg.location;
         let base = self.base_type(arg.ty);
@@ -642,6 +663,9 @@ impl Analyzer<'_> {
                 subscripts.push(e);
             }
             return Ok(Expr::new(ExprKind::JsonSubscript { arg: Box::new(arg), subscripts }, oid::JSONB, location));
+        }
+        if base == oid::NAME {
+            return self.character_of_name(arg, indices);
         }
         let Some(element) = self.env.catalog.element_type(base) else {
             return Err(PgError::new(

@@ -318,7 +318,7 @@ pub fn analyze_expression_node(
 }
 
 /// Analyzes a domain's CHECK: VALUE stands for a value of the base type.
-pub(crate) fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
+pub fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
     let node = parse_expression(text)?;
     let mut analyzer = Analyzer::new(environment, &[], false);
     let mut level = Level::new();

@@ -134,6 +134,7 @@ pub struct Reference {
 
 const CLASS_RELATION: Oid = 1259;
 const CLASS_TYPE: Oid = 1247;
+const CLASS_CONSTRAINT: Oid = 2606;
 
 fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>) {
     if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
@@ -151,7 +152,21 @@ pub fn expression_references(expr: &Expr) -> Vec<Reference> {
     out.into_iter().collect()
 }
 
-/// The objects that a query names: its relations, the columns of them it uses, types, and regclass constants.
+/// The columns of a relation that an expression over them uses.
+pub fn relation_columns(expr: &Expr, relation: &Relation) -> Vec<i16> {
+    let mut out = std::collections::BTreeSet::new();
+    walk::deep(expr, 0, &mut |depth, e| {
+        if let ExprKind::Var(v) = &e.kind {
+            if v.levels_up == depth {
+                out.extend(relation.live_columns().nth(v.column).map(|c| c.attnum));
+            }
+        }
+    });
+    out.into_iter().collect()
+}
+
+/// The objects that a query names: its relations, the columns of them it uses, types, regclass constants, and the primary keys
+/// that its ungrouped columns depend on.
 pub fn query_references(query: &Query) -> Vec<Reference> {
     let mut out = std::collections::BTreeSet::new();
     walk::query_exprs(query, 0, &mut |_, e| expr_references(e, &mut out));
@@ -220,6 +235,7 @@ fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::colle
         levels(left, outer, out);
         levels(right, outer, out);
     }
+    grouping_keys(query, out);
     let depth = outer.len();
     let stack: Vec<&Query> = outer.clone();
     walk::query_exprs(query, 0, &mut |deep, e| {
@@ -242,6 +258,48 @@ fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::colle
         levels(sub, outer, out);
     }
     outer.pop();
+}
+
+/// GROUP BY a primary key: columns that are not grouped may be used because of that constraint.
+fn grouping_keys(query: &Query, out: &mut std::collections::BTreeSet<Reference>) {
+    let QueryBody::Select(select) = &query.body else { return };
+    if select.group_by.is_empty() || !select.grouping_sets.is_empty() {
+        return;
+    }
+    let grouped = |rte: usize, column: usize| {
+        select
+            .group_by
+            .iter()
+            .any(|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == 0 && v.rte == rte && v.column == column))
+    };
+    for (rte, entry) in query.range_table.iter().enumerate() {
+        let RteKind::Relation(relation) = &entry.kind else { continue };
+        let Some(key) = relation.primary_key() else { continue };
+        let position = |attnum: &i16| entry.columns.iter().position(|c| c.attnum == *attnum);
+        if !key.columns.iter().all(|a| position(a).is_some_and(|column| grouped(rte, column))) {
+            continue;
+        }
+        let mut used = false;
+        for expr in select.targets.iter().map(|t| &t.expr).chain(&select.having) {
+            used |= uses_ungrouped(expr, &|v| v.levels_up == 0 && v.rte == rte && !grouped(rte, v.column));
+        }
+        if used {
+            out.insert(Reference { class: CLASS_CONSTRAINT, object: key.oid, sub: 0 });
+        }
+    }
+}
+
+/// Whether an expression uses a column outside of aggregates.
+fn uses_ungrouped(expr: &Expr, test: &dyn Fn(&crate::typed::Var) -> bool) -> bool {
+    match &expr.kind {
+        ExprKind::Var(v) => test(v),
+        ExprKind::Aggregate(_) => false,
+        _ => {
+            let mut found = false;
+            walk::children(expr, &mut |e| found |= uses_ungrouped(e, test), &mut |_| {});
+            found
+        }
+    }
 }
 
 /// An expression of the parse tree as SQL text.

@@ -1,0 +1,207 @@
+//! pg_depend: which object needs which. pg_dump orders what it writes by it.
+//!
+//! What a stored text (view, default, check, index expression) needs is found by analyzing it.
+
+use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT, NAMESPACE, REWRITE, TYPE};
+use super::views::with_environment;
+use super::{int, text, Rows};
+use crate::udf::session_cell::SessionState;
+use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, Environment};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{definitions, expression_references, names, query_references, Reference};
+use pgsqlite_types::{oid, Datum, Oid};
+
+/// `n`: normal, `a`: goes with the other object, `i`: is a part of it
+struct Edges<'a> {
+    rows: &'a mut Rows,
+}
+
+/// An object: class, OID, column.
+type Node = (Oid, i64, i16);
+
+impl Edges<'_> {
+    fn push(&mut self, from: Node, to: Node, kind: &str) {
+        self.rows.push(&[
+            ("classid", int(from.0)),
+            ("objid", Datum::Int(from.1)),
+            ("objsubid", int(from.2)),
+            ("refclassid", int(to.0)),
+            ("refobjid", Datum::Int(to.1)),
+            ("refobjsubid", int(to.2)),
+            ("deptype", text(kind)),
+        ]);
+    }
+
+    /// What an analyzed text names.
+    fn push_all(&mut self, from: Node, references: Vec<Reference>) {
+        // a column says more than its table
+        let by_column =
+            |r: &Reference| references.iter().any(|o| (o.class, o.object) == (r.class, r.object) && o.sub > 0);
+        for r in references.iter().filter(|r| r.sub > 0 || !by_column(r)) {
+            self.push(from, (r.class, i64::from(r.object), r.sub as i16), "n");
+        }
+    }
+
+    fn schema(&mut self, from: Node, schema: Oid) {
+        self.push(from, (NAMESPACE, i64::from(schema), 0), "n");
+    }
+
+    /// Types of the system are pinned: nothing is said of them.
+    fn of_type(&mut self, from: Node, ty: Oid) {
+        if ty >= oid::FIRST_USER_OID {
+            self.push(from, (TYPE, i64::from(ty), 0), "n");
+        }
+    }
+}
+
+pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
+    let catalog = &state.catalog;
+    let mut edges = Edges { rows };
+    with_environment(state, |environment| {
+        let stored = Environment { search_path: names::STORED_PATH, ..*environment };
+        for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+            of_relation(&mut edges, &stored, catalog, relation);
+        }
+        for user in catalog.types.values() {
+            of_user_type(&mut edges, &stored, user);
+        }
+    });
+}
+
+/// What an expression over a relation's columns names: its columns, and objects. A text that cannot be analyzed any more
+/// (a foreign one) names nothing.
+fn named(environment: &Environment, expression: &str, relation: &Relation) -> (Vec<i16>, Vec<Reference>) {
+    match analyze_expression(environment, expression, Some(relation), None) {
+        Ok(expr) => (pgsqlite_sql::deparse::relation_columns(&expr, relation), expression_references(&expr)),
+        Err(e) => {
+            tracing::debug!(%e, "a stored expression of {}", relation.name);
+            (vec![], vec![])
+        }
+    }
+}
+
+fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, relation: &Relation) {
+    let table = i64::from(relation.oid);
+    let own: Node = (CLASS, table, 0);
+    match &relation.kind {
+        RelationKind::Index(index) => {
+            let constraint = catalog.relation(index.table).and_then(|t| {
+                t.constraints
+                    .iter()
+                    .find(|c| c.index == relation.oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+            });
+            match constraint {
+                Some(c) => edges.push(own, (CONSTRAINT, i64::from(c.oid), 0), "i"),
+                None => of_index(edges, environment, catalog, relation, index),
+            }
+        }
+        RelationKind::Sequence(s) => {
+            edges.schema(own, relation.schema);
+            if let Some((owner, attnum)) = s.owned_by {
+                edges.push(own, (CLASS, i64::from(owner), attnum), if s.identity { "i" } else { "a" });
+            }
+        }
+        RelationKind::View { .. } | RelationKind::MaterializedView { .. } => {
+            edges.schema(own, relation.schema);
+            let rule: Node = (REWRITE, derived_oid(relation.oid, 0), 0);
+            edges.push(rule, own, "i");
+            edges.push(rule, own, "n");
+            match definitions::view_query(environment, relation) {
+                Ok(Some(query)) => edges.push_all(rule, query_references(&query)),
+                Ok(None) => {}
+                Err(e) => tracing::debug!(%e, "the view {}", relation.name),
+            }
+        }
+        _ => edges.schema(own, relation.schema),
+    }
+    if relation.row_type != 0 {
+        edges.push((TYPE, i64::from(relation.row_type), 0), own, "i");
+    }
+    for column in relation.live_columns() {
+        let place: Node = (CLASS, table, column.attnum);
+        if let Some(expression) = column.default.as_ref().or(column.generated.as_ref()) {
+            let default: Node = (ATTRDEF, derived_oid(relation.oid, column.attnum), 0);
+            edges.push(default, place, if column.generated.is_some() { "i" } else { "a" });
+            let (columns, references) = named(environment, expression, relation);
+            for attnum in columns {
+                edges.push(default, (CLASS, table, attnum), "n");
+            }
+            edges.push_all(default, references);
+        }
+        edges.of_type(place, column.type_oid);
+    }
+    for c in &relation.constraints {
+        let constraint: Node = (CONSTRAINT, i64::from(c.oid), 0);
+        for &attnum in &c.columns {
+            edges.push(constraint, (CLASS, table, attnum), "a");
+        }
+        match &c.kind {
+            ConstraintKind::ForeignKey { references, columns, .. } => {
+                for &attnum in columns {
+                    edges.push(constraint, (CLASS, i64::from(*references), attnum), "n");
+                }
+                edges.push(constraint, (CLASS, i64::from(c.index), 0), "n");
+            }
+            ConstraintKind::Check { expression, .. } => {
+                let (columns, references) = named(environment, expression, relation);
+                for attnum in columns.into_iter().filter(|a| !c.columns.contains(a)) {
+                    edges.push(constraint, (CLASS, table, attnum), "n");
+                }
+                edges.push_all(constraint, references);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, relation: &Relation, index: &Index) {
+    let own: Node = (CLASS, i64::from(relation.oid), 0);
+    let Some(table) = catalog.relation(index.table) else { return };
+    let mut columns: Vec<i16> = index.include.clone();
+    let mut texts: Vec<&str> = index.predicate.iter().map(String::as_str).collect();
+    for key in &index.columns {
+        match &key.key {
+            IndexKey::Column(attnum) => columns.push(*attnum),
+            IndexKey::Expression(text) => texts.push(text),
+        }
+    }
+    for text in texts {
+        let (used, references) = named(environment, text, table);
+        columns.extend(used);
+        edges.push_all(own, references);
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    if index.predicate.is_some() || index.columns.iter().any(|k| matches!(k.key, IndexKey::Expression(_))) {
+        columns.insert(0, 0);
+    }
+    for attnum in columns {
+        edges.push(own, (CLASS, i64::from(index.table), attnum), "a");
+    }
+}
+
+fn of_user_type(edges: &mut Edges, environment: &Environment, user: &UserType) {
+    let own: Node = (TYPE, i64::from(user.oid), 0);
+    edges.schema(own, user.schema);
+    edges.push((TYPE, i64::from(user.array_oid), 0), own, "i");
+    match &user.kind {
+        UserTypeKind::Domain { base, checks, .. } => {
+            edges.of_type(own, *base);
+            for check in checks {
+                let constraint: Node = (CONSTRAINT, i64::from(check.oid), 0);
+                edges.push(constraint, own, "a");
+                if let Ok(expr) = analyze_domain_check(environment, &check.expression, *base) {
+                    edges.push_all(constraint, expression_references(&expr));
+                }
+            }
+        }
+        UserTypeKind::Composite { fields } => {
+            let class = composite_class(user.oid);
+            edges.push((CLASS, class, 0), own, "i");
+            for (field, attnum) in fields.iter().zip(1i16..) {
+                edges.of_type((CLASS, class, attnum), field.1);
+            }
+        }
+        UserTypeKind::Enum { .. } => {}
+    }
+}
