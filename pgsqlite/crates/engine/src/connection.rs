@@ -41,6 +41,45 @@ pub enum Step {
 }
 
 impl RawStatement {
+    /// Prepares a text; Err: SQLite's code, the message is the connection's.
+    pub(crate) fn prepare(db: *mut ffi::sqlite3, sql: &str) -> std::result::Result<RawStatement, c_int> {
+        let mut stmt = std::ptr::null_mut();
+        // SAFETY: the text is passed with its length; SQLite copies it.
+        let rc = unsafe {
+            ffi::sqlite3_prepare_v3(
+                db,
+                sql.as_ptr() as *const c_char,
+                sql.len() as c_int,
+                ffi::SQLITE_PREPARE_PERSISTENT,
+                &mut stmt,
+                std::ptr::null_mut(),
+            )
+        };
+        if rc != ffi::SQLITE_OK {
+            return Err(rc);
+        }
+        Ok(RawStatement { stmt })
+    }
+
+    /// Goes on to the next row; Err: SQLite's code, the message is the connection's.
+    pub(crate) fn step(&mut self) -> std::result::Result<Step, c_int> {
+        // SAFETY: a live statement.
+        match unsafe { ffi::sqlite3_step(self.stmt) } {
+            ffi::SQLITE_ROW => Ok(Step::Row),
+            ffi::SQLITE_DONE => Ok(Step::Done),
+            code => Err(code),
+        }
+    }
+
+    /// Ends the execution and forgets the bound values.
+    pub(crate) fn reset(&mut self) {
+        // SAFETY: a live statement; the result of reset repeats the last step's error, which was told already.
+        unsafe {
+            ffi::sqlite3_reset(self.stmt);
+            ffi::sqlite3_clear_bindings(self.stmt);
+        }
+    }
+
     pub fn parameter_count(&self) -> usize {
         // SAFETY: a live statement.
         unsafe { ffi::sqlite3_bind_parameter_count(self.stmt) as usize }
@@ -61,7 +100,7 @@ impl RawStatement {
     ///
     /// # Safety
     /// `value` must stay where it is until the statement is reset or bound anew.
-    unsafe fn bind(&mut self, index: usize, value: &Datum) -> c_int {
+    pub(crate) unsafe fn bind(&mut self, index: usize, value: &Datum) -> c_int {
         let i = index as c_int;
         // SAFETY: a live statement; the caller keeps the value in place.
         unsafe {
@@ -113,10 +152,21 @@ impl RawStatement {
     }
 }
 
+/// The functions' statements go before their connection does.
+struct ClearRoutines(Arc<SessionCell>);
+
+impl Drop for ClearRoutines {
+    fn drop(&mut self) {
+        self.0.routines.clear();
+    }
+}
+
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
 pub struct Connection {
     // order matters: statements are finalized before the connection closes
     cache: Bounded<String, RawStatement>,
+    /// finalizes the statements of functions
+    _routines: ClearRoutines,
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
     /// it may have temporary objects
@@ -147,6 +197,7 @@ impl Connection {
         let interrupt = Arc::new(conn.get_interrupt_handle());
         Ok(Connection {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
+            _routines: ClearRoutines(cell.clone()),
             conn,
             cell,
             temporary: Cell::new(false),
@@ -174,7 +225,7 @@ impl Connection {
         matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Write))
     }
 
-    fn handle(&self) -> *mut ffi::sqlite3 {
+    pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
         // SAFETY: used only while self lives.
         unsafe { self.conn.handle() }
     }
@@ -186,6 +237,9 @@ impl Connection {
 
     /// Whether the connection has temporary tables: then it belongs to its session.
     pub fn has_temporary(&self) -> bool {
+        if self.cell.routines.temporary.take() {
+            self.temporary.set(true);
+        }
         if self.temporary.get() {
             let found = self
                 .conn
@@ -232,24 +286,12 @@ impl Connection {
         if let Some(statement) = self.cache.pop(sql) {
             return Ok((statement, false));
         }
-        let mut stmt = std::ptr::null_mut();
-        // SAFETY: the text is passed with its length; SQLite copies it.
-        let rc = unsafe {
-            ffi::sqlite3_prepare_v3(
-                self.handle(),
-                sql.as_ptr() as *const c_char,
-                sql.len() as c_int,
-                ffi::SQLITE_PREPARE_PERSISTENT,
-                &mut stmt,
-                std::ptr::null_mut(),
-            )
-        };
-        if rc != ffi::SQLITE_OK {
+        let statement = RawStatement::prepare(self.handle(), sql).map_err(|_| {
             let error = self.error();
             tracing::debug!(sql, %error, "prepare");
-            return Err(error);
-        }
-        Ok((RawStatement { stmt }, true))
+            error
+        })?;
+        Ok((statement, true))
     }
 
     /// Gives a statement back: reset, unbound, kept for the next use.

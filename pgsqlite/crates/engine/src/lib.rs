@@ -17,6 +17,7 @@ pub mod error;
 mod memory;
 mod notify;
 pub mod pg_catalog;
+pub(crate) mod routine;
 mod sequence;
 pub mod session;
 pub mod store;

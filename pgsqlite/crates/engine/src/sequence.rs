@@ -92,6 +92,9 @@ impl SessionSequences {
 }
 
 impl SequenceSource for SessionSequences {
+    fn show_catalog(&self, catalog: Arc<Catalog>) {
+        self.own.lock().catalog = catalog;
+    }
     fn nextval(&self, oid: Oid) -> Result<i64> {
         use pgsqlite_sql::acl::privilege::{UPDATE, USAGE};
         let (name, definition) = self.definition(oid)?;

@@ -30,11 +30,15 @@ pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
     if let Some(routine) = f.routine {
         fields.push((b'R', routine.into()));
     }
+    let (text, code) = match &f.internal_query {
+        Some(query) => (Some(query.as_str()), b'p'),
+        None => (text, b'P'),
+    };
     if let (Some(location), Some(text)) = (f.location, text) {
         // bytes → characters, from 1
         let before = text.get(..location).map(|t| t.chars().count());
         if let Some(n) = before {
-            fields.push((b'P', (n + 1).to_string().into()));
+            fields.push((code, (n + 1).to_string().into()));
         }
     }
     out.fields(kind, fields.into_iter());

@@ -49,6 +49,7 @@ pub enum AclObject {
     Schema,
     Type,
     Database,
+    Function,
 }
 
 impl AclObject {
@@ -61,6 +62,7 @@ impl AclObject {
             AclObject::Schema => USAGE | CREATE,
             AclObject::Type => USAGE,
             AclObject::Database => CREATE | TEMPORARY | CONNECT,
+            AclObject::Function => EXECUTE,
         }
     }
 
@@ -68,6 +70,7 @@ impl AclObject {
     fn of_public(self) -> u32 {
         match self {
             AclObject::Type => privilege::USAGE,
+            AclObject::Function => privilege::EXECUTE,
             AclObject::Database => privilege::TEMPORARY | privilege::CONNECT,
             _ => 0,
         }

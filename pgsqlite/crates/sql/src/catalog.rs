@@ -4,6 +4,8 @@
 //! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
 
 use crate::acl::AclItem;
+use crate::builtins::catalog::{self as builtin, Proc};
+use crate::routine::{Function, Routine, Trigger};
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
@@ -357,6 +359,9 @@ pub struct Relation {
     /// How many rows it had when they were last counted (-1: forgotten since); None: never counted
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuples: Option<i64>,
+    /// in the order of their names
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Trigger>,
 }
 
 impl Relation {
@@ -515,6 +520,8 @@ pub struct Catalog {
     pub relations: BTreeMap<Oid, Arc<Relation>>,
     pub types: BTreeMap<Oid, Arc<UserType>>,
     pub roles: BTreeMap<Oid, Arc<Role>>,
+    /// functions and procedures of the user
+    pub routines: BTreeMap<Oid, Arc<Routine>>,
     /// (class OID, object OID, sub-id) → comment
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
     /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
@@ -524,12 +531,47 @@ pub struct Catalog {
     type_names: HashMap<(Oid, String), Oid>,
     array_types: HashMap<Oid, Oid>,
     row_types: HashMap<Oid, Oid>,
+    routine_names: HashMap<String, Vec<Oid>>,
 }
 
 impl Catalog {
     /// Whether a statement's database name means this one.
     pub fn is_database(&self, name: &str) -> bool {
         name == self.database || self.database_alias.as_deref() == Some(name)
+    }
+    /// Adds or replaces (same OID) a function.
+    pub fn add_function(&mut self, function: Function) {
+        self.remove_function(function.oid);
+        self.routine_names.entry(function.name.clone()).or_default().push(function.oid);
+        let routine = Routine::new(function, |ty| self.element_type(ty));
+        self.routines.insert(routine.function.oid, Arc::new(routine));
+    }
+
+    pub fn remove_function(&mut self, oid: Oid) {
+        if let Some(old) = self.routines.remove(&oid) {
+            if let Some(named) = self.routine_names.get_mut(&old.function.name) {
+                named.retain(|&o| o != oid);
+            }
+        }
+    }
+
+    /// The user's functions of a name, in all schemas, by OID.
+    pub fn routines_named(&self, name: &str) -> impl Iterator<Item = &Arc<Routine>> {
+        self.routine_names.get(name).into_iter().flatten().filter_map(|oid| self.routines.get(oid))
+    }
+
+    pub fn function(&self, oid: Oid) -> Option<&Function> {
+        self.routines.get(&oid).map(|r| &r.function)
+    }
+
+    /// The row of `pg_proc` of a function, PostgreSQL's own or the user's.
+    pub fn proc(&self, oid: Oid) -> Option<&Proc> {
+        builtin::proc_by_oid(oid).or_else(|| self.routines.get(&oid).map(|r| &r.proc))
+    }
+
+    /// The trigger with this OID and its table.
+    pub fn trigger(&self, oid: Oid) -> Option<(&Arc<Relation>, &Trigger)> {
+        self.relations.values().find_map(|r| r.triggers.iter().find(|t| t.oid == oid).map(|t| (r, t)))
     }
 
     pub fn add_schema(&mut self, schema: Schema) {
@@ -650,7 +692,9 @@ impl Catalog {
             [r.oid, r.row_type, r.array_type].into_iter().for_each(&mut see);
             r.constraints.iter().for_each(|c| see(c.oid));
             r.security.policies.iter().for_each(|p| see(p.oid));
+            r.triggers.iter().for_each(|t| see(t.oid));
         }
+        self.routines.keys().for_each(|&o| see(o));
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);
             match &t.kind {

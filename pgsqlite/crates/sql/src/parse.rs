@@ -97,6 +97,14 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
     Ok(out)
 }
 
+/// Where the words of a text are: (start, end) in bytes, comments left out.
+pub fn words(text: &str) -> Result<Vec<(usize, usize)>> {
+    let scanned = pg_query::scan(text).map_err(|e| PgError::internal(format!("the scanner: {e}")))?;
+    let comment = [protobuf::Token::SqlComment as i32, protobuf::Token::CComment as i32];
+    let places = scanned.tokens.iter().filter(|t| !comment.contains(&t.token));
+    Ok(places.map(|t| (t.start.max(0) as usize, t.end.max(0) as usize)).collect())
+}
+
 /// Longest identifier in bytes (NAMEDATALEN - 1).
 const MAX_NAME: usize = 63;
 

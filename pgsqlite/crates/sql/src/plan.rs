@@ -60,6 +60,8 @@ pub struct QueryPlan {
     pub constant: bool,
     /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
     pub locks_rows: bool,
+    /// it calls functions of the user that may change data: it needs the writer slot, unless the transaction is read-only
+    pub calls_writers: bool,
     /// … NOWAIT: do not wait for the slot; the table that 55P03 names
     pub nowait: Option<String>,
 }

@@ -46,7 +46,7 @@ pub struct Fields {
     pub detail: Option<String>,
     pub hint: Option<String>,
     /// Byte offset (from 0) in the text of the statement *string the client sent*; the session turns it into the
-    /// 1-based character index of field P.
+    /// 1-based character index of field P. With an internal query it counts in that one, and becomes field p.
     pub location: Option<usize>,
     pub internal_query: Option<String>,
     pub context: Option<String>,

@@ -197,6 +197,7 @@ impl Ddl<'_> {
             tuples: None,
             on_commit: Default::default(),
             security: Default::default(),
+            triggers: Vec::new(),
         }))
     }
 

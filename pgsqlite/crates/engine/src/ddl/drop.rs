@@ -20,6 +20,9 @@ pub(super) enum Object {
     /// (table, attnum)
     Default(Oid, i16),
     Column(Oid, i16),
+    Function(Oid),
+    /// (table, trigger)
+    Trigger(Oid, Oid),
 }
 
 pub(super) fn kind_word(kind: &RelationKind) -> &'static str {
@@ -60,6 +63,16 @@ impl Ddl<'_> {
             }
             Object::Default(table, attnum) => {
                 format!("default value for column {} of table {}", column(table, attnum), names.relation(table))
+            }
+            Object::Function(oid) => match self.catalog.function(oid) {
+                Some(f) => format!("{} {}", super::function::routine_word(f), self.signature_of(f)),
+                None => "function".into(),
+            },
+            Object::Trigger(table, trigger) => {
+                let relation = self.catalog.relation(table);
+                let name = relation.and_then(|r| r.triggers.iter().find(|t| t.oid == trigger)).map_or("", |t| &t.name);
+                let word = relation.map_or("table", |r| kind_word(&r.kind));
+                format!("trigger {name} on {word} {}", names.relation(table))
             }
             Object::Column(table, attnum) => {
                 format!("column {} of table {}", column(table, attnum), names.relation(table))
@@ -177,10 +190,21 @@ impl Ddl<'_> {
                     }
                 }
                 out.extend(
+                    self.catalog
+                        .routines
+                        .values()
+                        .filter(|r| r.function.schema == schema)
+                        .map(|r| (Object::Function(r.function.oid), false)),
+                );
+                out.extend(
                     self.catalog.types.values().filter(|t| t.schema == schema).map(|t| (Object::Type(t.oid), false)),
                 );
             }
-            Object::Default(..) => {}
+            Object::Default(..) | Object::Trigger(..) => {}
+            Object::Function(function) => {
+                by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
+                self.uses_of_function(function, &mut out)?;
+            }
         }
         Ok(out)
     }
@@ -199,6 +223,47 @@ impl Ddl<'_> {
                 out.push((Object::Type(user.oid), false));
             }
         }
+        for r in self.catalog.routines.values() {
+            let f = &r.function;
+            let uses = |t: Oid| t == ty || t == array;
+            if uses(f.returns) || f.arguments.iter().any(|a| uses(a.type_oid)) {
+                out.push((Object::Function(f.oid), false));
+            }
+        }
+    }
+
+    /// Triggers, defaults and checks that call a function.
+    fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
+        let Some(name) = self.catalog.function(function).map(|f| f.name.clone()) else { return Ok(()) };
+        let calls = |text: &str, relation: &Relation| -> Result<bool> {
+            if !text.contains(&name) {
+                return Ok(false);
+            }
+            let expr =
+                self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(relation), None))?;
+            let references = pgsqlite_sql::deparse::expression_references(&expr);
+            Ok(references.iter().any(|r| r.class == super::schema::CLASS_FUNCTION && r.object == function))
+        };
+        for relation in self.catalog.relations.values() {
+            for column in relation.live_columns() {
+                if let Some(text) = &column.default {
+                    if calls(text, relation)? {
+                        out.push((Object::Default(relation.oid, column.attnum), false));
+                    }
+                }
+            }
+            for constraint in &relation.constraints {
+                if let ConstraintKind::Check { expression, .. } = &constraint.kind {
+                    if calls(expression, relation)? {
+                        out.push((Object::Constraint(relation.oid, constraint.oid), false));
+                    }
+                }
+            }
+            for trigger in relation.triggers.iter().filter(|t| t.function == function) {
+                out.push((Object::Trigger(relation.oid, trigger.oid), false));
+            }
+        }
+        Ok(())
     }
 
     /// A stored default that names the relation in a regclass constant.
@@ -210,6 +275,9 @@ impl Ddl<'_> {
     pub(super) fn drop_statement(&mut self, statement: &ast::DropStmt) -> Result<String> {
         if statement.remove_type() == ast::ObjectType::ObjectPolicy {
             return self.drop_policy(statement);
+        }
+        if let Some(tag) = self.drop_functions(statement)? {
+            return Ok(tag);
         }
         if let Some(tag) = self.drop_absent(statement)? {
             return Ok(tag);
@@ -403,9 +471,10 @@ impl Ddl<'_> {
             if let Some((on, automatic)) = because {
                 // What goes with a dropped table anyway is not listed.
                 let inside = match object {
-                    Object::Constraint(table, _) | Object::Default(table, _) | Object::Column(table, _) => {
-                        seen.contains(&Object::Relation(table))
-                    }
+                    Object::Constraint(table, _)
+                    | Object::Default(table, _)
+                    | Object::Column(table, _)
+                    | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
                     _ => false,
                 };
                 if inside || !seen.insert(object) {
@@ -488,6 +557,12 @@ impl Ddl<'_> {
                     self.put_relation(relation)?;
                 }
                 Object::Column(table, attnum) if !tables.contains(&table) => self.remove_column(table, attnum)?,
+                Object::Trigger(table, trigger) if !tables.contains(&table) => {
+                    let mut relation = (**self.required(table)?).clone();
+                    relation.triggers.retain(|t| t.oid != trigger);
+                    self.put_relation(relation)?;
+                    self.forget_comments(trigger);
+                }
                 _ => {}
             }
         }
@@ -508,6 +583,11 @@ impl Ddl<'_> {
         for &object in all {
             match object {
                 Object::Relation(oid) if self.catalog.relation(oid).is_some() => self.remove_relation(oid)?,
+                Object::Function(oid) => {
+                    self.catalog.remove_function(oid);
+                    store::write::delete_object(self.conn, oid)?;
+                    self.forget_comments(oid);
+                }
                 Object::Type(oid) => {
                     self.catalog.remove_type(oid);
                     store::write::delete_object(self.conn, oid)?;

@@ -1,7 +1,7 @@
 //! GRANT and REVOKE: on objects (their `acl`) and of roles (memberships); REASSIGN OWNED, DROP OWNED.
 //!
 //! The analyzer enforces the privileges on relations and schemas (`pgsqlite_sql::acl`), DDL those on schemas, types and the
-//! database. What could be stored but not enforced is refused: privileges on single columns, functions, languages.
+//! database, and those on functions. What could be stored but not enforced is refused: privileges on single columns, languages.
 
 use super::drop::{kind_word, Object};
 use super::{qualified, strings, Ddl, NodeEnum};
@@ -29,6 +29,7 @@ enum Securable {
     Relation(Oid),
     Schema(Oid),
     Type(Oid),
+    Function(Oid),
     Database,
 }
 
@@ -99,7 +100,6 @@ impl Ddl<'_> {
                             r.is_stored() || matches!(r.kind, RelationKind::View { .. } | RelationKind::ForeignView)
                         }
                         T::ObjectSequence => matches!(r.kind, RelationKind::Sequence(_)),
-                        // functions and procedures of users do not exist
                         _ => false,
                     };
                     if schema < oid::FIRST_USER_OID && schema != PUBLIC {
@@ -112,6 +112,19 @@ impl Ddl<'_> {
                             .filter(|r| r.schema == schema && wanted(r))
                             .map(|r| Securable::Relation(r.oid)),
                     );
+                    let of_kind = |f: &pgsqlite_sql::routine::Function| match objtype {
+                        T::ObjectFunction => !f.procedure,
+                        T::ObjectProcedure => f.procedure,
+                        T::ObjectRoutine => true,
+                        _ => false,
+                    };
+                    targets.extend(
+                        self.catalog
+                            .routines
+                            .values()
+                            .filter(|r| r.function.schema == schema && of_kind(&r.function))
+                            .map(|r| Securable::Function(r.function.oid)),
+                    );
                 }
             }
             _ => return Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
@@ -122,11 +135,10 @@ impl Ddl<'_> {
             T::ObjectSchema => AclObject::Schema,
             T::ObjectType | T::ObjectDomain => AclObject::Type,
             T::ObjectDatabase => AclObject::Database,
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => AclObject::Function,
             _ => AclObject::Table,
         };
-        if !matches!(objtype, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
-            privilege_bits(&change.words, general)?;
-        }
+        privilege_bits(&change.words, general)?;
         for target in targets {
             self.change_privileges(target, &change, objtype)?;
         }
@@ -183,6 +195,14 @@ impl Ddl<'_> {
                     Err(e) => Err(e),
                 }
             }
+            (T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine, Some(NodeEnum::ObjectWithArgs(named))) => {
+                let name = strings(&named.objname).last().map_or("", |n| n).to_string();
+                let builtin = pgsqlite_sql::builtins::catalog::procs_named(&name).next().is_some();
+                if builtin && self.catalog.routines_named(&name).next().is_none() {
+                    return Err(PgError::not_supported("privileges on a built-in function"));
+                }
+                Ok(Securable::Function(self.function_named(named, objtype, false)?.oid))
+            }
             (T::ObjectDatabase, Some(NodeEnum::String(s))) => {
                 if self.catalog.is_database(&s.sval) {
                     return Ok(Securable::Database);
@@ -213,6 +233,10 @@ impl Ddl<'_> {
             Securable::Type(oid) => {
                 let t = &self.catalog.types[&oid];
                 (AclObject::Type, "type", t.name.clone(), t.owner, t.acl.clone())
+            }
+            Securable::Function(oid) => {
+                let f = self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?;
+                (AclObject::Function, super::function::routine_word(f), f.name.clone(), f.owner, f.acl.clone())
             }
             Securable::Database => {
                 let p = &self.catalog.properties;
@@ -282,6 +306,11 @@ impl Ddl<'_> {
             Securable::Type(oid) => {
                 let user_type = UserType { acl, ..(*self.catalog.types[&oid]).clone() };
                 self.put_type(user_type)
+            }
+            Securable::Function(oid) => {
+                let function =
+                    self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?.clone();
+                self.put_function(pgsqlite_sql::routine::Function { acl, ..function })
             }
             Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
         }
@@ -444,6 +473,17 @@ impl Ddl<'_> {
             change_grantor(&mut user_type.acl, user_type.owner, owner);
             self.put_type(UserType { owner, ..user_type })?;
         }
+        let functions: Vec<_> = self
+            .catalog
+            .routines
+            .values()
+            .filter(|r| from.contains(&r.function.owner))
+            .map(|r| r.function.clone())
+            .collect();
+        for mut function in functions {
+            change_grantor(&mut function.acl, function.owner, owner);
+            self.put_function(pgsqlite_sql::routine::Function { owner, ..function })?;
+        }
         if from.contains(&self.catalog.properties.owner) {
             self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
         }
@@ -473,6 +513,13 @@ impl Ddl<'_> {
             }
         }
         targets.extend(self.catalog.types.values().filter(|t| roles.contains(&t.owner)).map(|t| Object::Type(t.oid)));
+        targets.extend(
+            self.catalog
+                .routines
+                .values()
+                .filter(|r| roles.contains(&r.function.owner))
+                .map(|r| Object::Function(r.function.oid)),
+        );
         targets
             .extend(self.catalog.schemas.values().filter(|s| roles.contains(&s.owner)).map(|s| Object::Schema(s.oid)));
         self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;
@@ -523,6 +570,16 @@ impl Ddl<'_> {
             table.security.policies.retain(|p| !p.roles.is_empty());
             self.put_relation(table)?;
         }
+        let functions: Vec<_> = self
+            .catalog
+            .routines
+            .values()
+            .filter(|r| without(&r.function.acl) != r.function.acl)
+            .map(|r| pgsqlite_sql::routine::Function { acl: without(&r.function.acl), ..r.function.clone() })
+            .collect();
+        for function in functions {
+            self.put_function(function)?;
+        }
         let properties = self.catalog.properties.clone();
         if without(&properties.acl) != properties.acl {
             self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
@@ -556,6 +613,10 @@ impl Ddl<'_> {
         for t in self.catalog.types.values() {
             see(t.oid, t.owner, &t.acl, self.describe(Object::Type(t.oid)));
         }
+        for r in self.catalog.routines.values() {
+            let f = &r.function;
+            see(f.oid, f.owner, &f.acl, self.describe(Object::Function(f.oid)));
+        }
         for r in self.catalog.relations.values() {
             for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {
                 out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
@@ -586,6 +647,7 @@ fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
                 AclObject::Schema => "schema",
                 AclObject::Type => "type",
                 AclObject::Database => "database",
+                AclObject::Function => "function",
             };
             return Err(PgError::new(
                 SqlState::INVALID_GRANT_OPERATION,

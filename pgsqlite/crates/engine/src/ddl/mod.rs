@@ -17,6 +17,7 @@ mod create_table;
 mod domain;
 mod drop;
 mod foreign_key;
+pub(crate) mod function;
 mod grant;
 mod index;
 pub mod naming;
@@ -118,6 +119,8 @@ pub struct DdlSession<'a> {
     pub databases: Option<&'a dyn DatabaseAdmin>,
     /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
     pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
+    /// check_function_bodies is off
+    pub skip_bodies: bool,
     /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
     pub new_role: Option<String>,
     /// The parameters of a query that CREATE TABLE AS runs: their types and values.
@@ -164,6 +167,8 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterPolicyStmt(_)
         | NodeEnum::ReassignOwnedStmt(_)
         | NodeEnum::DropOwnedStmt(_)
+        | NodeEnum::CreateFunctionStmt(_)
+        | NodeEnum::AlterFunctionStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -179,6 +184,8 @@ pub fn execute(
     session: &DdlSession,
 ) -> Result<Outcome> {
     let mut ddl = Ddl::new(conn, catalog, environment, session);
+    ddl.text = statement.text.clone();
+    ddl.offset = statement.offset;
     if let (Some(name), true) = (&session.new_role, makes_objects(&statement.node)) {
         ddl.make_user(name)?;
     }
@@ -199,6 +206,7 @@ fn makes_objects(node: &NodeEnum) -> bool {
             | NodeEnum::CreateEnumStmt(_)
             | NodeEnum::CreateDomainStmt(_)
             | NodeEnum::CompositeTypeStmt(_)
+            | NodeEnum::CreateFunctionStmt(_)
             | NodeEnum::GrantStmt(_)
             | NodeEnum::GrantRoleStmt(_)
     )
@@ -224,6 +232,10 @@ pub(super) struct Ddl<'a> {
     catalog: Catalog,
     environment: Environment<'a>,
     session: &'a DdlSession<'a>,
+    /// the statement as it was written
+    text: Arc<str>,
+    /// where it stands in the client's string
+    offset: usize,
     notices: Vec<PgError>,
     sequences: Vec<Oid>,
     /// the OID counter, once read from the file (our tables exist then)
@@ -245,6 +257,8 @@ impl<'a> Ddl<'a> {
             catalog: catalog.clone(),
             environment: *environment,
             session,
+            text: "".into(),
+            offset: 0,
             notices: Vec::new(),
             sequences: Vec::new(),
             next_oid: None,
@@ -306,6 +320,8 @@ impl Ddl<'_> {
             NodeEnum::AlterPolicyStmt(s) => self.alter_policy(s),
             NodeEnum::CreatedbStmt(s) => self.create_database(s),
             NodeEnum::DropdbStmt(s) => self.drop_database(s),
+            NodeEnum::CreateFunctionStmt(s) => self.create_function(s),
+            NodeEnum::AlterFunctionStmt(s) => self.alter_function(s),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }

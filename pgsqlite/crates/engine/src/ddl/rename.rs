@@ -89,6 +89,14 @@ impl Ddl<'_> {
                 self.rename_policy(statement)?;
                 "ALTER POLICY"
             }
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => {
+                let mut function = self.function_of(statement.object.as_deref(), kind)?;
+                self.check_function_free(&function, function.schema, new_name)?;
+                function.name = new_name.to_string();
+                self.put_function(function)?;
+                self.refresh_texts(&old)?;
+                return Ok(format!("ALTER {}", super::function::alter_word(kind)));
+            }
             T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectIndex | T::ObjectSequence => {
                 let tag = match kind {
                     T::ObjectTable => "ALTER TABLE",
@@ -333,6 +341,15 @@ impl Ddl<'_> {
         let schema = self.creation_schema(&statement.newschema, -1)?;
         let kind = statement.object_type();
         let tag = match kind {
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => {
+                let mut function = self.function_of(statement.object.as_deref(), kind)?;
+                self.check_create(schema)?;
+                self.check_function_free(&function, schema, &function.name)?;
+                function.schema = schema;
+                self.put_function(function)?;
+                self.refresh_texts(&old)?;
+                return Ok(format!("ALTER {}", super::function::alter_word(kind)));
+            }
             T::ObjectTable | T::ObjectView | T::ObjectMatview | T::ObjectSequence => {
                 let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("SET SCHEMA without a name"))?;
                 let tag = match kind {
@@ -411,6 +428,18 @@ impl Ddl<'_> {
         Ok(tag.into())
     }
 
+    /// The user's function that an ALTER or COMMENT names, owned by the session's role.
+    fn function_of(
+        &self,
+        object: Option<&ast::Node>,
+        kind: ast::ObjectType,
+    ) -> Result<pgsqlite_sql::routine::Function> {
+        match object.and_then(|o| o.node.as_ref()) {
+            Some(NodeEnum::ObjectWithArgs(named)) => self.function_named(named, kind, true),
+            _ => Err(PgError::internal("a function without a name")),
+        }
+    }
+
     fn check_schema_free(&self, schema: Oid, name: &str) -> Result<()> {
         if self.catalog.relation_in(schema, name).is_some() {
             return Err(PgError::new(
@@ -425,6 +454,15 @@ impl Ddl<'_> {
         use ast::ObjectType as T;
         let spec = statement.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
         let owner = self.role(spec)?.oid;
+        let kind = statement.object_type();
+        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
+            let mut function = self.function_of(statement.object.as_deref(), kind)?;
+            self.check_becomes_owner(owner)?;
+            super::grant::change_grantor(&mut function.acl, function.owner, owner);
+            function.owner = owner;
+            self.put_function(function)?;
+            return Ok(format!("ALTER {}", super::function::alter_word(kind)));
+        }
         let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
             Some(NodeEnum::List(list)) => strings(&list.items),
             Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
@@ -501,6 +539,12 @@ impl Ddl<'_> {
 
     pub(super) fn comment(&mut self, statement: &ast::CommentStmt) -> Result<String> {
         use ast::ObjectType as T;
+        let kind = statement.objtype();
+        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
+            let function = self.function_of(statement.object.as_deref(), kind)?;
+            self.set_comment(super::schema::CLASS_FUNCTION, function.oid, 0, Some(&statement.comment))?;
+            return Ok("COMMENT".into());
+        }
         let parts: Vec<&str> = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
             Some(NodeEnum::List(list)) => strings(&list.items),
             Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
@@ -571,6 +615,20 @@ impl Ddl<'_> {
                 let comment = (!statement.comment.is_empty()).then_some(statement.comment.as_str());
                 self.comment_on_policy(&parts, comment)?;
                 return Ok("COMMENT".into());
+            }
+            T::ObjectTrigger => {
+                let [table @ .., name] = &parts[..] else {
+                    return Err(PgError::internal("a trigger without a table"));
+                };
+                let relation = find(table)?;
+                let trigger = relation.triggers.iter().find(|t| t.name == *name).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("trigger \"{name}\" for table \"{}\" does not exist", relation.name),
+                    )
+                })?;
+                self.check_owner(&relation)?;
+                (super::schema::CLASS_TRIGGER, trigger.oid, 0)
             }
             T::ObjectTabconstraint => {
                 let [table @ .., name] = &parts[..] else {

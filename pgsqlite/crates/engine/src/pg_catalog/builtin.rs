@@ -2,36 +2,116 @@
 
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
-use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
+use pgsqlite_sql::catalog::{Catalog, BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
+use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 
-pub(super) fn procs(rows: &mut Rows) {
+pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
     for p in builtin::all_procs() {
-        let modes = p.arg_modes.as_ref().map(|m| strings(m.iter().map(|&b| (b as char).to_string())));
-        rows.push(&[
-            ("oid", int(p.oid)),
-            ("proname", text(p.name)),
-            ("pronamespace", int(if p.schema() == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA })),
+        let schema = if p.schema() == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA };
+        let mut row = proc_row(p, schema);
+        row.extend([
             ("proowner", int(BOOTSTRAP_ROLE)),
             ("prolang", int(12)),
             ("procost", Datum::Real(1.0)),
             ("prorows", Datum::Real(if p.retset { 1000.0 } else { 0.0 })),
-            ("provariadic", int(p.variadic)),
-            ("prokind", character(p.kind)),
-            ("proisstrict", p.strict.into()),
-            ("proretset", p.retset.into()),
-            ("provolatile", character(p.volatility)),
             ("proparallel", text("s")),
-            ("pronargs", int(p.args.len() as i64)),
-            ("pronargdefaults", int(p.default_count as i64)),
-            ("prorettype", int(p.ret)),
-            ("proargtypes", numbers(&p.args)),
-            ("proallargtypes", p.all_args.as_ref().map(numbers).unwrap_or(Datum::Null)),
-            ("proargmodes", modes.unwrap_or(Datum::Null)),
-            ("proargnames", p.arg_names.as_ref().map(strings).unwrap_or(Datum::Null)),
-            ("proargdefaults", if p.defaults.is_empty() { Datum::Null } else { text(p.defaults.join(", ")) }),
             ("prosrc", text(p.src.unwrap_or(p.name))),
         ]);
+        rows.push(&row);
+    }
+    for r in catalog.routines.values() {
+        let f = &r.function;
+        let mut row = proc_row(&r.proc, f.schema);
+        let inputs = f.input_types();
+        row.extend([
+            ("proowner", int(f.owner)),
+            ("prolang", int(f.language.oid())),
+            ("procost", Datum::Real(f.cost)),
+            ("prorows", Datum::Real(f.rows)),
+            ("proparallel", character(f.parallel)),
+            ("prosecdef", f.security_definer.into()),
+            ("proleakproof", f.leakproof.into()),
+            ("pronargs", int(inputs.len() as i64)),
+            ("proargtypes", numbers(&inputs)),
+            ("prosrc", text(if f.standard { "" } else { f.source.as_str() })),
+            ("prosqlbody", if f.standard { text(f.source.as_str()) } else { Datum::Null }),
+            ("proacl", super::views::acl_array(catalog, &f.acl)),
+            (
+                "proconfig",
+                if f.settings.is_empty() {
+                    Datum::Null
+                } else {
+                    strings(f.settings.iter().map(|(n, v)| format!("{n}={v}")))
+                },
+            ),
+        ]);
+        rows.push(&row);
+    }
+}
+
+fn proc_row(p: &builtin::Proc, schema: Oid) -> Vec<(&'static str, Datum)> {
+    let modes = p.arg_modes.as_ref().map(|m| strings(m.iter().map(|&b| (b as char).to_string())));
+    vec![
+        ("oid", int(p.oid)),
+        ("proname", text(p.name)),
+        ("pronamespace", int(schema)),
+        ("provariadic", int(p.variadic)),
+        ("prokind", character(p.kind)),
+        ("proisstrict", p.strict.into()),
+        ("proretset", p.retset.into()),
+        ("provolatile", character(p.volatility)),
+        ("pronargs", int(p.args.len() as i64)),
+        ("pronargdefaults", int(p.default_count as i64)),
+        ("prorettype", int(p.ret)),
+        ("proargtypes", numbers(&p.args)),
+        ("proallargtypes", p.all_args.as_ref().map(numbers).unwrap_or(Datum::Null)),
+        ("proargmodes", modes.unwrap_or(Datum::Null)),
+        ("proargnames", p.arg_names.as_ref().map(strings).unwrap_or(Datum::Null)),
+        ("proargdefaults", if p.defaults.is_empty() { Datum::Null } else { text(p.defaults.join(", ")) }),
+    ]
+}
+
+/// Triggers of users' tables.
+pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
+    use pgsqlite_sql::routine::{Event, Timing};
+    for relation in catalog.relations.values() {
+        for t in &relation.triggers {
+            // bits of pg_trigger.tgtype
+            let mut bits = i64::from(t.row);
+            bits |= match t.timing {
+                Timing::Before => 2,
+                Timing::After => 0,
+                Timing::InsteadOf => 64,
+            };
+            for event in &t.events {
+                bits |= match event {
+                    Event::Insert => 4,
+                    Event::Delete => 8,
+                    Event::Update => 16,
+                    Event::Truncate => 32,
+                };
+            }
+            let mut arguments = Vec::new();
+            for argument in &t.arguments {
+                arguments.extend(argument.as_bytes());
+                arguments.push(0);
+            }
+            rows.push(&[
+                ("oid", int(t.oid)),
+                ("tgrelid", int(relation.oid)),
+                ("tgname", text(t.name.as_str())),
+                ("tgfoid", int(t.function)),
+                ("tgtype", int(bits)),
+                ("tgenabled", character(t.enabled)),
+                ("tgconstraint", int(t.constraint)),
+                ("tgnargs", int(t.arguments.len() as i64)),
+                ("tgattr", numbers(&t.columns)),
+                ("tgargs", Datum::Blob(arguments)),
+                ("tgqual", t.condition.as_ref().map(|c| text(c.as_str())).unwrap_or(Datum::Null)),
+                ("tgoldtable", t.old_table.as_ref().map(|c| text(c.as_str())).unwrap_or(Datum::Null)),
+                ("tgnewtable", t.new_table.as_ref().map(|c| text(c.as_str())).unwrap_or(Datum::Null)),
+            ]);
+        }
     }
 }
 

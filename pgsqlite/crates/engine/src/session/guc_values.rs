@@ -245,3 +245,8 @@ mod tests {
         assert_eq!(bound(0.25, false), "0.25");
     }
 }
+
+/// The names of a search_path.
+pub(crate) fn search_path_names(text: &str) -> Vec<String> {
+    split_names(text).unwrap_or_default()
+}

@@ -37,6 +37,7 @@ mod objects;
 mod planning;
 pub mod plans;
 mod portal;
+mod routines;
 mod script;
 mod server_functions;
 mod spool;
@@ -47,6 +48,7 @@ mod view;
 pub use crate::engine::Engine;
 pub use api::*;
 pub use cancel::CancelHandle;
+pub(crate) use guc_values::search_path_names;
 pub use script::Script;
 
 use crate::connection::Connection;

@@ -58,6 +58,18 @@ impl Session {
         };
         let epoch = view.catalog.epoch;
         if !is_query {
+            if let NodeEnum::CallStmt(call) = &raw.node {
+                let (columns, parameters) = self.call_columns(call, given, view)?;
+                return Ok(Prepared {
+                    statement: raw.clone(),
+                    body: Body::Utility,
+                    parameters,
+                    columns,
+                    epoch,
+                    shows_session: false,
+                    role: view.role,
+                });
+            }
             let columns = self.utility_columns(&raw.node)?;
             // the query of a cursor, or an explained one, may have parameters
             let parameters = match &raw.node {

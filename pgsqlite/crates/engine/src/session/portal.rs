@@ -291,7 +291,7 @@ impl Session {
                 ));
             }
         }
-        if plan.query.writes || plan.query.locks_rows {
+        if self.needs_slot(&plan.query) {
             self.begin_write(command(plan.query.tag)).await?;
         } else {
             self.begin_read()?;
@@ -303,7 +303,7 @@ impl Session {
                 return Err(super::planning::result_type_changed());
             }
             if let Body::Plan(plan) = &new.body {
-                if plan.query.writes || plan.query.locks_rows {
+                if self.needs_slot(&plan.query) {
                     self.begin_write(command(plan.query.tag)).await?;
                 }
             }
@@ -326,6 +326,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a plan needs the writer slot: it writes, locks rows, or calls functions that may write (and are told if they must not).
+    fn needs_slot(&self, plan: &QueryPlan) -> bool {
+        plan.writes || plan.locks_rows || plan.calls_writers && !self.is_read_only()
+    }
+
     /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
     fn may_read_apart(&self, plan: &QueryPlan) -> bool {
         self.transaction.block == Block::Open
@@ -333,6 +338,7 @@ impl Session {
             && self.transaction.catalog.is_none()
             && self.temporary.is_empty()
             && !plan.writes
+            && !plan.calls_writers
             && !plan.locks_rows
             && plan.steps.len() == 1
     }
@@ -386,7 +392,8 @@ impl Session {
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("a cursor over no plan")) };
         let several = plan.query.steps.len() > 1;
         // READ COMMITTED keeps no snapshot on the session's connection: what cannot be read apart is read now
-        let now = portal.own.is_none() && (several || !self.transaction.sqlite || plan.query.writes);
+        let now = portal.own.is_none()
+            && (several || !self.transaction.sqlite || plan.query.writes || plan.query.calls_writers);
         if matches!(portal.state, State::New) {
             if several {
                 self.connection()?.exec("SAVEPOINT pg_statement")?;
@@ -452,7 +459,7 @@ impl Session {
                     self.end_savepoint(result.is_ok())?;
                 }
             }
-        } else if plan.writes && matches!(result, Ok(Execution::Suspended)) {
+        } else if (plan.writes || plan.calls_writers) && matches!(result, Ok(Execution::Suspended)) {
             self.read_ahead(portal);
         }
         result
@@ -494,7 +501,7 @@ impl Session {
                 // of a data modification SQLite makes all changes in the first step
                 let first = connection.step(&mut statement);
                 let suspect = fresh || first.is_err() || statement.was_prepared_anew();
-                if plan.modifies.is_empty() && suspect && self.is_stale(epoch)? {
+                if plan.modifies.is_empty() && !plan.calls_writers && suspect && self.is_stale(epoch)? {
                     portal.state = State::Stale;
                     return Ok(Some(Execution::Empty));
                 }

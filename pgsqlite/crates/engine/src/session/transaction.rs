@@ -135,6 +135,7 @@ impl Session {
         let connection = self.connection()?;
         connection.cell.rows.clear();
         self.tell_natives(connection);
+        self.tell_access();
         Ok(())
     }
 
@@ -148,6 +149,7 @@ impl Session {
                 return;
             }
             state.stamp = view.stamp;
+            state.plan_key.clone_from(&view.plan_key);
             state.settings = self.gucs.typed.clone();
             state.catalog = view.catalog.clone();
             state.explicit_path.clone_from(&view.path);
@@ -251,6 +253,7 @@ impl Session {
                 self.defer_in_sqlite()?;
             }
         }
+        self.tell_access();
         self.watch_keys()
     }
 
@@ -287,6 +290,7 @@ impl Session {
     fn take_native_changes(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
         self.notices.extend(connection.cell.take_notices());
+        self.take_routine_changes()?;
         for (name, value, local) in self.variables.take_changes() {
             // the native has checked the value; whether it may be changed now depends on the transaction
             self.set_setting(&name, value.as_deref(), local)?;

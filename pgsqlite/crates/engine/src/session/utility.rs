@@ -135,6 +135,11 @@ impl Session {
                 "EXPLAIN".into()
             }
             NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,
+            NodeEnum::DoStmt(d) => self.do_statement(d, raw).await?,
+            NodeEnum::CallStmt(c) => {
+                let columns = prepared.columns.as_ref();
+                self.call_statement(c, columns, &prepared.parameters, &portal.parameters, sink).await?
+            }
             NodeEnum::LockStmt(l) => self.lock_table(l).await?,
             NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
             NodeEnum::VacuumStmt(v) => self.vacuum_statement(v, raw).await?,
@@ -226,6 +231,7 @@ impl Session {
             new_role: self.user_without_role(&view.catalog),
             parameters,
             executed,
+            skip_bodies: !self.gucs.is_on("check_function_bodies"),
         };
         // what the statement itself takes of sequences is told apart from what the transaction took before
         let before = std::mem::take(&mut self.sequences.own.lock().dirty);

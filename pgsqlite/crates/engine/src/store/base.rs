@@ -119,5 +119,6 @@ fn system_relation(system: &SystemRelation) -> Relation {
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        triggers: Vec::new(),
     }
 }

@@ -261,6 +261,7 @@ fn add_table(
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        triggers: Vec::new(),
     };
     let mut key: Vec<(i64, i16)> =
         infos.iter().zip(1i16..).filter(|(i, _)| i.key > 0).map(|(i, attnum)| (i.key, attnum)).collect();
@@ -540,6 +541,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        triggers: Vec::new(),
     };
     catalog.add_relation(relation);
     Ok(())

@@ -12,6 +12,7 @@ pub mod names;
 pub mod write;
 
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind, Role, Schema, UserType};
+use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
@@ -95,14 +96,17 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
     let mut catalog = base::catalog().clone();
     let mut next_oid = pgsqlite_types::oid::FIRST_USER_OID;
     let mut stored: BTreeMap<Oid, Relation> = BTreeMap::new();
+    let mut functions: Vec<Function> = Vec::new();
     if version(conn)?.is_some() {
         next_oid = read_next_oid(conn)?;
-        read_objects(conn, &mut catalog, &mut stored)?;
+        read_objects(conn, &mut catalog, &mut stored, &mut functions)?;
         read_roles(conn, &mut catalog)?;
         read_properties(conn, &mut catalog)?;
         read_comments(conn, &mut catalog)?;
     }
     foreign::reconcile(conn, &mut catalog, stored, &mut next_oid)?;
+    // (their arguments may be of the types of tables)
+    functions.into_iter().for_each(|f| catalog.add_function(f));
     catalog.epoch = read_epoch(conn)?;
     Ok(catalog)
 }
@@ -128,7 +132,12 @@ pub(crate) fn read_next_oid(conn: &Connection) -> Result<Oid> {
         .map_err(sqlite_error)
 }
 
-fn read_objects(conn: &Connection, catalog: &mut Catalog, stored: &mut BTreeMap<Oid, Relation>) -> Result<()> {
+fn read_objects(
+    conn: &Connection,
+    catalog: &mut Catalog,
+    stored: &mut BTreeMap<Oid, Relation>,
+    functions: &mut Vec<Function>,
+) -> Result<()> {
     let mut statement =
         conn.prepare("SELECT oid, class, definition FROM main.__pgsqlite_object ORDER BY oid").map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
@@ -143,6 +152,7 @@ fn read_objects(conn: &Connection, catalog: &mut Catalog, stored: &mut BTreeMap<
             "schema" => catalog.add_schema(serde_json::from_str::<Schema>(&definition).map_err(damaged)?),
             "dropped schema" => catalog.remove_schema(oid),
             "type" => catalog.add_type(serde_json::from_str::<UserType>(&definition).map_err(damaged)?),
+            "function" => functions.push(serde_json::from_str::<Function>(&definition).map_err(damaged)?),
             "relation" => {
                 stored.insert(oid, serde_json::from_str::<Relation>(&definition).map_err(damaged)?);
             }

@@ -80,6 +80,16 @@ impl RegNames for CatalogNames<'_> {
             oid::REGCLASS => self.catalog.relation(value).map(|_| names.relation(value)),
             oid::REGTYPE => pgsqlite_types::typmod::type_name(value)
                 .or_else(|| self.catalog.type_entry(value).map(|_| names.type_name(value, -1))),
+            oid::REGPROC if self.catalog.function(value).is_some() => {
+                let f = self.catalog.function(value)?;
+                let name = quote_identifier(&f.name);
+                let several = self.catalog.routines_named(&f.name).count() + builtin::procs_named(&f.name).count() > 1;
+                if several || !self.search_path.contains(&f.schema) {
+                    Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(f.schema))))
+                } else {
+                    Some(name)
+                }
+            }
             oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
                 let qualified = builtin::procs_named(p.name).count() > 1;
                 let name = quote_identifier(p.name);
@@ -171,13 +181,24 @@ impl RegNames for CatalogNames<'_> {
             }
             oid::REGPROC => {
                 let name = parts[parts.len() - 1];
-                let mut found = builtin::procs_named(name);
+                let schemas: Option<Vec<Oid>> = match parts[..] {
+                    [schema, _] if schema != "pg_catalog" => Some(vec![self.schema(schema)?]),
+                    [_, _] => Some(vec![]),
+                    _ => None,
+                };
+                let own = self.catalog.routines_named(name).filter(|r| match &schemas {
+                    Some(list) => list.contains(&r.function.schema),
+                    None => self.search_path.contains(&r.function.schema),
+                });
+                let builtin =
+                    builtin::procs_named(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
+                let mut found = builtin.map(|p| p.oid).chain(own.map(|r| r.function.oid));
                 match (found.next(), found.next()) {
                     (None, _) => Err(PgError::new(
                         SqlState::UNDEFINED_FUNCTION,
                         format!("function \"{}\" does not exist", parts.join(".")),
                     )),
-                    (Some(p), None) => Ok(p.oid),
+                    (Some(found), None) => Ok(found),
                     _ => Err(PgError::new(
                         SqlState::AMBIGUOUS_FUNCTION,
                         format!("more than one function named \"{}\"", parts.join(".")),
@@ -252,7 +273,19 @@ impl CatalogNames<'_> {
             if parts.len() == 2 && self.catalog.schema_oid(&parts[0]).is_none() {
                 return Err(no_schema(&parts[0]));
             }
-            builtin::procs_named(&parts[parts.len() - 1]).find(|p| p.args == args).map(|p| p.oid)
+            let name = &parts[parts.len() - 1];
+            let path = match &parts[..] {
+                [schema, _] => self.catalog.schema_oid(schema).into_iter().collect(),
+                _ => self.search_path.to_vec(),
+            };
+            let own = path.iter().find_map(|s| {
+                self.catalog.routines_named(name).find(|r| r.function.schema == *s && r.proc.args == args)
+            });
+            let builtin = || builtin::procs_named(name).find(|p| p.args == args).map(|p| p.oid);
+            match parts.len() {
+                1 => builtin().or(own.map(|r| r.function.oid)),
+                _ => own.map(|r| r.function.oid),
+            }
         } else {
             builtin::operators_named(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
         };

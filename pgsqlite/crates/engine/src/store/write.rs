@@ -2,6 +2,7 @@
 
 use super::sqlite_error;
 use pgsqlite_sql::catalog::{DatabaseProperties, Relation, Role, Schema, UserType};
+use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
 
@@ -22,6 +23,10 @@ pub fn put_relation(conn: &Connection, relation: &Relation) -> Result<()> {
 
 pub fn put_type(conn: &Connection, user_type: &UserType) -> Result<()> {
     put(conn, user_type.oid, "type", user_type.schema, &user_type.name, &json(user_type)?)
+}
+
+pub fn put_function(conn: &Connection, function: &Function) -> Result<()> {
+    put(conn, function.oid, "function", function.schema, &function.name, &json(function)?)
 }
 
 pub fn put_schema(conn: &Connection, schema: &Schema) -> Result<()> {

@@ -21,6 +21,7 @@ mod privileges;
 mod records;
 mod regex_exact;
 mod regex_syntax;
+pub(crate) mod routines;
 pub mod rows;
 mod server;
 pub mod session_cell;
@@ -60,6 +61,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     json_build::FUNCTIONS,
     json_paths::FUNCTIONS,
     objects::FUNCTIONS,
+    routines::FUNCTIONS,
     records::SYMBOLS,
 ];
 
@@ -136,8 +138,8 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    for (name, arity, deterministic, run) in support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS)
-    {
+    let own = support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS);
+    for (name, arity, deterministic, run) in own.chain(crate::routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }

@@ -3,13 +3,12 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
-use pgsqlite_sql::deparse::{definitions, quote_identifier, Names, Style};
+use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// Runs with the analyzer's environment of the session.
-fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
+pub(super) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
     let state = session.state();
     run(&Environment {
         catalog: &state.catalog,
@@ -21,7 +20,7 @@ fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> 
     })
 }
 
-fn oid_argument(c: &Call, i: usize) -> Result<Oid> {
+pub(super) fn oid_argument(c: &Call, i: usize) -> Result<Oid> {
     c.int(i).map(|v| v as Oid)
 }
 
@@ -100,69 +99,6 @@ fn get_viewdef_by_name(c: &Call) -> Result<Datum> {
     with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }
 
-fn arguments(c: &Call, with_defaults: bool) -> Result<Datum> {
-    let Some(p) = builtin::proc_by_oid(oid_argument(c, 0)?) else { return Ok(Datum::Null) };
-    Ok(with_environment(c.session, |e| {
-        let names = Names::new(e.catalog, e.search_path);
-        let all = p.all_args.as_ref().unwrap_or(&p.args);
-        let mut out: Vec<String> = Vec::new();
-        let first_default = p.args.len() - p.default_count;
-        let mut input = 0;
-        for (i, &ty) in all.iter().enumerate() {
-            let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
-            if mode == b't' || mode == b'o' && !with_defaults {
-                continue;
-            }
-            let mut text = match mode {
-                b'o' => "OUT ".to_string(),
-                b'b' => "INOUT ".into(),
-                b'v' => "VARIADIC ".into(),
-                _ => String::new(),
-            };
-            let name = p.arg_names.as_ref().and_then(|n| n.get(i)).copied().unwrap_or("");
-            if !name.is_empty() {
-                text.push_str(&quote_identifier(name));
-                text.push(' ');
-            }
-            text.push_str(&bare_type_name(&names, e.catalog, ty));
-            if mode != b'o' {
-                if with_defaults && input >= first_default {
-                    if let Some(default) = p.defaults.get(input - first_default) {
-                        text.push_str(&format!(" DEFAULT {default}"));
-                    }
-                }
-                input += 1;
-            }
-            out.push(text);
-        }
-        out.join(", ")
-    })
-    .into())
-}
-
-fn function_arguments(c: &Call) -> Result<Datum> {
-    arguments(c, true)
-}
-fn function_identity_arguments(c: &Call) -> Result<Datum> {
-    arguments(c, false)
-}
-
-fn function_result(c: &Call) -> Result<Datum> {
-    let Some(p) = builtin::proc_by_oid(oid_argument(c, 0)?) else { return Ok(Datum::Null) };
-    if p.kind == b'p' {
-        return Ok(Datum::Null);
-    }
-    Ok(with_environment(c.session, |e| {
-        let name = bare_type_name(&Names::new(e.catalog, e.search_path), e.catalog, p.ret);
-        if p.retset {
-            format!("SETOF {name}")
-        } else {
-            name
-        }
-    })
-    .into())
-}
-
 /// Permanent tables of users could be published.
 fn relation_is_publishable(c: &Call) -> Result<Datum> {
     let relation = oid_argument(c, 0)?;
@@ -170,7 +106,7 @@ fn relation_is_publishable(c: &Call) -> Result<Datum> {
     Ok(state.catalog.relation(relation).map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged).into())
 }
 
-/// Triggers, rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
+/// Rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
@@ -196,10 +132,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_conversion_is_visible", no_such_object),
     ("pg_tablespace_location", tablespace_location),
     ("pg_partition_ancestors pg_partition_tree", no_partitions),
-    ("pg_get_function_arguments", function_arguments),
-    ("pg_get_function_identity_arguments", function_identity_arguments),
-    ("pg_get_function_result", function_result),
-    ("pg_get_triggerdef pg_get_triggerdef_ext pg_get_ruledef pg_get_ruledef_ext", no_such_object),
+    ("pg_get_ruledef pg_get_ruledef_ext", no_such_object),
     ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
     ("pg_get_partkeydef pg_get_partition_constraintdef", no_such_object),
 ];

@@ -190,7 +190,7 @@ fn user_type(c: &Call) -> Result<Datum> {
     }
 }
 
-/// Functions are PostgreSQL's built-in ones, which everybody may call.
+/// Everybody may call PostgreSQL's own functions.
 fn function(c: &Call) -> Result<Datum> {
     let (role, at) = split(c, 1)?;
     let reg_type = match c.datum(at) {
@@ -210,6 +210,14 @@ fn function(c: &Call) -> Result<Datum> {
         }
     };
     let state = c.session.state();
+    if let (Some(f), Some(role)) = (state.catalog.function(function), role) {
+        let items = f.acl.clone().unwrap_or_else(|| acl::default_acl(acl::AclObject::Function, f.owner));
+        let roles = acl::inherited_roles(&state.catalog, role);
+        let held = items.iter().filter(|i| i.grantee == acl::PUBLIC_ROLE || roles.contains(&i.grantee));
+        let bit = acl::privilege::EXECUTE;
+        let has = held.clone().any(|i| if option { i.grant_options } else { i.privileges } & bit != 0);
+        return Ok((has || acl::is_superuser(&state.catalog, role) || roles.contains(&f.owner) && option).into());
+    }
     let exists = pgsqlite_sql::builtins::catalog::proc_by_oid(function).is_some();
     let Some(role) = role.filter(|_| exists) else { return Ok(Datum::Null) };
     Ok((!option || acl::is_superuser(&state.catalog, role)).into())

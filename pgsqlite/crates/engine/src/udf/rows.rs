@@ -35,6 +35,23 @@ impl StatementRows {
         }
     }
 
+    /// While another statement runs inside this one: what was remembered so far.
+    pub fn set_aside(&self) -> StatementRows {
+        if self.kept.borrow().is_empty() && self.touched.borrow().is_empty() {
+            return StatementRows::default();
+        }
+        StatementRows { kept: RefCell::new(self.kept.take()), touched: RefCell::new(self.touched.take()) }
+    }
+
+    /// The other statement has ended.
+    pub fn put_back(&self, remembered: StatementRows) {
+        self.clear();
+        if !remembered.kept.borrow().is_empty() || !remembered.touched.borrow().is_empty() {
+            self.kept.replace(remembered.kept.into_inner());
+            self.touched.replace(remembered.touched.into_inner());
+        }
+    }
+
     /// How many values were remembered for a column.
     pub fn count(&self, attnum: i16) -> u64 {
         self.kept.borrow().get(&i64::from(attnum)).map_or(0, |(n, _)| *n)

@@ -20,6 +20,8 @@ pub trait SequenceSource {
     fn state(&self, sequence: Oid) -> Result<(i64, bool)>;
     /// What nextval gave last in any session (`pg_sequence_last_value`); None: it was not called yet.
     fn last_value(&self, sequence: Oid) -> Result<Option<i64>>;
+    /// The catalog in which sequences are looked up from now on.
+    fn show_catalog(&self, catalog: Arc<Catalog>);
     /// Sets the value; `called` false: the next `nextval` gives the value itself.
     fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
 }
@@ -126,6 +128,8 @@ pub struct SessionState {
     pub statement_timestamp: i64,
     /// Tells which session and which of its views filled the state; 0: none.
     pub stamp: u64,
+    /// the settings that decide how literals are read
+    pub plan_key: String,
     pub objects: SessionObjects,
 }
 
@@ -150,6 +154,7 @@ impl Default for SessionState {
             server_addr: None,
             statement_timestamp: 0,
             stamp: 0,
+            plan_key: String::new(),
             objects: SessionObjects::default(),
         }
     }
@@ -180,6 +185,8 @@ pub struct SessionCell {
     pub(crate) patterns: super::pattern::Cache,
     /// What the running statement remembers of its rows.
     pub rows: super::rows::StatementRows,
+    /// The functions of the user.
+    pub routines: crate::routine::Runtime,
 }
 
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
@@ -202,6 +209,7 @@ impl SessionCell {
             random: Cell::new([0, 0]),
             patterns: Default::default(),
             rows: Default::default(),
+            routines: Default::default(),
         }
     }
 

@@ -100,6 +100,10 @@ impl<'a> Call<'a> {
     pub(super) fn without_first(&self) -> Call<'a> {
         Call { values: self.values.get(1..).unwrap_or_default(), session: self.session, db: self.db }
     }
+    /// The connection that runs the call.
+    pub(crate) fn connection(&self) -> *mut ffi::sqlite3 {
+        self.db
+    }
     pub fn len(&self) -> usize {
         self.values.len()
     }

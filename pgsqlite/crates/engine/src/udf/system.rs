@@ -180,7 +180,11 @@ fn type_visible(c: &Call) -> Result<Datum> {
     Ok(Datum::from(Names::new(&state.catalog, &state.search_path).type_is_visible(type_oid)))
 }
 fn function_visible(c: &Call) -> Result<Datum> {
-    Ok(pgsqlite_sql::builtins::catalog::proc_by_oid(c.int(0)? as Oid).map(|_| true).into())
+    let (state, oid) = (c.session.state(), c.int(0)? as Oid);
+    if let Some(f) = state.catalog.function(oid) {
+        return Ok(state.search_path.contains(&f.schema).into());
+    }
+    Ok(pgsqlite_sql::builtins::catalog::proc_by_oid(oid).map(|_| true).into())
 }
 /// pg_class, pg_type … by name: the class OID under which comments are kept.
 fn class_oid(name: &str) -> Option<Oid> {

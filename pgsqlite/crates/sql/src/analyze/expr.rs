@@ -35,7 +35,7 @@ impl Analyzer<'_> {
         let node = node.node.as_ref().ok_or_else(|| PgError::internal("an empty node in the parse tree"))?;
         match node {
             NodeEnum::AConst(c) => self.constant(c),
-            NodeEnum::ColumnRef(c) => self.column_ref(c),
+            NodeEnum::ColumnRef(c) => self.column_or_variable(c),
             NodeEnum::ParamRef(p) => self.parameter(p.number, p.location),
             NodeEnum::TypeCast(c) => self.type_cast(c),
             NodeEnum::AExpr(e) => self.a_expr(e),
@@ -143,6 +143,13 @@ impl Analyzer<'_> {
         let n = usize::try_from(number).ok().filter(|&n| (1..=65535).contains(&n)).ok_or_else(|| {
             PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(location)
         })?;
+        if let Some(variables) = self.variables {
+            return match variables.parameter(n)? {
+                Some(found) => Ok(found.expr(location)),
+                None => Err(PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))
+                    .at(location)),
+            };
+        }
         if let Some(args) = &self.splice_arguments {
             let arg = args.get(n - 1).cloned();
             return arg.ok_or_else(|| PgError::internal("a spliced function text names an argument it has not"));
@@ -709,7 +716,7 @@ impl Analyzer<'_> {
         Ok(Expr::new(ExprKind::Subscript { arg: Box::new(arg), slice, subscripts }, ty, location))
     }
 
-    fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
+    pub(super) fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
         let location = arg.location;
         match &arg.kind {
             ExprKind::WholeRow { levels_up, rte, .. } => {

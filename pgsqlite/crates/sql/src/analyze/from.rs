@@ -334,8 +334,10 @@ impl Analyzer<'_> {
         let acting = if invoker { self.acting } else { view.owner };
         let saved_acting = std::mem::replace(&mut self.acting, acting);
         self.view_depth += 1;
+        let variables = self.variables.take();
         let result = self.top_query(select);
         self.view_depth -= 1;
+        self.variables = variables;
         self.acting = saved_acting;
         self.parameters = saved_parameters;
         self.parameters_open = saved_open;
@@ -594,6 +596,16 @@ impl Analyzer<'_> {
         let (ExprKind::SetFunc { proc, args, .. } | ExprKind::Func { proc, args, .. }) = &call.kind else {
             return Err(PgError::not_supported("a column definition list here").at(call.location));
         };
+        if let Some(f) = self.env.catalog.function(*proc) {
+            // the types that the query expects are checked when the rows come: they go with the arguments
+            debug_assert!(f.returns == oid::RECORD);
+            let expected: Vec<String> = columns.iter().map(|c| c.ty.to_string()).collect();
+            let mut args = args.clone();
+            let text = pgsqlite_types::Datum::Text(expected.join(","));
+            args.push(Expr::new(ExprKind::Const(text), oid::TEXT, -1));
+            let kind = ExprKind::SetFunc { proc: *proc, args, variadic: false };
+            return Ok((TableFunction { call: Expr { kind, ..call }, width: columns.len(), as_record: true }, columns));
+        }
         if !JSON_TO_RECORD.contains(proc) {
             return Err(PgError::not_supported("a column definition list of this function").at(call.location));
         }
@@ -1051,6 +1063,9 @@ impl Analyzer<'_> {
 
     /// `*`, `t.*`, `s.t.*`: the columns with their names.
     pub(crate) fn expand_star(&mut self, c: &ast::ColumnRef) -> Result<Vec<(String, Expr)>> {
+        if let Some(fields) = self.variable_fields(c)? {
+            return Ok(fields);
+        }
         let parts = name_parts(&c.fields);
         let (schema, table) = match parts[..] {
             [] => {

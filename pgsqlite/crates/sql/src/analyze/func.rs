@@ -4,7 +4,6 @@ use super::{Analyzer, Clause};
 use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
-use crate::catalog::INFORMATION_SCHEMA;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
@@ -30,8 +29,10 @@ mod frame_option {
     pub const EXCLUDE_TIES: i32 = 0x20000;
 }
 
-impl Analyzer<'_> {
+impl<'a> Analyzer<'a> {
     pub(crate) fn function_call(&mut self, call: &ast::FuncCall) -> Result<Expr> {
+        // what the arguments of CALL's procedure call are functions
+        let calling = std::mem::take(&mut self.calling);
         let parts = name_parts(&call.funcname);
         let (schema, name) = match parts[..] {
             [name] => (None, name),
@@ -54,15 +55,18 @@ impl Analyzer<'_> {
         let saved_aggregates = std::mem::take(&mut self.level().aggregates_seen);
         let mut args = Vec::new();
         let mut names: Vec<Option<&str>> = Vec::new();
+        let mut name_places: Vec<i32> = Vec::new();
         for node in &call.args {
             match &node.node {
                 Some(NodeEnum::NamedArgExpr(named)) => {
                     args.push(self.expr_opt(named.arg.as_deref())?);
                     names.push(Some(named.name.as_str()));
+                    name_places.push(named.location);
                 }
                 _ => {
                     args.push(self.expr(node)?);
                     names.push(None);
+                    name_places.push(-1);
                 }
             }
         }
@@ -86,13 +90,28 @@ impl Analyzer<'_> {
         }
         let nested_aggregate = std::mem::replace(&mut self.level().aggregates_seen, saved_aggregates);
         let mut types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
+        self.calling = calling;
+        let mut candidates = self.functions_named(schema, name);
+        if calling {
+            candidates.retain(|p| p.kind == b'p');
+        }
+        for (i, n) in names.iter().enumerate() {
+            if n.is_some() && names[..i].contains(n) {
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("argument name \"{}\" used more than once", n.unwrap_or("")),
+                )
+                .at(name_places.get(i).copied().unwrap_or(-1)));
+            }
+        }
         if names.iter().any(Option::is_some) {
-            self.reorder_named(name, &mut args, &mut names, call.location)?;
+            let proc = self.reorder_named(&candidates, &parts.join("."), &mut args, &names, call.location)?;
+            candidates = vec![proc];
             types = args.iter().map(|a| a.ty).collect();
         }
 
         // f(x) where f is a type name: a cast, if nothing else fits exactly (manual 4.2.9)
-        let resolved = match self.resolve_function(name, &types, &names, call.func_variadic) {
+        let resolved = match self.resolve_function(&candidates, &types, call.func_variadic) {
             Some(Ok(found)) => found,
             other => {
                 if other.is_none()
@@ -109,14 +128,7 @@ impl Analyzer<'_> {
             }
         };
         let proc = resolved.proc;
-        let visible = match schema {
-            Some(schema) => schema == proc.schema(),
-            None => proc.schema() == "pg_catalog" || self.env.search_path.contains(&INFORMATION_SCHEMA),
-        };
-        if !visible {
-            return Err(self.no_function(&parts.join("."), &types, false, call.location));
-        }
-        if proc.kind == b'p' {
+        if proc.kind == b'p' && !calling {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("{} is a procedure", self.signature(name, &types)),
@@ -172,11 +184,10 @@ impl Analyzer<'_> {
         if ret == oid::ANYARRAY {
             ret = converted.first().map_or(ret, |a| a.ty);
         }
-        match imp(proc.oid) {
-            Some(_) => {}
-            None => {
-                return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(call.location));
-            }
+        if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {
+            self.check_execute(&routine.function)?;
+        } else if imp(proc.oid).is_none() {
+            return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(call.location));
         }
 
         match proc.kind {
@@ -268,7 +279,7 @@ impl Analyzer<'_> {
     /// Each hypothetical argument and the ordered one it is compared with get one type.
     fn unify_hypothetical(
         &mut self,
-        proc: &'static builtin::Proc,
+        proc: &builtin::Proc,
         args: &mut [Expr],
         direct: usize,
         location: i32,
@@ -291,13 +302,7 @@ impl Analyzer<'_> {
         Ok(())
     }
 
-    fn plain_call(
-        &mut self,
-        proc: &'static builtin::Proc,
-        args: Vec<Expr>,
-        ret: Oid,
-        call: &ast::FuncCall,
-    ) -> Result<Expr> {
+    fn plain_call(&mut self, proc: &'a builtin::Proc, args: Vec<Expr>, ret: Oid, call: &ast::FuncCall) -> Result<Expr> {
         if proc.retset {
             let clause = self.level().clause;
             if !matches!(clause, Clause::SelectTarget | Clause::FromFunction | Clause::GroupBy | Clause::OrderBy) {
@@ -316,6 +321,11 @@ impl Analyzer<'_> {
         if let Some(Imp::Sql(text)) = imp(proc.oid) {
             return self.splice_sql(text, args, ret, call.location);
         }
+        if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {
+            if let Some(inlined) = self.inlined(&routine.function, &args, ret, call.location) {
+                return Ok(inlined);
+            }
+        }
         Ok(Expr::new(ExprKind::Func { proc: proc.oid, args, variadic: call.func_variadic }, ret, call.location))
     }
 
@@ -329,58 +339,107 @@ impl Analyzer<'_> {
         Ok(expr)
     }
 
-    /// Puts named arguments into the declared order. Only functions with one candidate that has all the names are served.
+    /// Puts named arguments into the declared order: of the one function that takes them. Errors: 42883, 42725.
     fn reorder_named(
         &mut self,
-        name: &str,
+        candidates: &[&'a builtin::Proc],
+        shown: &str,
         args: &mut Vec<Expr>,
-        names: &mut Vec<Option<&str>>,
+        names: &[Option<&str>],
         location: i32,
-    ) -> Result<()> {
+    ) -> Result<&'a builtin::Proc> {
         let positional = names.iter().take_while(|n| n.is_none()).count();
-        let fits: Vec<_> = builtin::procs_named(name)
+        // the names of the arguments that calls give
+        let inputs = |p: &builtin::Proc| -> Vec<&'static str> {
+            let Some(all) = &p.arg_names else { return vec![] };
+            match &p.arg_modes {
+                None => all.iter().take(p.args.len()).copied().collect(),
+                Some(modes) => {
+                    let given = |m: &u8| matches!(m, b'i' | b'b' | b'v') || p.kind == b'p' && *m == b'o';
+                    all.iter().zip(modes).filter(|(_, m)| given(m)).map(|(n, _)| *n).collect()
+                }
+            }
+        };
+        let fits: Vec<&'a builtin::Proc> = candidates
+            .iter()
+            .copied()
             .filter(|p| {
-                p.arg_names.as_ref().is_some_and(|all| {
-                    names[positional..]
-                        .iter()
-                        .all(|n| n.is_some_and(|n| all.iter().take(p.args.len()).any(|a| *a == n)))
-                })
+                let all = inputs(p);
+                let first_default = p.args.len() - p.default_count;
+                let place = |n: &Option<&str>| n.and_then(|n| all.iter().position(|a| *a == n));
+                let given: Vec<Option<usize>> = names[positional..].iter().map(place).collect();
+                given.iter().all(|g| g.is_some_and(|g| g >= positional))
+                    && (positional..first_default).all(|i| given.contains(&Some(i)))
+                    && p.args.len() >= names.len()
             })
             .collect();
-        let [proc] = fits[..] else {
-            return Err(PgError::not_supported(format!("named arguments of function {name}")).at(location));
-        };
-        let all = proc.arg_names.as_ref().expect("filtered");
-        let mut slots: Vec<Option<Expr>> = vec![None; proc.args.len()];
-        let given = std::mem::take(args);
-        for (i, (arg, n)) in given.into_iter().zip(names.iter()).enumerate() {
-            let slot = match n {
-                None => i,
-                Some(n) => all.iter().position(|a| a == n).expect("filtered"),
+        let types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
+        let fitting: Vec<&'a builtin::Proc> = if fits.len() > 1 {
+            // those that the types of the arguments allow, each at its place
+            let allowed = |p: &&builtin::Proc| {
+                let all = inputs(p);
+                types.iter().zip(names).enumerate().all(|(i, (&ty, n))| {
+                    let at = n.and_then(|n| all.iter().position(|a| *a == n)).unwrap_or(i);
+                    self.can_coerce(ty, p.args[at], CastContext::Implicit)
+                })
             };
-            if slots[slot].is_some() {
-                return Err(PgError::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!("argument name \"{}\" used more than once", n.unwrap_or("")),
-                )
+            fits.into_iter().filter(allowed).collect()
+        } else {
+            fits
+        };
+        let proc = match fitting[..] {
+            [proc] => proc,
+            _ => {
+                let list: Vec<String> = types
+                    .iter()
+                    .zip(names)
+                    .map(|(&t, n)| match n {
+                        Some(n) => format!("{n} => {}", self.type_display(t)),
+                        None => self.type_display(t),
+                    })
+                    .collect();
+                let signature = format!("{shown}({})", list.join(", "));
+                return Err(if fitting.is_empty() {
+                    PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {signature} does not exist")).hint(
+                        "No function matches the given name and argument types. You might need to add explicit type casts.",
+                    )
+                } else {
+                    PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("function {signature} is not unique"))
+                        .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+                }
                 .at(location));
             }
+        };
+        let all = inputs(proc);
+        let mut slots: Vec<Option<Expr>> = vec![None; proc.args.len()];
+        for (i, (arg, n)) in std::mem::take(args).into_iter().zip(names).enumerate() {
+            let slot = n.and_then(|n| all.iter().position(|a| *a == n)).unwrap_or(i);
             slots[slot] = Some(arg);
         }
         let first_default = proc.args.len() - proc.default_count;
         for (i, slot) in slots.iter_mut().enumerate() {
             let arg = match slot.take() {
                 Some(arg) => arg,
-                None if i >= first_default => {
-                    let default = self.sub_expression(proc.defaults[i - first_default])?;
+                None => {
+                    let text = i.checked_sub(first_default).and_then(|d| proc.defaults.get(d)).copied();
+                    let default = self.sub_expression(text.ok_or_else(|| PgError::internal("a missing default"))?)?;
                     self.coerce_implicit(default, proc.args[i])?
                 }
-                None => return Err(self.no_function(name, &[], false, location)),
             };
             args.push(arg);
         }
-        *names = vec![None; args.len()];
-        Ok(())
+        Ok(proc)
+    }
+
+    /// 42501 unless the acting role may execute the function.
+    fn check_execute(&self, function: &crate::routine::Function) -> Result<()> {
+        use crate::acl::{privilege, privileges, AclObject};
+        let has = privileges(self.env.catalog, self.acting, AclObject::Function, function.owner, function.acl.as_ref());
+        if has & privilege::EXECUTE != 0 {
+            return Ok(());
+        }
+        let word = if function.procedure { "procedure" } else { "function" };
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {}", function.name)))
     }
 
     fn function_style_cast(&mut self, name: &str, arg: Expr, location: i32) -> Result<Option<Expr>> {
@@ -413,15 +472,16 @@ impl Analyzer<'_> {
 
     fn no_function(&self, name: &str, types: &[Oid], ambiguous: bool, location: i32) -> PgError {
         let signature = self.signature(name, types);
+        let word = if self.calling { "procedure" } else { "function" };
         if ambiguous {
-            PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("function {signature} is not unique"))
-                .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
+            PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("{word} {signature} is not unique"))
+                .hint(format!("Could not choose a best candidate {word}. You might need to add explicit type casts."))
                 .at(location)
         } else {
-            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
-                .hint(
-                    "No function matches the given name and argument types. You might need to add explicit type casts.",
-                )
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("{word} {signature} does not exist"))
+                .hint(format!(
+                    "No {word} matches the given name and argument types. You might need to add explicit type casts."
+                ))
                 .at(location)
         }
     }
@@ -429,7 +489,7 @@ impl Analyzer<'_> {
     fn aggregate_call(
         &mut self,
         call: &ast::FuncCall,
-        proc: &'static builtin::Proc,
+        proc: &builtin::Proc,
         mut args: Vec<Expr>,
         order_by: Vec<SortKey>,
         direct_count: usize,

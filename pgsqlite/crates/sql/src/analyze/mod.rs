@@ -14,6 +14,7 @@ mod expr;
 mod from;
 mod func;
 mod group;
+pub mod inline;
 mod merge;
 mod modify;
 mod recursion;
@@ -22,6 +23,7 @@ mod row_security;
 mod select;
 mod spelling;
 pub(crate) mod typename;
+pub mod variables;
 mod view_target;
 pub(crate) mod walk;
 mod with;
@@ -163,6 +165,14 @@ pub(crate) struct Analyzer<'a> {
     pub levels: Vec<Level>,
     /// while a function's SQL text is spliced in: what its `$n` stand for
     pub splice_arguments: Option<Vec<Expr>>,
+    /// in the body of a function: its parameters and variables
+    pub variables: Option<&'a dyn variables::Variables>,
+    /// the call of a CALL statement is analyzed: it may be a procedure's
+    pub calling: bool,
+    /// functions in SQL may be spliced in: the tree is run, not stored
+    pub inlining: bool,
+    /// functions of the user being spliced in, against recursion
+    splicing: Vec<Oid>,
     /// views being expanded, against recursion
     view_depth: usize,
     /// whose privileges count: the session's role or, in a view's query, the view's owner
@@ -179,6 +189,10 @@ impl<'a> Analyzer<'a> {
             parameters_open,
             levels: Vec::new(),
             splice_arguments: None,
+            variables: None,
+            calling: false,
+            inlining: false,
+            splicing: Vec::new(),
             view_depth: 0,
             acting: env.user,
             policies_in: Vec::new(),
@@ -201,11 +215,25 @@ impl<'a> Analyzer<'a> {
     /// Analyzes an expression given as PostgreSQL text (function defaults, spliced functions) in the present scope.
     pub fn sub_expression(&mut self, text: &str) -> Result<Expr> {
         let node = parse_expression(text)?;
-        let mut expr = self.expr(&node)?;
+        let variables = self.variables.take();
+        let expr = self.expr(&node);
+        self.variables = variables;
+        let mut expr = expr?;
         // its positions are not the statement's
         expr = walk::map(&expr, &mut |_| None);
         clear_locations(&mut expr);
         Ok(expr)
+    }
+
+    fn statement(&mut self, statement: &NodeEnum) -> Result<Statement> {
+        Ok(match statement {
+            NodeEnum::SelectStmt(select) => Statement::Query(self.top_query(select)?),
+            NodeEnum::InsertStmt(insert) => Statement::Modify(self.insert(insert)?),
+            NodeEnum::UpdateStmt(update) => Statement::Modify(self.update(update)?),
+            NodeEnum::DeleteStmt(delete) => Statement::Modify(self.delete(delete)?),
+            NodeEnum::MergeStmt(merge) => Statement::Modify(self.merge(merge)?),
+            other => return Err(PgError::not_supported(expr::node_name(other))),
+        })
     }
 
     /// 42P18 for parameters nothing typed.
@@ -254,15 +282,23 @@ pub fn analyze(
 ) -> Result<(Statement, Vec<Oid>)> {
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, parameter_types, true);
-        let statement = match statement {
-            NodeEnum::SelectStmt(select) => Statement::Query(analyzer.top_query(select)?),
-            NodeEnum::InsertStmt(insert) => Statement::Modify(analyzer.insert(insert)?),
-            NodeEnum::UpdateStmt(update) => Statement::Modify(analyzer.update(update)?),
-            NodeEnum::DeleteStmt(delete) => Statement::Modify(analyzer.delete(delete)?),
-            NodeEnum::MergeStmt(merge) => Statement::Modify(analyzer.merge(merge)?),
-            other => return Err(PgError::not_supported(crate::command::name(other))),
-        };
+        analyzer.inlining = true;
+        let statement = analyzer.statement(statement)?;
         Ok((statement, analyzer.finish_parameters()?))
+    })
+}
+
+/// As [`analyze`], of a statement in the body of a function: names may mean its variables, which become parameters.
+pub fn analyze_in_function(
+    environment: &Environment,
+    statement: &NodeEnum,
+    variables: &dyn variables::Variables,
+) -> Result<Statement> {
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.variables = Some(variables);
+        analyzer.inlining = true;
+        analyzer.statement(statement)
     })
 }
 
@@ -409,6 +445,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     tuples: None,
                     on_commit: Default::default(),
                     security: Default::default(),
+                    triggers: Vec::new(),
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })
@@ -461,10 +498,10 @@ pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<
     RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None }
 }
 
-/// The OUT columns of a call of a built-in function (name, type), none if it has no OUT parameters. A polymorphic one has the
+/// The OUT columns of a call of a function (name, type), none if it has no OUT parameters. A polymorphic one has the
 /// type that the arguments give it.
 pub(crate) fn out_columns(catalog: &Catalog, proc: Oid, args: &[Expr]) -> Vec<(String, Oid)> {
-    let Some(proc) = builtin::proc_by_oid(proc) else { return vec![] };
+    let Some(proc) = catalog.proc(proc) else { return vec![] };
     let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) else { return vec![] };
     let element = || {
         let array = proc.args.iter().zip(args).find(|(declared, _)| **declared == oid::ANYARRAY);
@@ -488,4 +525,43 @@ pub fn analyze_text(environment: &Environment, text: &str) -> Result<(Statement,
         [one] => analyze(environment, &one.node, &[]),
         _ => Err(PgError::internal("one statement expected")),
     }
+}
+
+/// The statements of the body of a function in SQL.
+pub fn sql_body(function: &crate::routine::Function) -> Result<Vec<NodeEnum>> {
+    if !function.standard {
+        let statements = crate::parse::parse(&function.source)?;
+        return Ok(statements.into_iter().map(|s| s.node).collect());
+    }
+    // the grammar reads such a body behind the head of a function
+    let text = format!("CREATE FUNCTION f() RETURNS int {}", function.source);
+    let statements = crate::parse::parse(&text)?;
+    let [RawStatement { node: NodeEnum::CreateFunctionStmt(create), .. }] = &statements[..] else {
+        return Err(PgError::internal("a stored body that is none"));
+    };
+    let mut out = Vec::new();
+    if let Some(body) = create.sql_body.as_deref() {
+        standard_statements(body, &mut out)?;
+    }
+    Ok(out)
+}
+
+/// RETURN expr, or the statements of BEGIN ATOMIC.
+fn standard_statements(node: &ast::Node, out: &mut Vec<NodeEnum>) -> Result<()> {
+    match &node.node {
+        Some(NodeEnum::ReturnStmt(r)) => {
+            let target = ast::ResTarget { val: r.returnval.clone(), ..Default::default() };
+            let node = ast::Node { node: Some(NodeEnum::ResTarget(Box::new(target))) };
+            let select = ast::SelectStmt { target_list: vec![node], ..Default::default() };
+            out.push(NodeEnum::SelectStmt(Box::new(select)));
+        }
+        Some(NodeEnum::List(list)) => {
+            for item in &list.items {
+                standard_statements(item, out)?;
+            }
+        }
+        Some(other) => out.push(other.clone()),
+        None => {}
+    }
+    Ok(())
 }

@@ -15,8 +15,8 @@ struct Candidate<'a, T> {
 }
 
 /// The outcome of function resolution.
-pub(crate) struct ResolvedFunction {
-    pub proc: &'static Proc,
+pub(crate) struct ResolvedFunction<'a> {
+    pub proc: &'a Proc,
     /// what each actual argument is to be converted to (polymorphic types made concrete)
     pub args: Vec<Oid>,
     pub ret: Oid,
@@ -24,7 +24,7 @@ pub(crate) struct ResolvedFunction {
     pub variadic_from: Option<usize>,
 }
 
-impl Analyzer<'_> {
+impl<'a> Analyzer<'a> {
     // --- the common steps ------------------------------------------------------------------------------------------
 
     /// Steps 4.a–4.f of the manual (the same for functions and operators): None if no single best candidate remains.
@@ -349,21 +349,46 @@ impl Analyzer<'_> {
 
     // --- functions -------------------------------------------------------------------------------------------------
 
-    /// Resolves a function call by name and argument types (10.3). `names`: names of trailing named arguments.
+    /// The functions that a name may mean: PostgreSQL's own and those of the user in the schemas that are searched. Of two with
+    /// the same arguments the one in the schema that comes first.
+    pub(crate) fn functions_named(&self, schema: Option<&str>, name: &str) -> Vec<&'a Proc> {
+        let mut out: Vec<&'a Proc> = Vec::new();
+        let information_schema = self.env.search_path.contains(&crate::catalog::INFORMATION_SCHEMA);
+        for proc in builtin::procs_named(name) {
+            let visible = match schema {
+                Some(schema) => schema == proc.schema(),
+                None => proc.schema() == "pg_catalog" || information_schema,
+            };
+            if visible {
+                out.push(proc);
+            }
+        }
+        let catalog = self.env.catalog;
+        let own: Vec<_> = catalog.routines_named(name).collect();
+        let path: Vec<Oid> = match schema {
+            Some(schema) => catalog.schema_oid(schema).into_iter().collect(),
+            None => self.env.search_path.to_vec(),
+        };
+        for schema in path {
+            for routine in own.iter().filter(|r| r.function.schema == schema) {
+                if !out.iter().any(|p| p.args == routine.proc.args) {
+                    out.push(&routine.proc);
+                }
+            }
+        }
+        out
+    }
+
+    /// Resolves a function call by argument types (10.3) among the functions of its name.
     /// `explicit_variadic`: the last argument was written with VARIADIC.
     pub(crate) fn resolve_function(
         &self,
-        name: &str,
+        procs: &[&'a Proc],
         actual: &[Oid],
-        names: &[Option<&str>],
         explicit_variadic: bool,
-    ) -> Option<Result<ResolvedFunction, ()>> {
-        let named = names.iter().any(|n| n.is_some());
+    ) -> Option<Result<ResolvedFunction<'a>, ()>> {
         let mut candidates: Vec<Candidate<Proc>> = Vec::new();
-        for proc in builtin::procs_named(name) {
-            if named {
-                continue;
-            }
+        for &proc in procs {
             let n = proc.args.len();
             if actual.len() <= n && actual.len() + proc.default_count >= n && (proc.variadic == 0 || explicit_variadic)
             {
@@ -385,8 +410,8 @@ impl Analyzer<'_> {
                 candidates.push(Candidate { item: proc, args, variadic_expanded: true });
             }
         }
-        let finish = |c: &Candidate<Proc>| -> Option<ResolvedFunction> {
-            let proc = builtin::proc_by_oid(c.item.oid).expect("a row of the table");
+        let finish = |c: &Candidate<Proc>| -> Option<ResolvedFunction<'a>> {
+            let proc = *procs.iter().find(|p| p.oid == c.item.oid)?;
             let (args, ret) = self.resolve_polymorphic(&c.args, actual, proc.ret)?;
             let variadic_from = (c.variadic_expanded && proc.variadic != oid::ANY).then(|| proc.args.len() - 1);
             Some(ResolvedFunction { proc, args, ret, variadic_from })

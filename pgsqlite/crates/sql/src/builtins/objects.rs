@@ -9,6 +9,7 @@ pub const ROWS: &[Row] = &[
          pg_get_viewdef_name pg_get_viewdef_name_ext",
         Imp::Native,
     ),
+    row("pg_get_functiondef pg_get_triggerdef pg_get_triggerdef_ext", Imp::Native),
     row("pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments", Imp::Native),
     row(
         "pg_relation_is_publishable pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible",
@@ -17,9 +18,6 @@ pub const ROWS: &[Row] = &[
     row("pg_conversion_is_visible pg_tablespace_location", Imp::Native),
     row("pg_partition_ancestors pg_partition_tree", Imp::NativeSet { typed: false }),
     // There are no such objects, so every OID is one that does not exist.
-    row(
-        "pg_get_triggerdef pg_get_triggerdef_ext pg_get_ruledef pg_get_ruledef_ext pg_get_statisticsobjdef",
-        Imp::Native,
-    ),
+    row("pg_get_ruledef pg_get_ruledef_ext pg_get_statisticsobjdef", Imp::Native),
     row("pg_get_statisticsobjdef_columns pg_get_partkeydef pg_get_partition_constraintdef", Imp::Native),
 ];

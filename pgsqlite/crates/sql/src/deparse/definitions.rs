@@ -245,3 +245,33 @@ pub fn domain_constraint(
     let not_valid = if check.not_valid { " NOT VALID" } else { "" };
     Ok(format!("CHECK ({}){not_valid}", expression(names, style, &expr, None)?))
 }
+
+/// A trigger's WHEN condition over the rows `old` and `new` of its table, as `pg_get_triggerdef` prints it.
+pub fn trigger_condition(
+    environment: &Environment,
+    relation: &Relation,
+    condition: &str,
+    style: Style,
+) -> Result<String> {
+    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    let table = super::Names::stored(environment.catalog).relation(relation.oid);
+    condition_text(&stored, &table, condition, style)
+}
+
+/// As [`trigger_condition`], of a text as the client wrote it: its names are looked up along the search path.
+pub fn condition_text(environment: &Environment, table: &str, condition: &str, style: Style) -> Result<String> {
+    const MARK: &str = "pg_condition";
+    let text = format!("SELECT ({condition}) AS {MARK} FROM {table} AS old, {table} AS new");
+    let statements = crate::parse::parse(&text)?;
+    let Some(crate::parse::NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) else {
+        return Err(PgError::internal("a condition that is none"));
+    };
+    let query = crate::analyze::analyze_query(environment, select)?;
+    if query.columns.first().is_some_and(|c| c.ty != pgsqlite_types::oid::BOOL) {
+        return Err(PgError::new(pgsqlite_types::SqlState::DATATYPE_MISMATCH, "argument of WHEN must be type boolean"));
+    }
+    let printed = super::query(super::Names::stored(environment.catalog), style, &query)?;
+    let body = printed.trim_start().strip_prefix("SELECT ").unwrap_or_default();
+    let end = body.find(&format!(" AS {MARK}")).ok_or_else(|| PgError::internal("a condition that is not printed"))?;
+    Ok(body[..end].trim().to_string())
+}

@@ -9,6 +9,7 @@ mod expr;
 pub mod names;
 mod query;
 
+pub use definitions::{condition_text, trigger_condition};
 pub use names::{quote_identifier, quote_literal, Names};
 
 use crate::analyze::walk;
@@ -100,6 +101,9 @@ pub fn volatility(expr: &Expr) -> u8 {
         if let Some(p) = builtin::proc_by_oid(proc) {
             // 'i' < 's' < 'v'
             worst = worst.max(p.volatility);
+        } else {
+            // a function of the user
+            worst = b'v';
         }
     };
     walk::deep(expr, 0, &mut |_, e| match &e.kind {
@@ -135,10 +139,16 @@ pub struct Reference {
 const CLASS_RELATION: Oid = 1259;
 const CLASS_TYPE: Oid = 1247;
 const CLASS_CONSTRAINT: Oid = 2606;
+const CLASS_FUNCTION: Oid = 1255;
 
 fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>) {
     if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
         out.insert(Reference { class: CLASS_TYPE, object: expr.ty, sub: 0 });
+    }
+    if let ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } = &expr.kind {
+        if *proc >= pgsqlite_types::oid::FIRST_USER_OID {
+            out.insert(Reference { class: CLASS_FUNCTION, object: *proc, sub: 0 });
+        }
     }
     if let (ExprKind::Const(Datum::Int(value)), pgsqlite_types::oid::REGCLASS) = (&expr.kind, expr.ty) {
         out.insert(Reference { class: CLASS_RELATION, object: *value as Oid, sub: 0 });

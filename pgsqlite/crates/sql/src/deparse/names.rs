@@ -121,8 +121,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A function's name: all are in pg_catalog, so bare unless the grammar gives the word a meaning of its own.
+    /// A function's name, qualified where needed.
     pub fn function(&self, proc: Oid) -> String {
+        if let Some(f) = self.catalog.function(proc) {
+            let builtin = builtin::procs_named(&f.name).any(|p| p.args == f.input_types());
+            return self.qualified(f.schema, &f.name, self.search_path.contains(&f.schema) && !builtin);
+        }
         match builtin::proc_by_oid(proc) {
             Some(p) => quote_identifier(p.name),
             None => proc.to_string(),
@@ -131,9 +135,9 @@ impl<'a> Names<'a> {
 
     /// `name(argument types)` as `regprocedure` prints it.
     pub fn signature(&self, proc: Oid) -> Option<String> {
-        let p = builtin::proc_by_oid(proc)?;
+        let p = self.catalog.proc(proc)?;
         let args: Vec<String> = p.args.iter().map(|&a| self.type_name(a, -1)).collect();
-        Some(format!("{}({})", quote_identifier(p.name), args.join(",")))
+        Some(format!("{}({})", self.function(proc), args.join(",")))
     }
 
     /// `"collation"` for COLLATE clauses.

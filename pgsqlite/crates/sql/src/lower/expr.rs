@@ -306,6 +306,9 @@ impl Lowerer<'_> {
 
     /// A call of a built-in function, by its row in the table.
     fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
+        if self.env.catalog.routines.contains_key(&proc) {
+            return self.routine_call(support::CALL, proc, args, whole.ty);
+        }
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =
@@ -334,6 +337,17 @@ impl Lowerer<'_> {
                 Err(PgError::internal(format!("function {proc} is not a plain one")))
             }
         }
+    }
+
+    /// A call of a function of the user: the engine runs its body.
+    pub(super) fn routine_call(&mut self, native: &str, proc: Oid, args: &[Expr], ret: Oid) -> Result<String> {
+        self.uses_catalog = true;
+        if !self.routines.contains(&proc) {
+            self.routines.push(proc);
+        }
+        let mut texts = vec![proc.to_string(), self.type_list(args, false, ret)];
+        texts.extend(self.native_args(args)?);
+        Ok(format!("{native}({})", texts.join(", ")))
     }
 
     /// Arguments of a native call; whole rows are handed over as JSON objects (see `record_as_json`).

@@ -111,6 +111,11 @@ pub mod support {
     pub const NEST: &str = "pg_array_nest";
     /// (json, definitions, function's name) → JSON array of rows: json_to_record, json_to_recordset
     pub const JSON_ROWS: &str = "pg_json_rows";
+    /// (function, types, argument …) → its result; (function, types, argument …) → JSON array of its rows
+    pub const CALL: &str = "pg_call";
+    pub const CALL_ROWS: &str = "pg_call_rows";
+    /// (function, types, argument …, expected types) → JSON array of arrays: of a function that gives records
+    pub const CALL_RECORDS: &str = "pg_call_records";
     /// (jsonb, new value, path element …) → the changed jsonb
     pub const SET_JSON: &str = "pg_jsonb_set_path";
 }
@@ -155,11 +160,21 @@ struct Lowerer<'a> {
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
+    /// functions of the user that are called
+    routines: Vec<Oid>,
 }
 
 impl<'a> Lowerer<'a> {
     fn new(env: &'a Environment<'a>) -> Lowerer<'a> {
-        Lowerer { env, scopes: vec![], counter: 0, row_checks: vec![], domain_value: None, uses_catalog: false }
+        Lowerer {
+            env,
+            scopes: vec![],
+            counter: 0,
+            row_checks: vec![],
+            domain_value: None,
+            uses_catalog: false,
+            routines: vec![],
+        }
     }
 
     fn unique(&mut self, prefix: &str) -> String {
@@ -182,6 +197,7 @@ impl<'a> Lowerer<'a> {
                 writes: !modifies.is_empty(),
                 locks_rows: locks.any,
                 nowait: locks.nowait,
+                calls_writers: self.calls_writers(),
                 bounded: is_bounded(&query),
                 constant: is_constant(&query),
                 steps,
@@ -190,6 +206,11 @@ impl<'a> Lowerer<'a> {
             },
             uses_catalog: self.uses_catalog,
         })
+    }
+
+    /// Whether a function that is called may change data.
+    fn calls_writers(&self) -> bool {
+        self.routines.iter().any(|&oid| crate::effects::may_write(self.env.catalog, oid))
     }
 
     fn plan_columns(&self, query: &Query) -> Result<Vec<PlanColumn>> {

@@ -69,6 +69,7 @@ impl Lowerer<'_> {
                 modifies,
                 locks_rows: false,
                 nowait: super::locks::of_modify(&modify).nowait,
+                calls_writers: self.calls_writers(),
             },
             uses_catalog: true,
         })

@@ -118,6 +118,15 @@ impl Lowerer<'_> {
                 let (json, definitions) = (self.expr(json)?, self.expr(definitions)?);
                 return Ok(format!("{}({json}, {definitions}, '{name}')", support::JSON_ROWS));
             }
+            if let Some(f) = self.env.catalog.function(*proc) {
+                // rows of `record` with a column definition list, which stands behind the arguments
+                if f.returns == oid::RECORD && f.outputs().next().is_none() && function.as_record {
+                    let (expected, args) = args.split_last().ok_or_else(|| PgError::internal("a definition list"))?;
+                    let call = self.routine_call(support::CALL_RECORDS, *proc, args, call.ty)?;
+                    let expected = self.expr(expected)?;
+                    return Ok(format!("{}, {expected})", &call[..call.len() - 1]));
+                }
+            }
             let rows = self.set_array(*proc, args, *variadic, call)?;
             return Ok(if function.as_record { format!("{}({rows})", support::RECORD_ROWS) } else { rows });
         }
@@ -130,6 +139,9 @@ impl Lowerer<'_> {
     }
 
     fn set_array(&mut self, proc: Oid, args: &[Expr], variadic: bool, call: &Expr) -> Result<String> {
+        if self.env.catalog.routines.contains_key(&proc) {
+            return self.routine_call(support::CALL_ROWS, proc, args, call.ty);
+        }
         let Some(Imp::NativeSet { typed }) = imp(proc) else {
             return Err(
                 PgError::not_supported(format!("set-returning function {}", native_name(proc))).at(call.location)

@@ -339,6 +339,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        triggers: Vec::new(),
     };
     for (i, c) in columns.iter().enumerate() {
         let name = format!("c{}", i + 1);

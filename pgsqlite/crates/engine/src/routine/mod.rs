@@ -1,0 +1,505 @@
+//! Functions, procedures and triggers of the user: running their bodies.
+//!
+//! A statement that calls a function was lowered to a call of the native `pg_call` (or `pg_call_rows`), which finds the function
+//! in the catalog and runs its body on the same connection: SQLite allows statements inside a function that a statement calls.
+//!
+//! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
+//! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
+//!
+//! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
+//! that it calls may change data (`pgsqlite_sql::effects`). Nothing here waits for anything.
+
+pub(crate) mod convert;
+pub(crate) mod plpgsql;
+mod sql;
+pub(crate) mod statement;
+pub(crate) mod utility;
+
+use crate::connection::RawStatement;
+use crate::udf::session_cell::SessionCell;
+use crate::udf::shim::{Call, Scalar};
+use libsqlite3_sys as ffi;
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::routine::{Function, Language};
+use pgsqlite_types::array::Array;
+use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Functions that call each other, at most: each level is a step of SQLite on the stack.
+const DEEPEST: usize = 200;
+/// The stack that a level may need.
+const STACK: usize = 512 << 10;
+/// Compiled functions kept per connection.
+const KEPT: usize = 256;
+
+/// What functions may do to data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// the writer slot is not ours: a change would be made outside the order of writers
+    #[default]
+    Read,
+    /// the transaction is read-only
+    ReadOnly,
+    Write,
+}
+
+/// What the functions of a connection keep and tell the session.
+#[derive(Default)]
+pub struct Runtime {
+    pub access: Cell<Access>,
+    depth: Cell<usize>,
+    /// a function that is not volatile runs: it changes nothing
+    steady: Cell<bool>,
+    compiled: RefCell<HashMap<(Oid, String), Compiled>>,
+    conversions: RefCell<HashMap<(Oid, Oid, i32), Rc<statement::Planned>>>,
+    /// the catalog after DDL of a body, and the sequences that it made or set: the session takes them over
+    pub changed: RefCell<Option<(Arc<Catalog>, Vec<Oid>)>>,
+    /// temporary tables were made
+    pub temporary: Cell<bool>,
+    /// for names of savepoints
+    blocks: Cell<usize>,
+}
+
+/// A function ready to run, with what it was made for.
+struct Compiled {
+    stamp: Stamp,
+    run: Runnable,
+}
+
+#[derive(Clone)]
+enum Runnable {
+    Sql(Rc<sql::SqlFunction>),
+    PlPgSql(Rc<plpgsql::Program>),
+}
+
+/// What decides how a body is analyzed.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Stamp {
+    epoch: u64,
+    path: Vec<Oid>,
+    user: Oid,
+    settings: String,
+}
+
+impl Stamp {
+    pub fn now(cell: &SessionCell) -> Stamp {
+        let state = cell.state();
+        Stamp {
+            epoch: state.catalog.epoch,
+            path: state.search_path.clone(),
+            user: state.user_oid,
+            settings: state.plan_key.clone(),
+        }
+    }
+    /// Whether it is still as it was.
+    pub fn holds(&self, cell: &SessionCell) -> bool {
+        let state = cell.state();
+        self.epoch == state.catalog.epoch
+            && self.user == state.user_oid
+            && self.path == state.search_path
+            && self.settings == state.plan_key
+    }
+}
+
+impl Runtime {
+    /// Finalizes all statements: before the connection closes.
+    pub fn clear(&self) {
+        self.compiled.borrow_mut().clear();
+        self.conversions.borrow_mut().clear();
+    }
+}
+
+/// The connection on which a body runs, seen from inside it.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'a> {
+    pub cell: &'a SessionCell,
+    pub db: *mut ffi::sqlite3,
+}
+
+impl<'a> Host<'a> {
+    pub fn routines(&self) -> &'a Runtime {
+        &self.cell.routines
+    }
+
+    /// The last error of SQLite, or the one that a native raised.
+    pub fn error(&self) -> PgError {
+        if let Some(error) = self.cell.take_error() {
+            return error;
+        }
+        // SAFETY: a live connection; the message is copied at once.
+        let (code, message) = unsafe {
+            let message = std::ffi::CStr::from_ptr(ffi::sqlite3_errmsg(self.db)).to_string_lossy().into_owned();
+            (ffi::sqlite3_extended_errcode(self.db), message)
+        };
+        let state = self.cell.state();
+        crate::error::from_sqlite(code, &message, Some(&state.catalog))
+    }
+
+    /// Runs SQL of our own.
+    pub fn exec(&self, sql: &str) -> Result<()> {
+        self.connection()?.execute_batch(sql).map_err(|_| self.error())
+    }
+
+    /// rusqlite's view of the connection, which it does not close.
+    pub fn connection(&self) -> Result<rusqlite::Connection> {
+        // SAFETY: the handle belongs to the engine and outlives this view of it.
+        unsafe { rusqlite::Connection::from_handle(self.db) }.map_err(|e| PgError::internal(e.to_string()))
+    }
+
+    pub fn prepare(&self, sql: &str) -> Result<RawStatement> {
+        RawStatement::prepare(self.db, sql).map_err(|_| self.error())
+    }
+
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.cell.state().catalog.clone()
+    }
+
+    /// Runs with the session's environment. No function is called meanwhile.
+    pub fn with_environment<R>(&self, run: impl FnOnce(&Environment) -> R) -> R {
+        let state = self.cell.state();
+        run(&Environment {
+            catalog: &state.catalog,
+            search_path: &state.search_path,
+            settings: &state.settings,
+            names: &*state.names,
+            user: state.user_oid,
+        })
+    }
+
+    /// A value as text, as its type prints it.
+    pub fn text_of(&self, value: &Datum, ty: Oid) -> Result<String> {
+        let codec = self.cell.codec(ty)?;
+        let mut out = Vec::new();
+        self.cell.with_context(|context| codec.text_out(value.as_ref(), context, &mut out))?;
+        String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
+    }
+
+    /// 57014 if the statement is to end.
+    pub fn check_interrupt(&self) -> Result<()> {
+        // SAFETY: a live connection.
+        if unsafe { ffi::sqlite3_is_interrupted(self.db) } != 0 {
+            return Err(PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+        }
+        Ok(())
+    }
+
+    /// Whether a transaction of SQLite is open.
+    pub fn in_transaction(&self) -> bool {
+        // SAFETY: a live connection.
+        unsafe { ffi::sqlite3_get_autocommit(self.db) == 0 }
+    }
+}
+
+/// What a call gave.
+pub(crate) enum Outcome {
+    Value(Datum),
+    /// the columns' values of each row
+    Rows(Vec<Vec<Datum>>),
+}
+
+/// Calls a function. `types`: of the arguments at the call; `ret`: of the result.
+pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec<Datum>) -> Result<Outcome> {
+    let catalog = host.catalog();
+    let routine = catalog.routines.get(&function).ok_or_else(|| {
+        PgError::new(SqlState::UNDEFINED_FUNCTION, format!("cache lookup failed for function {function}"))
+    })?;
+    let f = &routine.function;
+    // a procedure's call has arguments for its OUT parameters, too
+    let (types, args): (Vec<Oid>, Vec<Datum>) = if f.procedure {
+        let inputs = f.arguments.iter().map(|a| a.mode.is_input());
+        types.iter().copied().zip(args).zip(inputs).filter(|(_, input)| *input).map(|(both, _)| both).unzip()
+    } else {
+        (types.to_vec(), args)
+    };
+    let types = &types[..];
+    if f.strict && args.iter().any(Datum::is_null) {
+        return Ok(if f.returns_set { Outcome::Rows(vec![]) } else { Outcome::Value(Datum::Null) });
+    }
+    let runtime = host.routines();
+    let depth = runtime.depth.get();
+    if depth >= DEEPEST {
+        return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(
+            "Functions that call each other are nested too deeply: each call runs inside a statement of SQLite.",
+        ));
+    }
+    runtime.depth.set(depth + 1);
+    let steady = runtime.steady.replace(runtime.steady.get() || f.volatility != b'v');
+    let result = stacker::maybe_grow(STACK, STACK * 32, || {
+        with_settings(host, f, || {
+            let runnable = compiled(host, f, types, ret)?;
+            match &runnable {
+                Runnable::Sql(sql) => sql.run(host, f, args),
+                Runnable::PlPgSql(program) => program.call(host, f, args),
+            }
+        })
+    });
+    runtime.steady.set(steady);
+    runtime.depth.set(depth);
+    result
+}
+
+/// The function's program, for these types of arguments: kept, or made now.
+fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnable> {
+    let list: Vec<String> = types.iter().chain([&ret]).map(Oid::to_string).collect();
+    let key = (f.oid, list.join(","));
+    if let Some(found) = host.routines().compiled.borrow().get(&key) {
+        if found.stamp.holds(host.cell) {
+            return Ok(found.run.clone());
+        }
+    }
+    let run = match f.language {
+        Language::Sql => Runnable::Sql(Rc::new(sql::SqlFunction::compile(host, f, types, ret)?)),
+        Language::PlPgSql => Runnable::PlPgSql(Rc::new(plpgsql::Program::compile(host, f, types, ret)?)),
+    };
+    let mut kept = host.routines().compiled.borrow_mut();
+    if kept.len() >= KEPT {
+        kept.clear();
+    }
+    kept.insert(key, Compiled { stamp: Stamp::now(host.cell), run: run.clone() });
+    Ok(run)
+}
+
+/// SECURITY DEFINER and SET clauses hold while the function runs.
+fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    if !f.security_definer && f.settings.is_empty() {
+        return run();
+    }
+    let (user, user_oid, path, explicit, variables) = {
+        let state = host.cell.state();
+        (
+            state.user.clone(),
+            state.user_oid,
+            state.search_path.clone(),
+            state.explicit_path.clone(),
+            state.variables.clone(),
+        )
+    };
+    if f.security_definer {
+        let name = host.catalog().role_name(f.owner).unwrap_or_default().to_string();
+        host.cell.update(|state| {
+            state.user = name;
+            state.user_oid = f.owner;
+        });
+    }
+    let mut before: Vec<(String, Option<String>)> = Vec::new();
+    let mut set = || -> Result<()> {
+        for (name, value) in &f.settings {
+            if name == "search_path" {
+                let catalog = host.catalog();
+                let names = crate::session::search_path_names(value);
+                let found: Vec<Oid> = names
+                    .iter()
+                    .filter_map(|n| match n.as_str() {
+                        "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
+                        other => catalog.schema_oid(other),
+                    })
+                    .collect();
+                host.cell.update(|state| {
+                    state.search_path.clone_from(&found);
+                    state.explicit_path = found;
+                });
+            } else {
+                return Err(PgError::not_supported(format!("SET {name} of a function")));
+            }
+            if let Some(variables) = &variables {
+                before.push((name.clone(), variables.get(name)));
+            }
+        }
+        Ok(())
+    };
+    let result = set().and_then(|()| run());
+    host.cell.update(|state| {
+        state.user = user;
+        state.user_oid = user_oid;
+        state.search_path = path;
+        state.explicit_path = explicit;
+    });
+    result
+}
+
+/// The types of a call as lowering writes them: `'23,25>114'`.
+fn call_types(text: &str) -> Result<(Vec<Oid>, Oid)> {
+    let types = crate::udf::shim::Types::parse(text)?;
+    Ok((types.args, types.result))
+}
+
+fn outcome(c: &Call) -> Result<(Outcome, Oid)> {
+    let function = c.int(0)? as Oid;
+    let (types, ret) = call_types(c.text(1)?)?;
+    let args = (2..c.len()).map(|i| c.datum(i).to_owned()).collect();
+    let host = Host { cell: c.session, db: c.connection() };
+    Ok((call(host, function, &types, ret, args)?, ret))
+}
+
+/// (function, types, argument …) → the result
+fn pg_call(c: &Call) -> Result<Datum> {
+    match outcome(c)?.0 {
+        Outcome::Value(value) => Ok(value),
+        Outcome::Rows(_) => Err(PgError::internal("a set where one value is due")),
+    }
+}
+
+/// (function, types, argument …) → JSON array of rows: values, records (of a composite type), or arrays of columns (OUT
+/// parameters)
+fn pg_call_rows(c: &Call) -> Result<Datum> {
+    let (outcome, ret) = outcome(c)?;
+    let Outcome::Rows(rows) = outcome else { return Err(PgError::internal("one value where a set is due")) };
+    let catalog = c.session.state().catalog.clone();
+    let outputs: Vec<Oid> =
+        catalog.function(c.int(0)? as Oid).map(|f| f.outputs().map(|a| a.type_oid).collect()).unwrap_or_default();
+    let mut out = String::from("[");
+    for (i, row) in rows.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        if outputs.len() > 1 {
+            out.push_str(&Array::from_elements(row).to_storage());
+        } else {
+            let mut row = row;
+            let value = match row.len() {
+                1 => row.remove(0),
+                _ => return Err(PgError::internal("a row of a set that is not one value")),
+            };
+            let item = Array::from_elements(vec![value]).to_storage();
+            out.push_str(&item[1..item.len() - 1]);
+        }
+    }
+    let _ = ret;
+    out.push(']');
+    Ok(Datum::Text(out))
+}
+
+/// (function, types, argument …, expected types) → JSON array of the records' values. Errors: 42804 where a record has others.
+fn pg_call_records(c: &Call) -> Result<Datum> {
+    let function = c.int(0)? as Oid;
+    let (types, ret) = call_types(c.text(1)?)?;
+    let last = c.len() - 1;
+    let expected: Vec<Oid> = c
+        .text(last)?
+        .split(',')
+        .map(|t| t.parse().map_err(|_| PgError::internal("a definition list")))
+        .collect::<Result<_>>()?;
+    let args = (2..last).map(|i| c.datum(i).to_owned()).collect();
+    let host = Host { cell: c.session, db: c.connection() };
+    let rows = match call(host, function, &types, ret, args)? {
+        Outcome::Rows(rows) => rows.into_iter().filter_map(|r| r.into_iter().next()).collect(),
+        Outcome::Value(value) => vec![value],
+    };
+    let catalog = host.catalog();
+    let mut out = Vec::new();
+    for row in rows {
+        let Datum::Text(text) = row else {
+            out.push(Array::from_elements(vec![Datum::Null; expected.len()]).to_storage());
+            continue;
+        };
+        let fields = record::from_storage(&text).ok_or_else(|| PgError::internal("a stored record is malformed"))?;
+        let mismatch = |detail: String| {
+            PgError::new(SqlState::DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
+                .detail(detail)
+        };
+        if fields.len() != expected.len() {
+            return Err(mismatch(format!(
+                "Returned row contains {} attribute{}, but query expects {}.",
+                fields.len(),
+                if fields.len() == 1 { "" } else { "s" },
+                expected.len()
+            )));
+        }
+        for (i, ((ty, _), wanted)) in fields.iter().zip(&expected).enumerate() {
+            if catalog.base_type(*ty) != catalog.base_type(*wanted) {
+                let names = pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+                return Err(mismatch(format!(
+                    "Returned type {} at ordinal position {}, but query expects {}.",
+                    names.type_name(*ty, -1),
+                    i + 1,
+                    names.type_name(*wanted, -1)
+                )));
+            }
+        }
+        out.push(Array::from_elements(fields.into_iter().map(|(_, v)| v).collect()).to_storage());
+    }
+    Ok(Datum::Text(format!("[{}]", out.join(","))))
+}
+
+/// (name, arity, deterministic, function) of the natives of this module.
+pub const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+    (pgsqlite_sql::lower::support::CALL, -1, false, pg_call),
+    (pgsqlite_sql::lower::support::CALL_ROWS, -1, false, pg_call_rows),
+    (pgsqlite_sql::lower::support::CALL_RECORDS, -1, false, pg_call_records),
+];
+
+/// The fields of a row type: (name, type, type modifier).
+pub(crate) type Fields = Vec<(String, Oid, i32)>;
+
+/// A row of values as a record's storage form. `anonymous`: it has no type of its own, so the names go with it.
+pub(crate) fn record_of(fields: &[(String, Oid, i32)], values: &[Datum], anonymous: bool) -> Datum {
+    if anonymous {
+        let named: Vec<(String, record::Field)> =
+            fields.iter().zip(values).map(|((n, ty, _), v)| (n.clone(), (*ty, v.clone()))).collect();
+        return Datum::Text(record::named_to_storage(&named));
+    }
+    let list: Vec<record::Field> = fields.iter().zip(values).map(|((_, ty, _), v)| (*ty, v.clone())).collect();
+    Datum::Text(record::to_storage(&list))
+}
+
+/// `name(argument types)` as CONTEXT shows a function.
+pub(crate) fn shown(catalog: &Catalog, path: &[Oid], f: &Function) -> String {
+    let names = pgsqlite_sql::deparse::Names::new(catalog, path);
+    let args: Vec<String> = f.inputs().map(|a| names.type_name(a.type_oid, -1)).collect();
+    let name = pgsqlite_sql::deparse::quote_identifier(&f.name);
+    let qualified = if path.contains(&f.schema) {
+        name
+    } else {
+        format!("{}.{name}", pgsqlite_sql::deparse::quote_identifier(catalog.schema_name(f.schema)))
+    };
+    format!("{qualified}({})", args.join(","))
+}
+
+/// An error in a text of a body: its location counts in that text. `shift`: bytes that were put in front of it for analysis.
+pub(crate) fn in_query(mut error: PgError, query: &str, shift: i64) -> PgError {
+    let fields = error.fields_mut();
+    if let (Some(location), None) = (fields.location, &fields.internal_query) {
+        fields.location = usize::try_from(location as i64 + shift).ok().filter(|l| *l <= query.len());
+        if fields.location.is_some() {
+            fields.internal_query = Some(query.to_string());
+        }
+    }
+    error
+}
+
+/// A line more of CONTEXT, from the inside out.
+pub(crate) fn add_context(mut error: PgError, line: impl Into<String>) -> PgError {
+    let line = line.into();
+    let fields = error.fields_mut();
+    if fields.internal_query.is_none() {
+        fields.location = None;
+    }
+    fields.context = Some(match fields.context.take() {
+        Some(inner) => format!("{inner}\n{line}"),
+        None => line,
+    });
+    error
+}
+
+/// `void` as a value.
+pub(crate) fn void() -> Datum {
+    Datum::Text(String::new())
+}
+
+/// The type of a result where a function's is polymorphic: the one of the call.
+pub(crate) fn actual_type(declared: Oid, call: Oid) -> Oid {
+    match declared {
+        oid::ANYELEMENT
+        | oid::ANYARRAY
+        | oid::ANYNONARRAY
+        | oid::ANYENUM
+        | oid::ANYCOMPATIBLE
+        | oid::ANYCOMPATIBLEARRAY
+        | oid::ANYCOMPATIBLENONARRAY => call,
+        other => other,
+    }
+}

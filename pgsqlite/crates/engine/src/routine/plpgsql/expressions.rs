@@ -1,0 +1,388 @@
+//! The SQL in a body: planned when it runs for the first time, with the variables that it names as parameters.
+
+use super::super::statement::{Column, Done, Planned, Rows};
+use super::super::{add_context, in_query, Host};
+use super::run::Frame;
+use super::values::{Shape, Typed};
+use super::{Kind, Value};
+use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
+use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
+use pgsqlite_sql::parse::{parse, NodeEnum};
+use pgsqlite_sql::plpgsql::{Conflict, Sql, Target};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a parameter of a statement is taken from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Source {
+    Variable(usize),
+    Field(usize, usize),
+}
+
+/// A planned statement or expression of a body.
+pub(super) struct Expression {
+    pub planned: Planned,
+    sources: Vec<Source>,
+    /// rows whose shape the plan relies on
+    shapes: Vec<(usize, Rc<Shape>)>,
+}
+
+/// The names that a piece of SQL sees.
+struct Scope<'f, 'h> {
+    frame: &'f Frame<'h>,
+    names: usize,
+    sources: RefCell<Vec<(Source, Oid)>>,
+    shapes: RefCell<Vec<(usize, Rc<Shape>)>>,
+}
+
+impl Scope<'_, '_> {
+    fn number(&self, source: Source, ty: Oid) -> usize {
+        let mut sources = self.sources.borrow_mut();
+        if let Some(i) = sources.iter().position(|(s, _)| *s == source) {
+            return i + 1;
+        }
+        sources.push((source, ty));
+        sources.len()
+    }
+
+    fn note_shape(&self, variable: usize, shape: &Rc<Shape>) {
+        let mut shapes = self.shapes.borrow_mut();
+        if !shapes.iter().any(|(v, _)| *v == variable) {
+            shapes.push((variable, shape.clone()));
+        }
+    }
+
+    fn whole(&self, variable: usize) -> Variable {
+        match &self.frame.program.kinds[variable] {
+            // the subject of CASE
+            Kind::Scalar { ty: 0, .. } => {
+                let ty = self.frame.hidden.get(&variable).copied().unwrap_or(oid::TEXT);
+                Variable { number: self.number(Source::Variable(variable), ty), ty, typmod: -1 }
+            }
+            Kind::Scalar { ty, typmod } => {
+                Variable { number: self.number(Source::Variable(variable), *ty), ty: *ty, typmod: *typmod }
+            }
+            Kind::Record(declared) => {
+                let ty = match &self.frame.values[variable] {
+                    Value::Row(Some(row)) => {
+                        self.note_shape(variable, &row.shape);
+                        row.shape.ty
+                    }
+                    _ => declared.unwrap_or(oid::RECORD),
+                };
+                Variable { number: self.number(Source::Variable(variable), ty), ty, typmod: -1 }
+            }
+        }
+    }
+
+    fn field(&self, variable: usize, name: &str) -> Result<Variable> {
+        let shape = self.frame.known_shape(variable)?;
+        self.note_shape(variable, &shape);
+        let (i, ty, typmod) = self.frame.field_of(variable, name)?;
+        Ok(Variable { number: self.number(Source::Field(variable, i), ty), ty, typmod })
+    }
+}
+
+impl Variables for Scope<'_, '_> {
+    fn find(&self, names: &[&str]) -> Result<Option<(Variable, usize)>> {
+        let Some((variable, used)) = self.frame.program.body.look_up(self.names, names) else { return Ok(None) };
+        match &names[used..] {
+            [] => Ok(Some((self.whole(variable), used))),
+            [field, ..] if matches!(self.frame.program.kinds[variable], Kind::Record(_)) => {
+                Ok(Some((self.field(variable, field)?, used + 1)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn parameter(&self, n: usize) -> Result<Option<Variable>> {
+        let name = format!("${n}");
+        Ok(self.frame.program.body.look_up(self.names, &[&name]).map(|(v, _)| self.whole(v)))
+    }
+
+    fn fields(&self, names: &[&str]) -> Result<Option<Vec<(String, Variable)>>> {
+        let Some((variable, used)) = self.frame.program.body.look_up(self.names, names) else { return Ok(None) };
+        if used != names.len() || !matches!(self.frame.program.kinds[variable], Kind::Record(_)) {
+            return Ok(None);
+        }
+        let shape = self.frame.known_shape(variable)?;
+        let mut out = Vec::new();
+        for (name, _, _) in &shape.fields {
+            out.push((name.clone(), self.field(variable, name)?));
+        }
+        Ok(Some(out))
+    }
+
+    fn precedence(&self) -> Precedence {
+        match self.frame.program.body.conflict {
+            Conflict::Error => Precedence::Error,
+            Conflict::UseVariable => Precedence::Variables,
+            Conflict::UseColumn => Precedence::Columns,
+        }
+    }
+}
+
+/// Parameters of EXECUTE … USING: `$n` alone.
+pub(super) struct Using<'u> {
+    pub types: &'u [Oid],
+}
+
+impl Variables for Using<'_> {
+    fn find(&self, _names: &[&str]) -> Result<Option<(Variable, usize)>> {
+        Ok(None)
+    }
+    fn parameter(&self, n: usize) -> Result<Option<Variable>> {
+        Ok(n.checked_sub(1).and_then(|i| self.types.get(i)).map(|&ty| Variable { number: n, ty, typmod: -1 }))
+    }
+    fn fields(&self, _names: &[&str]) -> Result<Option<Vec<(String, Variable)>>> {
+        Ok(None)
+    }
+    fn precedence(&self) -> Precedence {
+        Precedence::Columns
+    }
+}
+
+/// The one statement of a text.
+pub(super) fn one_statement(text: &str) -> Result<NodeEnum> {
+    let mut statements = parse(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement.node),
+        _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "one statement expected")),
+    }
+}
+
+impl<'h> Frame<'h> {
+    /// The plan of a piece of SQL. `expression`: the text follows SELECT.
+    pub(super) fn planned(&self, sql: &Sql, expression: bool) -> Result<Rc<Expression>> {
+        if let Some(found) = &self.program.plans.borrow()[sql.id] {
+            if self.fits(found) {
+                return Ok(found.clone());
+            }
+        }
+        let context = |e: PgError| {
+            let word = match expression {
+                true if !sql.lead.is_empty() => "PL/pgSQL assignment",
+                true => "SQL expression",
+                false => "SQL statement",
+            };
+            let shown = format!("{}{}", sql.lead, sql.text);
+            let shift = if expression { sql.lead.len() as i64 - 7 } else { 0 };
+            let line = format!("{word} \"{shown}\"");
+            add_context(in_query(e, &shown, shift), line)
+        };
+        let text = if expression { format!("SELECT {}", sql.text) } else { sql.text.clone() };
+        let node = one_statement(&text).map_err(context)?;
+        let planned = self.plan_node(&node, sql.names).map_err(context)?;
+        let planned = Rc::new(planned);
+        self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
+        Ok(planned)
+    }
+
+    pub(super) fn plan_node(&self, node: &NodeEnum, names: usize) -> Result<Expression> {
+        let scope = Scope { frame: self, names, sources: RefCell::default(), shapes: RefCell::default() };
+        let planned =
+            Planned::new(self.host, node, &scope, || scope.sources.borrow().iter().map(|(_, ty)| *ty).collect())?;
+        let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
+        Ok(Expression { planned, sources, shapes: scope.shapes.into_inner() })
+    }
+
+    /// The value of a variable (or field) with one part of it replaced.
+    pub(super) fn part_value(&self, target: &Target, value: &Sql) -> Result<Typed> {
+        let scope = Scope { frame: self, names: value.names, sources: RefCell::default(), shapes: RefCell::default() };
+        let name = self.program.body.variables[target.variable].name.clone();
+        let base = match &target.fields[..] {
+            [] => scope.whole(target.variable),
+            [field] => scope.field(target.variable, field)?,
+            _ => return Err(PgError::not_supported("an assignment to a part of a field of a field")),
+        };
+        // planned anew each time only if its names have changed meanwhile
+        let kept = self.program.plans.borrow()[value.id].clone().filter(|found| self.fits(found));
+        let expression = match kept {
+            Some(found) => found,
+            None => {
+                let query = self
+                    .host
+                    .with_environment(|e| part_assignment(e, &scope, base, &target.subscripts, &value.text, &name))?;
+                let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
+                let planned = Planned::of_query(self.host, query, types)?;
+                let sources = scope.sources.take().into_iter().map(|(s, _)| s).collect();
+                let made = Rc::new(Expression { planned, sources, shapes: scope.shapes.take() });
+                self.program.plans.borrow_mut()[value.id] = Some(made.clone());
+                made
+            }
+        };
+        let parameters = self.parameters(&expression);
+        let mut rows = expression.planned.rows(self.host, &parameters)?;
+        let value = rows.pop().and_then(|r| r.into_iter().next()).unwrap_or_default();
+        Ok(Typed { value, ty: base.ty })
+    }
+
+    /// The procedure of CALL, and the query of its arguments.
+    pub(super) fn plan_call(
+        &self,
+        call: &pgsqlite_sql::parse::ast::FuncCall,
+        names: usize,
+    ) -> Result<(Oid, Expression)> {
+        let scope = Scope { frame: self, names, sources: RefCell::default(), shapes: RefCell::default() };
+        let (procedure, query, _) = self.host.with_environment(|e| analyze_call(e, call, Some(&scope), &[]))?;
+        let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
+        let planned = Planned::of_query(self.host, query, types)?;
+        let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
+        Ok((procedure, Expression { planned, sources, shapes: scope.shapes.into_inner() }))
+    }
+
+    fn fits(&self, expression: &Expression) -> bool {
+        expression.planned.holds(self.host)
+            && expression.shapes.iter().all(|(v, shape)| match &self.values[*v] {
+                Value::Row(Some(row)) => Rc::ptr_eq(&row.shape, shape) || row.shape == *shape,
+                // (a NULL row of a declared type has the type's shape)
+                _ => matches!(&self.program.kinds[*v], Kind::Record(Some(ty)) if *ty == shape.ty),
+            })
+    }
+
+    pub(super) fn parameters(&self, expression: &Expression) -> Vec<Datum> {
+        expression
+            .sources
+            .iter()
+            .map(|source| match source {
+                Source::Variable(v) => match &self.values[*v] {
+                    Value::Scalar(value) => value.clone(),
+                    Value::Row(Some(row)) => row.datum(),
+                    Value::Row(None) => Datum::Null,
+                },
+                Source::Field(v, i) => match &self.values[*v] {
+                    Value::Row(Some(row)) => row.values.get(*i).cloned().unwrap_or_default(),
+                    _ => Datum::Null,
+                },
+            })
+            .collect()
+    }
+
+    /// Runs a statement; its rows go to `rows`.
+    pub(super) fn run_sql(&self, sql: &Sql, expression: bool, rows: Rows) -> Result<(Rc<Expression>, Done)> {
+        let planned = self.planned(sql, expression)?;
+        let parameters = self.parameters(&planned);
+        let done = planned.planned.run(self.host, &parameters, rows).map_err(|e| {
+            let word = if expression { "SQL expression" } else { "SQL statement" };
+            add_context(e, format!("{word} \"{}\"", sql.text))
+        })?;
+        Ok((planned, done))
+    }
+
+    /// The value of an expression.
+    pub(super) fn eval(&self, sql: &Sql) -> Result<Typed> {
+        let expression = self.planned(sql, true)?;
+        let planned = &expression.planned;
+        let columns = planned.columns.as_deref().unwrap_or_default();
+        let [column] = columns else {
+            return Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!(
+                    "query \"SELECT {}\" returned {} column{}",
+                    sql.text,
+                    columns.len(),
+                    if columns.len() == 1 { "" } else { "s" }
+                ),
+            ));
+        };
+        let ty = column.ty;
+        let parameters = self.parameters(&expression);
+        if let Some(value) = planned.value(&parameters) {
+            return Ok(Typed { value: value.clone(), ty });
+        }
+        let mut found: Option<Datum> = None;
+        let mut several = false;
+        planned
+            .run(self.host, &parameters, &mut |row| {
+                if found.is_some() {
+                    several = true;
+                    return Ok(false);
+                }
+                found = Some(row.into_iter().next().unwrap_or_default());
+                Ok(true)
+            })
+            .map_err(|mut e| {
+                e.fields_mut().location = None;
+                e
+            })?;
+        if several {
+            return Err(PgError::new(
+                SqlState::CARDINALITY_VIOLATION,
+                format!("query \"SELECT {}\" returned more than one row", sql.text),
+            ));
+        }
+        Ok(Typed { value: found.unwrap_or_default(), ty })
+    }
+
+    /// A condition; NULL is false.
+    pub(super) fn eval_condition(&self, sql: &Sql) -> Result<bool> {
+        let typed = self.eval(sql)?;
+        let value = super::super::convert::assign(self.host, typed.value, typed.ty, oid::BOOL, -1)?;
+        Ok(value == Datum::Int(1))
+    }
+
+    pub(super) fn eval_integer(&self, sql: &Sql) -> Result<Option<i64>> {
+        let typed = self.eval(sql)?;
+        match super::super::convert::assign(self.host, typed.value, typed.ty, oid::INT4, -1)? {
+            Datum::Int(i) => Ok(Some(i)),
+            Datum::Null => Ok(None),
+            _ => Err(PgError::internal("an integer that is none")),
+        }
+    }
+
+    /// An expression's value as text; None: NULL.
+    pub(super) fn eval_text(&self, sql: &Sql) -> Result<Option<String>> {
+        let typed = self.eval(sql)?;
+        if typed.value.is_null() {
+            return Ok(None);
+        }
+        self.host.text_of(&typed.value, typed.ty).map(Some)
+    }
+
+    /// A text made by the body: planned and run once.
+    pub(super) fn run_dynamic(
+        &self,
+        text: &str,
+        using: &[Typed],
+        rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
+    ) -> Result<Dynamic> {
+        let context = |e: PgError| add_context(in_query(e, text, 0), format!("SQL statement \"{text}\""));
+        let statements = parse(text).map_err(context)?;
+        let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
+        let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
+        let mut last = Dynamic { rows: 0, columns: None };
+        for statement in statements {
+            last = dynamic_statement(self.host, &statement.node, &types, &values, rows).map_err(context)?;
+        }
+        Ok(last)
+    }
+}
+
+/// What EXECUTE did.
+pub(super) struct Dynamic {
+    pub rows: u64,
+    pub columns: Option<Vec<Column>>,
+}
+
+fn dynamic_statement(
+    host: Host,
+    node: &NodeEnum,
+    types: &[Oid],
+    values: &[Datum],
+    rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
+) -> Result<Dynamic> {
+    let query = match node {
+        NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
+        NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => true,
+        _ => false,
+    };
+    if !query {
+        super::super::utility::run(host, node, "PL/pgSQL")?;
+        return Ok(Dynamic { rows: 0, columns: None });
+    }
+    let planned = Planned::new(host, node, &Using { types }, || types.to_vec())?;
+    let columns = planned.columns.clone();
+    let done = planned.run(host, values, &mut |row| rows(columns.as_deref().unwrap_or_default(), row))?;
+    Ok(Dynamic { rows: done.rows, columns })
+}

@@ -1,0 +1,185 @@
+//! Bodies in SQL: their statements in turn; the last one's rows are the result.
+
+use super::statement::Planned;
+use super::{actual_type, add_context, convert, in_query, record_of, utility, Fields, Host, Outcome};
+use pgsqlite_sql::analyze::inline::Parameters;
+use pgsqlite_sql::analyze::sql_body;
+use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_sql::routine::Function;
+use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub(super) struct SqlFunction {
+    statements: Vec<SqlStatement>,
+    types: Vec<Oid>,
+    result: ResultShape,
+}
+
+struct SqlStatement {
+    node: NodeEnum,
+    /// planned when it runs for the first time: statements before it may make what it names
+    planned: RefCell<Option<Rc<Planned>>>,
+}
+
+/// What becomes of the last statement's columns.
+enum ResultShape {
+    Void,
+    /// the first column as a value of this type
+    Scalar(Oid),
+    /// a row of these fields; of a composite type, or a record
+    Row {
+        fields: Fields,
+        anonymous: bool,
+        outputs: bool,
+        ty: Oid,
+    },
+    /// a record of whatever columns there are
+    Record,
+}
+
+impl SqlFunction {
+    pub fn compile(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<SqlFunction> {
+        let statements =
+            sql_body(f)?.into_iter().map(|node| SqlStatement { node, planned: RefCell::new(None) }).collect();
+        let ret = actual_type(f.returns, ret);
+        let outputs: Fields = f.outputs().map(|a| (a.name.clone(), a.type_oid, -1)).collect();
+        let result = if outputs.len() > 1 {
+            ResultShape::Row { fields: outputs, anonymous: true, outputs: true, ty: oid::RECORD }
+        } else if ret == oid::VOID || f.procedure && outputs.is_empty() {
+            ResultShape::Void
+        } else if ret == oid::RECORD {
+            ResultShape::Record
+        } else {
+            match host.catalog().composite_fields(ret) {
+                Some(fields) => ResultShape::Row { fields, anonymous: false, outputs: false, ty: ret },
+                None => ResultShape::Scalar(ret),
+            }
+        };
+        Ok(SqlFunction { statements, types: types.to_vec(), result })
+    }
+
+    pub fn run(&self, host: Host, f: &Function, args: Vec<Datum>) -> Result<Outcome> {
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
+        let mut shape: Option<Rc<Planned>> = None;
+        let count = self.statements.len();
+        for (i, statement) in self.statements.iter().enumerate() {
+            let last = i + 1 == count;
+            let run = || -> Result<()> {
+                let query = matches!(
+                    statement.node,
+                    NodeEnum::SelectStmt(_)
+                        | NodeEnum::InsertStmt(_)
+                        | NodeEnum::UpdateStmt(_)
+                        | NodeEnum::DeleteStmt(_)
+                        | NodeEnum::MergeStmt(_)
+                );
+                if !query {
+                    return utility::run(host, &statement.node, "SQL function");
+                }
+                let planned = self.planned(host, f, statement)?;
+                let wanted = last && !matches!(self.result, ResultShape::Void);
+                let most = if f.returns_set { usize::MAX } else { 1 };
+                // a statement that changes data runs to its end
+                let whole = planned.plan.query.writes;
+                planned.run(host, &args, &mut |row| {
+                    if wanted && rows.len() < most {
+                        rows.push(row);
+                    }
+                    Ok(!wanted || whole || rows.len() < most)
+                })?;
+                if wanted {
+                    shape = Some(planned);
+                }
+                Ok(())
+            };
+            let mut run = run;
+            run().map_err(|e| {
+                add_context(in_query(e, &f.source, 0), format!("SQL function \"{}\" statement {}", f.name, i + 1))
+            })?;
+        }
+        let columns = shape.as_ref().and_then(|p| p.columns.clone()).unwrap_or_default();
+        let mut out = Vec::with_capacity(rows.len());
+        for row in rows {
+            out.push(self.result_row(host, &columns, row)?);
+        }
+        if f.returns_set {
+            return Ok(Outcome::Rows(out));
+        }
+        if matches!(self.result, ResultShape::Void) {
+            return Ok(Outcome::Value(Datum::Null));
+        }
+        let Some(row) = out.into_iter().next() else { return Ok(Outcome::Value(Datum::Null)) };
+        Ok(Outcome::Value(match &self.result {
+            ResultShape::Row { fields, anonymous, outputs: true, .. } => record_of(fields, &row, *anonymous),
+            _ => row.into_iter().next().unwrap_or_default(),
+        }))
+    }
+
+    fn planned(&self, host: Host, f: &Function, statement: &SqlStatement) -> Result<Rc<Planned>> {
+        if let Some(found) = &*statement.planned.borrow() {
+            if found.holds(host) {
+                return Ok(found.clone());
+            }
+        }
+        let parameters = Parameters::of(f, &self.types);
+        let planned = Rc::new(Planned::new(host, &statement.node, &parameters, || self.types.clone())?);
+        *statement.planned.borrow_mut() = Some(planned.clone());
+        Ok(planned)
+    }
+
+    /// A row of the last statement as one of the result: one value, or the values of the OUT parameters.
+    fn result_row(&self, host: Host, columns: &[super::statement::Column], row: Vec<Datum>) -> Result<Vec<Datum>> {
+        match &self.result {
+            ResultShape::Void => Ok(vec![]),
+            ResultShape::Scalar(ty) => {
+                let (Some(column), Some(value)) = (columns.first(), row.into_iter().next()) else {
+                    return Err(mismatch());
+                };
+                Ok(vec![convert::assign(host, value, column.ty, *ty, -1)?])
+            }
+            ResultShape::Record => {
+                // a column that is a row is the result itself
+                if let ([column], [value]) = (columns, &row[..]) {
+                    if column.ty == oid::RECORD || host.catalog().composite_fields(column.ty).is_some() {
+                        return Ok(vec![value.clone()]);
+                    }
+                }
+                let fields: Fields = columns.iter().map(|c| (c.name.clone(), c.ty, c.typmod)).collect();
+                Ok(vec![record_of(&fields, &row, true)])
+            }
+            ResultShape::Row { fields, anonymous, outputs, ty } => {
+                if let ([column], [value]) = (columns, &row[..]) {
+                    if !*outputs && (column.ty == *ty || column.ty == oid::RECORD) {
+                        return Ok(vec![value.clone()]);
+                    }
+                    if *outputs && column.ty == oid::RECORD {
+                        let Datum::Text(text) = value else { return Ok(vec![Datum::Null; fields.len()]) };
+                        let list = record::from_storage(text).ok_or_else(mismatch)?;
+                        return list
+                            .into_iter()
+                            .zip(fields)
+                            .map(|((from, v), (_, to, typmod))| convert::assign(host, v, from, *to, *typmod))
+                            .collect();
+                    }
+                }
+                if columns.len() != fields.len() {
+                    return Err(mismatch());
+                }
+                let mut values = Vec::with_capacity(row.len());
+                for ((value, column), (_, to, typmod)) in row.into_iter().zip(columns).zip(fields) {
+                    values.push(convert::assign(host, value, column.ty, *to, *typmod)?);
+                }
+                if *outputs {
+                    return Ok(values);
+                }
+                Ok(vec![record_of(fields, &values, *anonymous)])
+            }
+        }
+    }
+}
+
+fn mismatch() -> PgError {
+    PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, "return type mismatch in function")
+        .detail("Final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+}

@@ -1,0 +1,262 @@
+//! A statement of a function's body: analyzed once, with the function's variables as parameters, and run many times.
+
+use super::{Access, Host, Stamp};
+use crate::connection::{RawStatement, Step};
+use libsqlite3_sys as ffi;
+use pgsqlite_sql::analyze::variables::Variables;
+use pgsqlite_sql::analyze::{analyze_in_function, Statement};
+use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_sql::plan::{Plan, StepOutput, Tag};
+use pgsqlite_sql::typed::{Expr, ExprKind, Query, QueryBody};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::cell::RefCell;
+
+/// A column of the rows that a statement gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub name: String,
+    pub ty: Oid,
+    pub typmod: i32,
+}
+
+/// A planned statement. Its parameters are those of the plan, `?1` …
+pub(crate) struct Planned {
+    pub plan: Plan,
+    /// None: it gives no rows
+    pub columns: Option<Vec<Column>>,
+    /// the statement is no more than a value that is known without SQLite
+    shortcut: Option<Shortcut>,
+    stamp: Stamp,
+    /// prepared statements that are not in use, by step
+    ready: RefCell<Vec<Vec<RawStatement>>>,
+}
+
+enum Shortcut {
+    Parameter(usize),
+    Value(Datum),
+}
+
+/// What a statement did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Done {
+    /// rows given or changed
+    pub rows: u64,
+}
+
+/// Takes rows; false: enough.
+pub(crate) type Rows<'r> = &'r mut dyn FnMut(Vec<Datum>) -> Result<bool>;
+
+impl Planned {
+    /// Plans a query or data modification. `parameters`: gives the types of the parameters after analysis.
+    pub fn new(
+        host: Host,
+        node: &NodeEnum,
+        variables: &dyn Variables,
+        parameters: impl FnOnce() -> Vec<Oid>,
+    ) -> Result<Planned> {
+        let (plan, shortcut) = host.with_environment(|environment| -> Result<_> {
+            let statement = analyze_in_function(environment, node, variables)?;
+            let shortcut = shortcut(&statement);
+            Ok((pgsqlite_sql::lower::lower(environment, &statement, parameters())?, shortcut))
+        })?;
+        Ok(Planned::of(host, plan, shortcut))
+    }
+
+    /// Plans an analyzed query.
+    pub fn of_query(host: Host, query: Query, parameters: Vec<Oid>) -> Result<Planned> {
+        let statement = Statement::Query(query);
+        let plan =
+            host.with_environment(|environment| pgsqlite_sql::lower::lower(environment, &statement, parameters))?;
+        let shortcut = shortcut(&statement);
+        Ok(Planned::of(host, plan, shortcut))
+    }
+
+    fn of(host: Host, plan: Plan, shortcut: Option<Shortcut>) -> Planned {
+        let columns = plan.columns.as_ref().map(|columns| {
+            columns.iter().map(|c| Column { name: c.name.clone(), ty: c.type_oid, typmod: c.typmod }).collect()
+        });
+        let steps = plan.query.steps.len();
+        Planned {
+            plan,
+            columns,
+            shortcut,
+            stamp: Stamp::now(host.cell),
+            ready: RefCell::new((0..steps).map(|_| Vec::new()).collect()),
+        }
+    }
+
+    /// Whether it may be run as things are now.
+    pub fn holds(&self, host: Host) -> bool {
+        self.stamp.holds(host.cell)
+    }
+
+    /// The one value of an expression that needs no statement.
+    pub fn value<'v>(&'v self, parameters: &'v [Datum]) -> Option<&'v Datum> {
+        match self.shortcut.as_ref()? {
+            Shortcut::Parameter(n) => parameters.get(n - 1),
+            Shortcut::Value(value) => Some(value),
+        }
+    }
+
+    pub fn writes(&self) -> bool {
+        self.plan.query.writes || self.plan.query.locks_rows
+    }
+
+    /// The command as messages name it.
+    pub fn command(&self) -> &'static str {
+        match self.plan.query.tag {
+            Tag::Select => "SELECT FOR UPDATE",
+            Tag::Insert => "INSERT",
+            Tag::Update => "UPDATE",
+            Tag::Delete => "DELETE",
+            Tag::Merge => "MERGE",
+        }
+    }
+
+    /// Runs it. The rows it gives go to `rows`.
+    pub fn run(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        if let Some(value) = self.value(parameters) {
+            rows(vec![value.clone()])?;
+            return Ok(Done { rows: 1 });
+        }
+        if self.writes() {
+            check_may_write(host, self.command())?;
+        }
+        // what the statement around remembers of its rows is not ours
+        let remembered = host.cell.rows.set_aside();
+        let result = self.run_steps(host, parameters, rows);
+        host.cell.rows.put_back(remembered);
+        result
+    }
+
+    fn run_steps(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        let mut done = Done::default();
+        let last = self.plan.query.steps.len().saturating_sub(1);
+        for (i, step) in self.plan.query.steps.iter().enumerate() {
+            let found = self.ready.borrow_mut()[i].pop();
+            let mut statement = match found {
+                Some(statement) => statement,
+                None => host.prepare(&step.sql)?,
+            };
+            // SAFETY: the caller's values stay in place until the statement is reset below.
+            let bound = unsafe { bind(host, &mut statement, parameters) };
+            let result = bound.and_then(|()| match &step.output {
+                StepOutput::Materialize { table, columns } => {
+                    let mut kept = Vec::new();
+                    while step_once(host, &mut statement)? == Step::Row {
+                        kept.push((0..*columns).map(|c| statement.column(c).to_owned()).collect::<Vec<_>>());
+                    }
+                    statement.reset();
+                    materialize(host, table, *columns, kept)
+                }
+                StepOutput::Rows if i == last => {
+                    let width = self.columns.as_ref().map_or(0, Vec::len);
+                    while step_once(host, &mut statement)? == Step::Row {
+                        done.rows += 1;
+                        if !rows((0..width).map(|c| statement.column(c).to_owned()).collect())? {
+                            break;
+                        }
+                    }
+                    Ok(())
+                }
+                _ => {
+                    while step_once(host, &mut statement)? == Step::Row {}
+                    if step.counts {
+                        // SAFETY: a live connection.
+                        done.rows += unsafe { ffi::sqlite3_changes64(host.db) } as u64;
+                    }
+                    Ok(())
+                }
+            });
+            statement.reset();
+            self.ready.borrow_mut()[i].push(statement);
+            result?;
+        }
+        Ok(done)
+    }
+
+    /// All rows.
+    pub fn rows(&self, host: Host, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
+        let mut out = Vec::new();
+        self.run(host, parameters, &mut |row| {
+            out.push(row);
+            Ok(true)
+        })?;
+        Ok(out)
+    }
+}
+
+/// 0A000 in a function that is not volatile, 25006 in a read-only transaction.
+pub(crate) fn check_may_write(host: Host, command: &str) -> Result<()> {
+    let runtime = host.routines();
+    if runtime.steady.get() {
+        return Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("{command} is not allowed in a non-volatile function"),
+        ));
+    }
+    match runtime.access.get() {
+        Access::Write => Ok(()),
+        Access::ReadOnly => Err(PgError::new(
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            format!("cannot execute {command} in a read-only transaction"),
+        )),
+        Access::Read => Err(PgError::not_supported(format!("{command} in a function that this statement calls"))),
+    }
+}
+
+fn shortcut(statement: &Statement) -> Option<Shortcut> {
+    let Statement::Query(query) = statement else { return None };
+    let QueryBody::Select(select) = &query.body else { return None };
+    let plain = query.ctes.is_empty()
+        && query.range_table.is_empty()
+        && query.limit.is_none()
+        && query.offset.is_none()
+        && select.filter.is_none()
+        && select.having.is_none()
+        && !select.grouped;
+    match (&select.targets[..], plain) {
+        ([one], true) => match &one.expr {
+            Expr { kind: ExprKind::Param(n), .. } => Some(Shortcut::Parameter(*n)),
+            Expr { kind: ExprKind::Const(value), .. } => Some(Shortcut::Value(value.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Binds as many of the values as the statement has parameters.
+///
+/// # Safety
+/// `values` must stay in place until the statement is reset.
+pub(crate) unsafe fn bind(host: Host, statement: &mut RawStatement, values: &[Datum]) -> Result<()> {
+    for i in 1..=statement.parameter_count() {
+        let value = values.get(i - 1).ok_or_else(|| PgError::internal(format!("no value for parameter {i}")))?;
+        // SAFETY: promised by the caller.
+        if unsafe { statement.bind(i, value) } != ffi::SQLITE_OK {
+            return Err(host.error());
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step> {
+    statement.step().map_err(|_| host.error())
+}
+
+/// Rows into a temporary table. It cannot be dropped while statements around read: it is emptied.
+fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
+    host.routines().temporary.set(true);
+    let name = format!("temp.\"{}\"", table.replace('"', "\"\""));
+    let names: Vec<String> = (1..=columns).map(|i| format!("c{i}")).collect();
+    host.exec(&format!("CREATE TABLE IF NOT EXISTS {name} ({}); DELETE FROM {name}", names.join(", ")))?;
+    let places: Vec<String> = (1..=columns).map(|i| format!("?{i}")).collect();
+    let mut insert = host.prepare(&format!("INSERT INTO {name} VALUES ({})", places.join(", ")))?;
+    for row in rows {
+        // SAFETY: the row lives until the statement is reset.
+        unsafe { bind(host, &mut insert, &row)? };
+        step_once(host, &mut insert)?;
+        insert.reset();
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Statements in a body that are no queries: DDL, SET, and those that cannot be there.
+
+use super::statement::check_may_write;
+use super::Host;
+use crate::ddl;
+use crate::store::names::CatalogNames;
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// Names in a catalog that a body has changed.
+struct OwnNames {
+    catalog: Arc<Catalog>,
+    path: Vec<Oid>,
+}
+
+impl RegNames for OwnNames {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.path }.reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.path }.reg_oid(reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+/// Shows the natives of the connection another state of the catalog.
+pub(crate) fn show_catalog(host: Host, catalog: Arc<Catalog>) {
+    host.cell.update(|state| {
+        state.names = Arc::new(OwnNames { catalog: catalog.clone(), path: state.search_path.clone() });
+        if let Some(sequences) = &state.sequences {
+            sequences.show_catalog(catalog.clone());
+        }
+        state.catalog = catalog;
+        // the session fills it anew for its next statement
+        state.stamp = 0;
+    });
+}
+
+/// Runs a statement that is no query. `place`: where it stands, as messages name it.
+pub(crate) fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
+    match node {
+        NodeEnum::TransactionStmt(_) => Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            if place == "PL/pgSQL" {
+                "unsupported transaction command in PL/pgSQL".to_string()
+            } else {
+                "COMMIT is not allowed in an SQL function".to_string()
+            },
+        )),
+        NodeEnum::CopyStmt(_) => {
+            Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot COPY to/from client in {place}")))
+        }
+        NodeEnum::VariableSetStmt(s) => set(host, s),
+        NodeEnum::NotifyStmt(n) => {
+            let server = host.cell.state().server.clone();
+            let server = server.ok_or_else(|| PgError::internal("no session"))?;
+            server.notify(&n.conditionname, &n.payload)
+        }
+        node if ddl::handles(node) => run_ddl(host, node),
+        _ => Err(PgError::not_supported(format!("this statement in a {place} body"))),
+    }
+}
+
+fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
+    use ast::a_const::Val;
+    let variables = host.cell.state().variables.clone().ok_or_else(|| PgError::internal("no session"))?;
+    match ast::VariableSetKind::try_from(s.kind) {
+        Ok(ast::VariableSetKind::VarSetValue) => {
+            let mut parts = Vec::new();
+            for arg in &s.args {
+                match &arg.node {
+                    Some(NodeEnum::AConst(ast::AConst { val: Some(val), .. })) => parts.push(match val {
+                        Val::Ival(i) => i.ival.to_string(),
+                        Val::Fval(f) => f.fval.clone(),
+                        Val::Sval(v) => v.sval.clone(),
+                        Val::Boolval(b) => if b.boolval { "on" } else { "off" }.into(),
+                        _ => return Err(PgError::not_supported("this value in SET")),
+                    }),
+                    _ => return Err(PgError::not_supported("this value in SET")),
+                }
+            }
+            if matches!(s.name.as_str(), "search_path" | "role" | "session_authorization") {
+                // what follows in the body would still be analyzed with the old one
+                return Err(PgError::not_supported(format!("SET {} in a function", s.name)));
+            }
+            variables.set(&s.name, Some(&parts.join(", ")), s.is_local).map(|_| ())
+        }
+        Ok(ast::VariableSetKind::VarSetDefault | ast::VariableSetKind::VarReset) => {
+            variables.set(&s.name, None, s.is_local).map(|_| ())
+        }
+        _ => Err(PgError::not_supported("this form of SET in a function")),
+    }
+}
+
+fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
+    check_may_write(host, "DDL")?;
+    if matches!(node, NodeEnum::CreatedbStmt(_) | NodeEnum::DropdbStmt(_)) {
+        return Err(PgError::new(
+            SqlState::ACTIVE_SQL_TRANSACTION,
+            "CREATE DATABASE cannot be executed from a function",
+        ));
+    }
+    host.routines().temporary.set(true);
+    let (catalog, path, settings, user) = {
+        let state = host.cell.state();
+        (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid)
+    };
+    let show = |catalog: Arc<Catalog>| show_catalog(host, catalog);
+    let session = ddl::DdlSession { show_catalog: Some(&show), ..Default::default() };
+    let raw = RawStatement { node: node.clone(), text: "".into(), offset: 0 };
+    let names = CatalogNames { catalog: &catalog, search_path: &path };
+    let environment = Environment { catalog: &catalog, search_path: &path, settings: &settings, names: &names, user };
+    let connection = host.connection()?;
+    let outcome = ddl::execute(&connection, &catalog, &environment, &raw, &session).map_err(|e| {
+        show_catalog(host, catalog.clone());
+        let e = host.cell.take_error().unwrap_or(e);
+        if e.message().contains("database table is locked") {
+            return PgError::not_supported(
+                "dropping or rebuilding a table in a function that a query over tables calls",
+            );
+        }
+        e
+    })?;
+    for notice in outcome.notices {
+        host.cell.notice(notice);
+    }
+    if let Some(mut new) = outcome.catalog {
+        Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
+        show_catalog(host, new.clone());
+        let mut changed = host.routines().changed.borrow_mut();
+        let mut sequences = changed.take().map_or(vec![], |c| c.1);
+        sequences.extend(outcome.sequences);
+        *changed = Some((new, sequences));
+    }
+    Ok(())
+}

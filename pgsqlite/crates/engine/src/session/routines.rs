@@ -1,0 +1,204 @@
+//! DO and CALL, and what the functions that a statement calls tell the session.
+
+use super::{OutputColumn, RowSink, Session};
+use crate::routine::plpgsql::Program;
+use crate::routine::{statement::Planned, Access, Host, Outcome};
+use pgsqlite_sql::analyze::inline::analyze_call;
+use pgsqlite_sql::effects;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::routine::Function;
+use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Session {
+    /// Whether the transaction (or the statement outside one) may only read.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.transaction.read_only
+            || self.transaction.block == super::transaction::Block::None
+                && self.gucs.is_on("default_transaction_read_only")
+    }
+
+    /// Tells the functions of the leased connection what they may do to data.
+    pub(super) fn tell_access(&self) {
+        let Some(connection) = &self.connection else { return };
+        let access = if self.is_read_only() {
+            Access::ReadOnly
+        } else if self.transaction.slot.is_some() && self.transaction.sqlite {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        connection.cell.routines.access.set(access);
+    }
+
+    /// After a statement: the catalog as DDL inside functions has left it.
+    pub(super) fn take_routine_changes(&mut self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let Some((catalog, sequences)) = connection.cell.routines.changed.take() else { return Ok(()) };
+        {
+            let mut known = self.engine.sequences.lock();
+            for sequence in sequences {
+                match crate::store::sequence_state(connection.rusqlite(), sequence)? {
+                    Some((last, called)) => known.insert(sequence, crate::sequence::State { last, called }),
+                    None => known.remove(&sequence),
+                };
+            }
+        }
+        self.transaction.catalog = Some(catalog);
+        if let Some(connection) = &mut self.connection {
+            connection.clear_cache();
+        }
+        Ok(())
+    }
+
+    /// Runs what steps SQLite in functions, outside of any statement.
+    fn on_routines<R>(&mut self, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
+        let connection = self.connection()?;
+        self.cancel.arm(connection.interrupt_handle())?;
+        self.tell_access();
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        let result = tokio::task::block_in_place(|| run(host));
+        self.cancel.disarm();
+        if result.is_err() {
+            // the transaction is rolled back, and the catalog that functions made with it
+            self.connection()?.cell.routines.changed.take();
+        }
+        self.statement_result(result)
+    }
+
+    pub(super) async fn do_statement(
+        &mut self,
+        statement: &ast::DoStmt,
+        raw: &pgsqlite_sql::parse::RawStatement,
+    ) -> Result<String> {
+        let mut code = None;
+        let mut language = "plpgsql".to_string();
+        for node in &statement.args {
+            let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
+            let text = match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+                Some(NodeEnum::String(s)) => s.sval.clone(),
+                _ => return Err(PgError::internal("an option of DO without a text")),
+            };
+            match option.defname.as_str() {
+                "as" if code.is_some() => {
+                    return Err(
+                        PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(option.location)
+                    )
+                }
+                "as" => code = Some(text),
+                _ => language = text,
+            }
+        }
+        let code = code.ok_or_else(|| PgError::new(SqlState::SYNTAX_ERROR, "no inline code specified"))?;
+        match language.as_str() {
+            "plpgsql" => {}
+            "sql" | "c" | "internal" => {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("language \"{language}\" does not support inline code execution"),
+                ))
+            }
+            other => {
+                return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist")))
+            }
+        }
+        let program = self.on_routines(|host| {
+            let program = Program::inline(host, &code)
+                .map_err(|e| crate::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
+            let writes = program.may_write(host);
+            Ok((writes, Unshared(program)))
+        })?;
+        let (writes, program) = program;
+        if writes && !self.is_read_only() {
+            self.begin_write("DO").await?;
+        } else {
+            self.begin_read()?;
+        }
+        self.transaction.queried = true;
+        self.on_routines(|host| program.0.run_inline(host))?;
+        Ok("DO".into())
+    }
+
+    /// The columns that CALL gives: the procedure's OUT parameters; and the types of the statement's parameters.
+    pub(super) fn call_columns(
+        &mut self,
+        call: &ast::CallStmt,
+        given: &[Oid],
+        view: &super::view::View,
+    ) -> Result<(Option<Arc<[OutputColumn]>>, Vec<Oid>)> {
+        let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
+        let (procedure, _, parameters) = self.with_environment(view, |e| analyze_call(e, call, None, given))?;
+        let f = view.catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
+        let mut columns = Vec::new();
+        for (i, argument) in f.arguments.iter().filter(|a| a.mode.is_output()).enumerate() {
+            let codec = view
+                .catalog
+                .codec(argument.type_oid)
+                .ok_or_else(|| PgError::not_supported("an OUT parameter of this type"))?;
+            let name = if argument.name.is_empty() { format!("column{}", i + 1) } else { argument.name.clone() };
+            columns.push(OutputColumn {
+                name,
+                type_oid: argument.type_oid,
+                type_len: pgsqlite_types::catalog::by_oid(argument.type_oid).map_or(-1, |t| t.len),
+                typmod: -1,
+                table_oid: 0,
+                attnum: 0,
+                codec,
+            });
+        }
+        Ok(((!columns.is_empty()).then(|| columns.into()), parameters))
+    }
+
+    pub(super) async fn call_statement(
+        &mut self,
+        call: &ast::CallStmt,
+        columns: Option<&Arc<[OutputColumn]>>,
+        given: &[Oid],
+        parameters: &[Datum],
+        sink: &mut dyn RowSink,
+    ) -> Result<String> {
+        let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
+        let view = self.view();
+        let (procedure, query, types) = self.with_environment(&view, |e| analyze_call(e, call, None, given))?;
+        let writes = effects::may_write(&view.catalog, procedure);
+        if writes && !self.is_read_only() {
+            self.begin_write("CALL").await?;
+        } else {
+            self.begin_read()?;
+        }
+        self.transaction.queried = true;
+        let returned = self.on_routines(|host| {
+            let catalog = host.catalog();
+            let f: Function =
+                catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?.clone();
+            let planned = Planned::of_query(host, query, types)?;
+            let types: Vec<Oid> = planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
+            let args = planned.rows(host, parameters)?.pop().unwrap_or_default();
+            match crate::routine::call(host, procedure, &types, f.returns, args)? {
+                Outcome::Value(value) => Ok(value),
+                Outcome::Rows(_) => Err(PgError::internal("a set from CALL")),
+            }
+        })?;
+        if let Some(columns) = columns {
+            let values: Vec<Datum> = match &returned {
+                Datum::Text(text) => record::from_storage(text)
+                    .ok_or_else(|| PgError::internal("a stored record is malformed"))?
+                    .into_iter()
+                    .map(|(_, v)| v)
+                    .collect(),
+                _ => vec![Datum::Null; columns.len()],
+            };
+            sink.columns(columns)?;
+            self.give(sink, values)?;
+        }
+        let _ = oid::RECORD;
+        Ok("CALL".into())
+    }
+}
+
+/// A program of one session: it is made and run on the session's connection, by one thread at a time.
+struct Unshared<T>(T);
+
+// SAFETY: the program refers to statements of a connection that the session has leased; both move between threads together.
+unsafe impl<T> Send for Unshared<T> {}
+unsafe impl<T> Sync for Unshared<T> {}

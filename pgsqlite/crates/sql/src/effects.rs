@@ -1,0 +1,155 @@
+//! Whether a function of the user may change data, as far as its body tells: then the statement that calls it needs the writer
+//! slot before it begins.
+//!
+//! Told too often costs a wait for other writers. Where it is not told although the function does change data (a text that only
+//! execution makes, in a function that is not volatile), the engine refuses the change when it comes.
+
+use crate::analyze::sql_body;
+use crate::catalog::Catalog;
+use crate::parse::NodeEnum;
+use crate::plpgsql::{self, Given, Query, Statement, StatementKind as K};
+use crate::routine::{Function, Language};
+use pgsqlite_types::Oid;
+use std::collections::HashSet;
+
+/// Whether a call of the function may change data.
+pub fn may_write(catalog: &Catalog, function: Oid) -> bool {
+    writes(catalog, function, &mut HashSet::new())
+}
+
+/// Whether a body of PL/pgSQL (of DO) may change data.
+pub fn body_may_write(catalog: &Catalog, body: &plpgsql::Body, source: &str) -> bool {
+    block_writes(&body.block) || names_writer(catalog, source, &mut HashSet::new())
+}
+
+/// Whether the statements of a block themselves change data, or run a text that is not known.
+pub fn block_writes(block: &plpgsql::Block) -> bool {
+    let mut found = false;
+    plpgsql::walk_block(block, &mut |s| found |= statement_writes(s));
+    found
+}
+
+/// Whether a block changes data itself, or calls a function that may.
+pub fn block_may_write(catalog: &Catalog, block: &plpgsql::Block, source: &str) -> bool {
+    block_writes(block) || names_writer(catalog, source, &mut HashSet::new())
+}
+
+fn writes(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
+    let Some(function) = catalog.function(oid) else { return false };
+    if !seen.insert(oid) || function.volatility != b'v' {
+        return false;
+    }
+    let own = match function.language {
+        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(node_writes)),
+        Language::PlPgSql => parsed(function).map_or(true, |body| block_writes(&body.block)),
+    };
+    own || names_writer(catalog, &function.source, seen)
+}
+
+/// The body alone: what it may and may not do does not matter here, only that all names are known.
+fn parsed(function: &Function) -> Option<plpgsql::Body> {
+    plpgsql::parse(&function.source, &given_of(function)).ok()
+}
+
+/// What the body of a function sees before its first declaration, by names; types are those of the declaration.
+pub fn given_of(function: &Function) -> Given {
+    use crate::plpgsql::TypeRef;
+    let mut variables = vec![(vec!["found".to_string()], TypeRef::Known(pgsqlite_types::oid::BOOL, -1))];
+    if function.is_trigger() {
+        for (name, ty) in TRIGGER_VARIABLES {
+            let ty = if *ty == 0 { TypeRef::Record } else { TypeRef::Known(*ty, -1) };
+            variables.push((vec![name.to_string()], ty));
+        }
+    }
+    for (i, argument) in function.arguments.iter().enumerate() {
+        let mut names = Vec::new();
+        if !argument.name.is_empty() {
+            names.push(argument.name.clone());
+        }
+        // $n counts all parameters
+        names.push(format!("${}", i + 1));
+        variables.push((names, TypeRef::Known(argument.type_oid, -1)));
+    }
+    let outputs = function.outputs().count();
+    Given {
+        name: function.name.clone(),
+        variables,
+        returns_set: function.returns_set,
+        returns_nothing: !function.returns_set
+            && outputs == 0
+            && (function.returns == pgsqlite_types::oid::VOID || function.procedure),
+        has_outputs: outputs > 0,
+        procedure: function.procedure,
+    }
+}
+
+/// The variables of trigger functions with their types; 0: a record.
+pub const TRIGGER_VARIABLES: &[(&str, Oid)] = {
+    use pgsqlite_types::oid::{INT4, NAME, OID, TEXT, TEXT_ARRAY};
+    &[
+        ("new", 0),
+        ("old", 0),
+        ("tg_name", NAME),
+        ("tg_when", TEXT),
+        ("tg_level", TEXT),
+        ("tg_op", TEXT),
+        ("tg_relid", OID),
+        ("tg_relname", NAME),
+        ("tg_table_name", NAME),
+        ("tg_table_schema", NAME),
+        ("tg_nargs", INT4),
+        ("tg_argv", TEXT_ARRAY),
+    ]
+};
+
+/// Whether a text has the name of a function in it that may change data.
+fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool {
+    let lower = text.to_lowercase();
+    let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
+    let named: Vec<Oid> = catalog
+        .routines
+        .values()
+        .filter(|r| {
+            let name = r.function.name.to_lowercase();
+            words.contains(name.as_str())
+                || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && lower.contains(&name)
+        })
+        .map(|r| r.function.oid)
+        .collect();
+    named.into_iter().any(|oid| writes(catalog, oid, seen))
+}
+
+fn statement_writes(statement: &Statement) -> bool {
+    match &statement.kind {
+        K::Execute { sql, .. } => text_writes(&sql.text),
+        K::ForQuery { query, .. } | K::ReturnQuery(query) => query_writes(query),
+        K::Open { query: Some(query), .. } => query_writes(query),
+        K::DynamicExecute { .. } | K::Call(_) | K::Commit { .. } | K::Rollback { .. } => true,
+        K::Perform(sql) => text_writes(&format!("SELECT {}", sql.text)),
+        _ => false,
+    }
+}
+
+fn query_writes(query: &Query) -> bool {
+    match query {
+        Query::Static(sql) => text_writes(&sql.text),
+        Query::Dynamic { .. } => true,
+    }
+}
+
+fn text_writes(text: &str) -> bool {
+    crate::parse::parse(text).map_or(true, |statements| statements.iter().any(|s| node_writes(&s.node)))
+}
+
+/// Whether a statement changes data by itself (functions that it calls apart).
+pub fn node_writes(node: &NodeEnum) -> bool {
+    let NodeEnum::SelectStmt(_) = node else { return true };
+    node.nodes().into_iter().any(|(n, ..)| match n {
+        pg_query::NodeRef::InsertStmt(_)
+        | pg_query::NodeRef::UpdateStmt(_)
+        | pg_query::NodeRef::DeleteStmt(_)
+        | pg_query::NodeRef::MergeStmt(_) => true,
+        pg_query::NodeRef::SelectStmt(s) => !s.locking_clause.is_empty() || s.into_clause.is_some(),
+        _ => false,
+    }) || matches!(node, NodeEnum::SelectStmt(s) if !s.locking_clause.is_empty() || s.into_clause.is_some())
+}

@@ -1,0 +1,256 @@
+//! Functions, procedures and triggers of the user as the catalog has them.
+//!
+//! A function's definition is one row of `__pgsqlite_object`; a trigger is part of its table's. What overload resolution
+//! asks of a function is a row of `pg_proc` ([`Proc`]), the same as for PostgreSQL's own: [`Routine`] keeps both.
+
+use crate::acl::AclItem;
+use crate::builtins::catalog::Proc;
+use pgsqlite_types::{oid, Oid};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::{Mutex, OnceLock};
+
+/// How a parameter is passed: a letter of `pg_proc.proargmodes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    In,
+    Out,
+    InOut,
+    Variadic,
+    Table,
+}
+
+impl Mode {
+    pub fn letter(self) -> u8 {
+        match self {
+            Mode::In => b'i',
+            Mode::Out => b'o',
+            Mode::InOut => b'b',
+            Mode::Variadic => b'v',
+            Mode::Table => b't',
+        }
+    }
+    /// A call gives it a value.
+    pub fn is_input(self) -> bool {
+        matches!(self, Mode::In | Mode::InOut | Mode::Variadic)
+    }
+    /// It is part of the result.
+    pub fn is_output(self) -> bool {
+        matches!(self, Mode::Out | Mode::InOut | Mode::Table)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Argument {
+    /// empty: it has none
+    pub name: String,
+    pub mode: Mode,
+    pub type_oid: Oid,
+    /// PostgreSQL SQL text of DEFAULT
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Language {
+    Sql,
+    PlPgSql,
+}
+
+impl Language {
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Sql => "sql",
+            Language::PlPgSql => "plpgsql",
+        }
+    }
+    /// The OID of its row in `pg_language`.
+    pub fn oid(self) -> Oid {
+        match self {
+            Language::Sql => 14,
+            Language::PlPgSql => 13_563,
+        }
+    }
+}
+
+/// A function or procedure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Function {
+    pub oid: Oid,
+    pub schema: Oid,
+    pub name: String,
+    pub owner: Oid,
+    pub procedure: bool,
+    pub language: Language,
+    pub arguments: Vec<Argument>,
+    /// the type of the result (or of one row); `void` where there is none
+    pub returns: Oid,
+    pub returns_set: bool,
+    /// `i`, `s` or `v`
+    pub volatility: u8,
+    #[serde(default)]
+    pub strict: bool,
+    #[serde(default)]
+    pub security_definer: bool,
+    #[serde(default)]
+    pub leakproof: bool,
+    /// `u`, `r` or `s`
+    pub parallel: u8,
+    pub cost: f64,
+    pub rows: f64,
+    /// SET clauses: (setting, value)
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
+    /// the body: the text of AS; of a body in the SQL standard's way the text from RETURN or BEGIN ATOMIC on
+    pub source: String,
+    /// the body is written in the SQL standard's way
+    #[serde(default)]
+    pub standard: bool,
+    /// None: PostgreSQL's default privileges
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
+}
+
+impl Function {
+    /// The types of the arguments that a call gives.
+    pub fn input_types(&self) -> Vec<Oid> {
+        self.inputs().map(|a| a.type_oid).collect()
+    }
+
+    pub fn inputs(&self) -> impl Iterator<Item = &Argument> {
+        self.arguments.iter().filter(|a| a.mode.is_input())
+    }
+
+    pub fn outputs(&self) -> impl Iterator<Item = &Argument> {
+        self.arguments.iter().filter(|a| a.mode.is_output())
+    }
+
+    /// It takes and gives what triggers do.
+    pub fn is_trigger(&self) -> bool {
+        self.returns == oid::TRIGGER
+    }
+}
+
+/// A function with what calls of it are resolved by.
+#[derive(Debug, Clone)]
+pub struct Routine {
+    pub function: Function,
+    pub proc: Proc,
+}
+
+impl Routine {
+    /// `element_type`: of the type of a VARIADIC parameter.
+    pub fn new(function: Function, element_type: impl Fn(Oid) -> Option<Oid>) -> Routine {
+        let variadic = function.arguments.iter().find(|a| a.mode == Mode::Variadic);
+        let variadic = variadic.map_or(0, |a| {
+            if a.type_oid == oid::ANYARRAY {
+                oid::ANYELEMENT
+            } else {
+                element_type(a.type_oid).unwrap_or(0)
+            }
+        });
+        let defaults: Vec<&'static str> =
+            function.inputs().filter_map(|a| a.default.as_deref()).map(interned).collect();
+        let special = function.arguments.iter().any(|a| a.mode != Mode::In);
+        let named = function.arguments.iter().any(|a| !a.name.is_empty());
+        let proc = Proc {
+            oid: function.oid,
+            name: interned(&function.name),
+            // CALL gives an argument for each parameter
+            args: if function.procedure {
+                function.arguments.iter().map(|a| a.type_oid).collect()
+            } else {
+                function.input_types()
+            },
+            ret: function.returns,
+            kind: if function.procedure { b'p' } else { b'f' },
+            retset: function.returns_set,
+            strict: function.strict,
+            volatility: function.volatility,
+            variadic,
+            default_count: defaults.len(),
+            defaults,
+            all_args: special.then(|| function.arguments.iter().map(|a| a.type_oid).collect()),
+            arg_modes: special.then(|| function.arguments.iter().map(|a| a.mode.letter()).collect()),
+            arg_names: named.then(|| function.arguments.iter().map(|a| interned(&a.name)).collect()),
+            src: None,
+        };
+        Routine { function, proc }
+    }
+}
+
+/// A text that lives as long as the process: rows of `pg_proc` are made of such. Each different text is kept once.
+fn interned(text: &str) -> &'static str {
+    static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
+    let mut texts = TEXTS.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(found) = texts.get(text) {
+        return found;
+    }
+    let kept: &'static str = Box::leak(text.to_string().into_boxed_str());
+    texts.insert(kept);
+    kept
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Timing {
+    Before,
+    After,
+    InsteadOf,
+}
+
+/// What fires a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    Insert,
+    Update,
+    Delete,
+    Truncate,
+}
+
+impl Event {
+    pub fn word(self) -> &'static str {
+        match self {
+            Event::Insert => "INSERT",
+            Event::Update => "UPDATE",
+            Event::Delete => "DELETE",
+            Event::Truncate => "TRUNCATE",
+        }
+    }
+}
+
+/// A trigger of a table or view: one row of `pg_trigger`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trigger {
+    pub oid: Oid,
+    pub name: String,
+    pub function: Oid,
+    pub timing: Timing,
+    pub events: Vec<Event>,
+    /// FOR EACH ROW
+    pub row: bool,
+    /// attnums of UPDATE OF
+    #[serde(default)]
+    pub columns: Vec<i16>,
+    /// PostgreSQL SQL text of WHEN, over `old` and `new`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// REFERENCING OLD TABLE AS, NEW TABLE AS
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_table: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_table: Option<String>,
+    /// `pg_trigger.tgenabled`: `O`, `D`, `R` or `A`
+    pub enabled: u8,
+    /// CREATE CONSTRAINT TRIGGER: (OID of its constraint)
+    #[serde(default)]
+    pub constraint: Oid,
+}
+
+impl Trigger {
+    /// It fires in an ordinary session.
+    pub fn is_on(&self) -> bool {
+        matches!(self.enabled, b'O' | b'A')
+    }
+}
