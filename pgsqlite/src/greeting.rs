@@ -23,6 +23,10 @@ pub fn greeting(config: &Config, server: &Server) -> String {
         let (host, note) = reachable(&config.host);
         lines += &format!("  postgresql://{at}{host}:{}/{database}{note}\n", config.port);
     }
+    if let Some(port) = config.sqli_port {
+        let (host, note) = reachable(&config.host);
+        lines += &format!("  jdbc:informix-sqli://{host}:{port}/{database}:INFORMIXSERVER=pgsqlite{note}\n");
+    }
     if scram && server.knows_password() == Some(false) {
         lines += "Nobody can log in yet: no user has a password. ";
         lines += &match &config.databases {

@@ -48,6 +48,9 @@ struct Flags {
     /// Port, also of the Unix socket .s.PGSQL.<port> [default: 5432]
     #[arg(long, env = "PGSQLITE_PORT")]
     port: Option<u16>,
+    /// Also listen to Informix clients (SQLI) on this port; 9088 is Informix's own [default: none]
+    #[arg(long, env = "PGSQLITE_SQLI_PORT", value_name = "PORT")]
+    sqli_port: Option<u16>,
     /// Folder of the Unix socket [default: /tmp]
     #[arg(long, env = "PGSQLITE_SOCKET_DIR", value_name = "DIR")]
     socket_dir: Option<PathBuf>,
@@ -117,6 +120,7 @@ struct FileConfig {
     data_dir: Option<PathBuf>,
     host: Option<String>,
     port: Option<u16>,
+    sqli_port: Option<u16>,
     socket_dir: Option<PathBuf>,
     no_tcp: Option<bool>,
     auth: Option<AuthFlag>,
@@ -158,6 +162,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         databases,
         host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
         port: flags.port.or(file.port).unwrap_or(5432),
+        sqli_port: flags.sqli_port.or(file.sqli_port),
         socket_dir: Some(absolute(flags.socket_dir.or(file.socket_dir).unwrap_or_else(|| "/tmp".into()))?),
         tcp: !(flags.no_tcp || file.no_tcp.unwrap_or(false)),
         auth: flags.auth.or(file.auth).map(|a| match a {
@@ -329,6 +334,10 @@ fn run() -> anyhow::Result<()> {
     runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
         let server = Server::start(config.clone()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
+        let sqli = pgsqlite_sqli::Listener::start(&server).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
+        if let Some(listener) = sqli {
+            tokio::spawn(listener.run());
+        }
         print!("{}", greeting::greeting(&config, &server));
         use std::io::Write;
         std::io::stdout().flush()?;

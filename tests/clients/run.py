@@ -38,6 +38,7 @@ CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "pgx": ("go", [["go", "run", "."]]),
     "gorm": ("go", [["go", "run", "."]]),
     "pgjdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
+    "informix-jdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "tokio-postgres": ("cargo", [["cargo", "run", "-q", "--target-dir", str(BUILD / "cargo")]]),
     "drizzle": ("node", [NPM, ["node", "drizzle.mjs"]]),
     "knex": ("node", [NPM, ["node", "knex.mjs"]]),
@@ -50,6 +51,17 @@ FOLDER = {
     "node-postgres": "node", "postgres.js": "node", "drizzle": "node-orms", "knex": "node-orms", "kysely": "node-orms",
     "sequelize": "node-orms", "sequelize-plpgsql": "node-orms", "typeorm": "node-orms",
 }  # fmt: skip
+
+# Clients of the other protocol. There is no server of theirs to compare with: what they assert is what their driver promises.
+SQLI = {"informix-jdbc"}
+
+
+def sqli_flags(env: dict[str, str]) -> list[str]:
+    """The flags of a server that speaks SQLI, with and without TLS; `env` gets what its clients must know."""
+    certificates = ROOT / "informix-db" / "tests" / "tls"
+    port = str(server.free_port())
+    env.update(SQLI_PORT=port, SQLI_CERTIFICATE=str(certificates / "server.pem"))
+    return ["--sqli-port", port, "--tls-cert", env["SQLI_CERTIFICATE"], "--tls-key", str(certificates / "server.key")]
 
 
 def is_installed(folder: pathlib.Path) -> bool:
@@ -65,7 +77,7 @@ def run(name: str, target: str) -> tuple[bool, str]:
     started = None
     if target == "pgsqlite":
         try:
-            started = server.Server()
+            started = server.Server(*(sqli_flags(env) if name in SQLI else []))
         except RuntimeError as e:
             return False, str(e)
         env.update(PGHOST=started.dir, PGPORT=str(started.port), PGUSER="postgres", PGDATABASE="main")
@@ -108,6 +120,8 @@ def main() -> int:
         known = {line.split("#")[0].strip() for line in lines} - {""}
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for name in a.names or CLIENTS:
+        if name in SQLI and a.target != "pgsqlite":
+            continue
         if not shutil.which(CLIENTS[name][0]):
             counts["skipped"] += 1
             print(f"SKIPPED {name}: {CLIENTS[name][0]} is not installed")

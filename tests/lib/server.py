@@ -24,6 +24,14 @@ def binary() -> str:
     raise SystemExit("no pgsqlite binary: run `make build` first")
 
 
+def free_port() -> int:
+    """A TCP port of this host that nothing listens on."""
+    import socket
+
+    with socket.create_server(("localhost", 0)) as s:
+        return int(s.getsockname()[1])
+
+
 class Server:
     """A pgsqlite process on a Unix socket in its own temporary folder."""
 

@@ -25,6 +25,8 @@ pub struct Config {
     pub databases: Databases,
     pub host: String,
     pub port: u16,
+    /// where Informix clients (SQLI) are listened to; None: nowhere
+    pub sqli_port: Option<u16>,
     pub socket_dir: Option<PathBuf>,
     pub tcp: bool,
     /// None: trust on loopback and Unix sockets, and nothing else is listened on

@@ -240,6 +240,14 @@ impl Registry {
         Some(open.get("")?.users().iter().any(|role| role.password.is_some()))
     }
 
+    /// The databases of a folder; None: there is one, which has every name.
+    pub fn names(&self) -> Option<Vec<String>> {
+        match &self.config.databases {
+            Databases::Directory(dir) => Some(Folder { dir: dir.clone(), open: self.open.clone() }.list()),
+            _ => None,
+        }
+    }
+
     /// The database a client names; 3D000 if there is none.
     pub fn get(&self, name: &str) -> Result<Arc<Engine>> {
         let Databases::Directory(dir) = &self.config.databases else {

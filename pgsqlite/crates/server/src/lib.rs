@@ -10,15 +10,15 @@
 mod client;
 pub mod config;
 mod connection;
-mod databases;
+pub mod databases;
 mod errors;
 pub mod listen;
 mod own_thread;
 mod sink;
-mod socket;
+pub mod socket;
 mod startup;
-mod stream;
-mod tls;
+pub mod stream;
+pub mod tls;
 
 pub use config::Config;
 pub use listen::Server;

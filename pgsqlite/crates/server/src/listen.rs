@@ -185,6 +185,11 @@ impl Server {
         self.shared.databases.knows_password()
     }
 
+    /// What listeners of other protocols share with this one.
+    pub fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
     /// Accepts connections until `stop` resolves, then lets running statements finish and closes everything.
     pub async fn run(self, stop: impl std::future::Future<Output = ()>) -> Result<()> {
         let mut accepting = Vec::new();
@@ -273,15 +278,26 @@ async fn accepted(
 }
 
 fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<std::net::SocketAddr>) {
-    // those that have not said who they are have no place yet; there may be as many of them as there are places
-    let most = 2 * shared.config.max_connections + 16;
-    let counted = shared.sockets.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
-    if counted.is_err() {
-        tracing::debug!("too many sockets are open: a client is sent away");
-        return;
+    let own = shared.clone();
+    shared.spawn(async move { connection::serve(&own, stream, address).await });
+}
+
+impl Shared {
+    /// Serves an accepted socket, of whatever protocol, in a task that shutting down waits for. Not served if too many are open.
+    pub fn spawn(self: &Arc<Self>, serving: impl std::future::Future<Output = ()> + Send + 'static) {
+        // those that have not said who they are have no place yet; there may be as many of them as there are places
+        let most = 2 * self.config.max_connections + 16;
+        let counted = self.sockets.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
+        if counted.is_err() {
+            tracing::debug!("too many sockets are open: a client is sent away");
+            return;
+        }
+        let open = Open { shared: self.clone() };
+        tokio::spawn(async move {
+            let _open = open;
+            serving.await;
+        });
     }
-    let open = Open { shared: shared.clone() };
-    tokio::spawn(async move { connection::serve(&open.shared, stream, address).await });
 }
 
 /// An accepted socket that is counted until its task ends, however it ends.

@@ -200,6 +200,12 @@ impl Session {
         }
     }
 
+    /// What statements see now: the shared catalog or the transaction's own, with the session's temporary relations. The same
+    /// snapshot is given until something changes.
+    pub fn catalog_snapshot(&self) -> Arc<Catalog> {
+        self.catalog()
+    }
+
     // --- what analysis sees --------------------------------------------------------------------------------------------
 
     fn catalog(&self) -> Arc<Catalog> {

@@ -1,0 +1,140 @@
+//! Rows that are encoded and wait to be fetched.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Rows beyond this many bytes go to a temporary file.
+const IN_MEMORY: u64 = 16 << 20;
+
+/// Rows in tuple form, in order.
+#[derive(Default)]
+pub struct Rows {
+    memory: Vec<u8>,
+    /// what comes after `memory`
+    file: Option<(File, u64)>,
+    /// where each row ends
+    ends: Vec<u64>,
+}
+
+impl Rows {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn size(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    pub fn push(&mut self, row: &[u8]) -> io::Result<()> {
+        let end = self.size() + row.len() as u64;
+        match &mut self.file {
+            None if end <= IN_MEMORY => self.memory.extend_from_slice(row),
+            None => {
+                let file = tempfile::tempfile()?;
+                file.write_all_at(row, 0)?;
+                self.file = Some((file, row.len() as u64));
+            }
+            Some((file, length)) => {
+                file.write_all_at(row, *length)?;
+                *length += row.len() as u64;
+            }
+        }
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// The size of a row.
+    pub fn size_of(&self, row: usize) -> Option<usize> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        Some((*self.ends.get(row)? - start) as usize)
+    }
+
+    /// A row's bytes, behind those of `out`.
+    pub fn get(&self, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let Some(size) = self.size_of(row) else { return Ok(()) };
+        let start = self.ends[row] - size as u64;
+        let at = out.len();
+        match &self.file {
+            Some((file, _)) if start >= self.memory.len() as u64 => {
+                out.resize(at + size, 0);
+                file.read_exact_at(&mut out[at..], start - self.memory.len() as u64)
+            }
+            _ => {
+                out.extend_from_slice(&self.memory[start as usize..start as usize + size]);
+                Ok(())
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.memory.clear();
+        self.ends.clear();
+        self.file = None;
+    }
+}
+
+/// An open cursor.
+pub struct Cursor {
+    /// the engine's portal that has more rows
+    pub portal: Option<String>,
+    pub rows: Rows,
+    /// the next row to give, counted in `rows`
+    pub next: usize,
+    /// its rows are kept
+    pub scroll: bool,
+    /// the row that a scroll cursor stands on, from 1; 0: before the first
+    pub position: usize,
+    /// contents of BYTE and TEXT values by their number
+    pub blobs: HashMap<u32, Vec<u8>>,
+    pub blob_bytes: usize,
+    pub next_blob: u32,
+    /// bytes of rows so far, to guess how many fit
+    pub average: usize,
+}
+
+impl Cursor {
+    pub fn new(portal: String, scroll: bool, average: usize) -> Cursor {
+        Cursor {
+            portal: Some(portal),
+            rows: Rows::default(),
+            next: 0,
+            scroll,
+            position: 0,
+            blobs: HashMap::new(),
+            blob_bytes: 0,
+            next_blob: 0,
+            average: average.max(1),
+        }
+    }
+
+    /// Whether the engine still reads for it.
+    pub fn is_live(&self) -> bool {
+        self.portal.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_from_memory_and_file() {
+        let mut rows = Rows::default();
+        let row = |i: usize| vec![i as u8; 1 << 20];
+        for i in 0..20 {
+            rows.push(&row(i)).unwrap();
+        }
+        assert!(rows.file.is_some());
+        for i in [0, 15, 16, 19, 3] {
+            let mut out = b"x".to_vec();
+            rows.get(i, &mut out).unwrap();
+            assert_eq!(out[1..], row(i), "{i}");
+        }
+        assert_eq!(rows.size_of(20), None);
+        rows.clear();
+        rows.push(b"ab").unwrap();
+        assert_eq!((rows.len(), rows.size_of(0)), (1, Some(2)));
+    }
+}

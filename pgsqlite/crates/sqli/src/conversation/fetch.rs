@@ -1,0 +1,301 @@
+//! OPEN, fetches, CLOSE: rows from the engine into tuples.
+
+use super::cursor::Cursor;
+use super::statement::Output;
+use super::{Conversation, Step, Wrong};
+use crate::dialect::Kind;
+use crate::errors::Failure;
+use crate::values::codeset::CodeSet;
+use crate::values::encode;
+use crate::values::types::Type;
+use crate::wire::code;
+use pgsqlite_engine::session::{Execution, Flow, Format, OutputColumn, Row, RowSink};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::{DatumRef, PgError};
+use std::sync::Arc;
+
+/// Most bytes of rows in one answer, whatever the client asks for.
+const MOST_BYTES: usize = 1 << 20;
+/// Rows that are asked of the engine at once.
+const MOST_ROWS: usize = 4096;
+/// Contents of blobs that are kept for rows of one answer.
+const MOST_BLOBS: usize = 8 << 20;
+/// Bytes of one BLOB message.
+const PIECE: usize = 16 * 1024;
+
+/// Encodes rows into a cursor's store.
+struct TupleSink<'a> {
+    outputs: &'a [Output],
+    codecs: Vec<TypeCodec>,
+    codeset: CodeSet,
+    cursor: &'a mut Cursor,
+    row: Vec<u8>,
+    value: Vec<u8>,
+    /// why a row could not be encoded
+    failure: Option<Failure>,
+}
+
+impl TupleSink<'_> {
+    fn encode(&mut self, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Result<(), Failure>> {
+        self.row.clear();
+        for (i, output) in self.outputs.iter().enumerate() {
+            let value = row.value(i);
+            if value == DatumRef::Null {
+                encode::null(output.ty, &mut self.row);
+                continue;
+            }
+            self.value.clear();
+            let codec = self.codecs.get(i).ok_or_else(|| PgError::internal("a row before its columns"))?;
+            codec.binary_out(value, context, &mut self.value)?;
+            let written = match output.ty {
+                Type::Byte | Type::Text => self.blob(output.ty),
+                ty => encode::value(ty, output.oid, &self.value, self.codeset, output.as_byte, &mut self.row),
+            };
+            if let Err(failure) = written {
+                return Ok(Err(failure));
+            }
+        }
+        let n = self.row.len();
+        self.cursor.average = (self.cursor.average * 7 + n) / 8 + 1;
+        Ok(self.cursor.rows.push(&self.row).map_err(|e| Failure::text(format!("rows cannot be kept: {e}"))))
+    }
+
+    /// The content is kept for FETCHBLOB, the row gets its descriptor.
+    fn blob(&mut self, ty: Type) -> Result<(), Failure> {
+        let content = match ty {
+            Type::Byte => self.value.clone(),
+            _ => {
+                let text = std::str::from_utf8(&self.value).map_err(|_| Failure::internal("text that is not UTF-8"))?;
+                let mut out = Vec::new();
+                self.codeset.encode(text, &mut out)?;
+                out
+            }
+        };
+        let number = self.cursor.next_blob;
+        self.cursor.next_blob += 1;
+        self.row.extend_from_slice(&encode::descriptor(Some((content.len(), number))));
+        self.cursor.blob_bytes += content.len();
+        self.cursor.blobs.insert(number, content);
+        Ok(())
+    }
+}
+
+impl RowSink for TupleSink<'_> {
+    fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> pgsqlite_types::Result<()> {
+        self.codecs = columns.iter().map(|c| c.codec.clone()).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Flow> {
+        match self.encode(row, context)? {
+            Ok(()) => Ok(Flow::Continue),
+            Err(failure) => {
+                let message = failure.name.clone();
+                self.failure = Some(failure);
+                Err(PgError::new(pgsqlite_types::SqlState::DATA_EXCEPTION, message))
+            }
+        }
+    }
+
+    fn copy_out(&mut self, _: &[Format]) -> pgsqlite_types::Result<()> {
+        Err(PgError::internal("COPY in a cursor"))
+    }
+    fn copy_data(&mut self, _: &[u8]) -> pgsqlite_types::Result<Flow> {
+        Err(PgError::internal("COPY in a cursor"))
+    }
+    fn copy_done(&mut self) -> pgsqlite_types::Result<()> {
+        Err(PgError::internal("COPY in a cursor"))
+    }
+}
+
+impl Conversation<'_> {
+    pub(super) async fn open(&mut self) -> Step {
+        self.check_interrupt()?;
+        self.refresh().await?;
+        let id = self.current.unwrap_or(0);
+        self.close_cursor(id)?;
+        let statement = self.statement()?;
+        match &statement.translation.kind {
+            Kind::Query => {}
+            Kind::Change { is_insert: true, .. } => {
+                statement.inserting = true;
+                return Ok(());
+            }
+            _ => return Err(Failure::new(-261, 0, "").into()),
+        }
+        let portal = format!("p{id}");
+        let (scroll, average) = (statement.scroll, statement.outputs.iter().map(|o| o.ty.width().min(64)).sum());
+        self.bind_portal(&portal).await?;
+        self.statement()?.cursor = Some(Cursor::new(portal, scroll, average));
+        Ok(())
+    }
+
+    /// Asks the engine for `limit` more rows of a statement's cursor (0: for all).
+    async fn more(&mut self, id: i16, limit: usize) -> Step {
+        let codeset = self.identity.codeset;
+        let Some(statement) = self.statements.get_mut(&id) else { return Ok(()) };
+        let Some(cursor) = &mut statement.cursor else { return Ok(()) };
+        let Some(portal) = cursor.portal.clone() else { return Ok(()) };
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let codecs = match session.describe_portal(&portal)? {
+            Some((columns, _)) => columns.iter().map(|c| c.codec.clone()).collect(),
+            None => vec![],
+        };
+        let mut sink = TupleSink {
+            outputs: &statement.outputs,
+            codecs,
+            codeset,
+            cursor,
+            row: vec![],
+            value: vec![],
+            failure: None,
+        };
+        let executed = session.execute(&portal, limit as u64, &mut sink).await;
+        let failure = sink.failure.take();
+        match executed {
+            Ok(Execution::Suspended) => Ok(()),
+            Ok(_) => {
+                cursor.portal = None;
+                session.close_portal(&portal)?;
+                Ok(())
+            }
+            Err(error) => {
+                cursor.portal = None;
+                Err(failure.map_or_else(|| error.into(), Wrong::Failed))
+            }
+        }
+    }
+
+    /// Reads what is left of a cursor.
+    pub(super) async fn read_rest(&mut self, id: i16) -> Step {
+        let live = |c: &Self| c.statements.get(&id).is_some_and(|s| s.cursor.as_ref().is_some_and(|c| c.is_live()));
+        while live(self) {
+            self.more(id, MOST_ROWS).await?;
+        }
+        Ok(())
+    }
+
+    fn cursor(&mut self) -> Step<&mut Cursor> {
+        // the cursor is not open
+        self.statement()?.cursor.as_mut().ok_or(Wrong::Failed(Failure::new(-259, 0, "")))
+    }
+
+    pub(super) async fn fetch(&mut self, buffer: usize) -> Step {
+        self.check_interrupt()?;
+        let id = self.current.unwrap_or(0);
+        let buffer = buffer.min(MOST_BYTES);
+        let cursor = self.cursor()?;
+        if !cursor.scroll {
+            if cursor.next == cursor.rows.len() {
+                cursor.rows.clear();
+                cursor.next = 0;
+            }
+            cursor.blobs.clear();
+            cursor.blob_bytes = 0;
+        }
+        // TUPLE's code, warning and size
+        const HEAD: usize = 8;
+        let (mut filled, mut given) = (0, 0);
+        loop {
+            let cursor = self.cursor()?;
+            let Some(size) = cursor.rows.size_of(cursor.next) else {
+                if !cursor.is_live() || cursor.blob_bytes > MOST_BLOBS && given > 0 {
+                    break;
+                }
+                let room = buffer.saturating_sub(filled) / (cursor.average + HEAD);
+                let limit = match cursor.next_blob {
+                    0 => room.clamp(1, MOST_ROWS),
+                    _ => 1,
+                };
+                self.more(id, limit).await?;
+                continue;
+            };
+            if given > 0 && filled + size + HEAD > buffer {
+                break;
+            }
+            let mut row = Vec::with_capacity(size);
+            cursor.rows.get(cursor.next, &mut row).map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
+            cursor.next += 1;
+            self.client.out.tuple(&row);
+            filled += size + HEAD;
+            given += 1;
+        }
+        self.row_count = given;
+        self.done(given, 0);
+        self.end_read().await
+    }
+
+    /// SFETCH: 1 next, 2 prior, 3 first, 4 last, 5 relative, 6 absolute.
+    pub(super) async fn scroll_fetch(&mut self, kind: i16, row: i32) -> Step {
+        self.check_interrupt()?;
+        let id = self.current.unwrap_or(0);
+        let cursor = self.cursor()?;
+        if !cursor.scroll {
+            return Err(Failure::new(-266, 0, "").into());
+        }
+        let at = cursor.position as i64;
+        let wanted = match kind {
+            1 => at + 1,
+            2 => at - 1,
+            3 => 1,
+            4 => i64::MAX,
+            5 => at + row as i64,
+            6 => row as i64,
+            _ => return Err(Wrong::End(crate::client::End::Malformed(format!("a scroll fetch of kind {kind}")))),
+        };
+        loop {
+            let cursor = self.cursor()?;
+            if !cursor.is_live() || (cursor.rows.len() as i64) >= wanted {
+                break;
+            }
+            self.more(id, MOST_ROWS).await?;
+        }
+        let cursor = self.cursor()?;
+        let last = cursor.rows.len() as i64;
+        let wanted = if kind == 4 { last } else { wanted };
+        let found = (1..=last).contains(&wanted);
+        cursor.position = wanted.clamp(0, last + 1) as usize;
+        if found {
+            let mut bytes = Vec::new();
+            let read = cursor.rows.get(wanted as usize - 1, &mut bytes);
+            read.map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
+            self.client.out.short(code::TUPID);
+            self.client.out.int(wanted as i32);
+            self.client.out.tuple(&bytes);
+        }
+        self.done(found as i64, 0);
+        self.end_read().await
+    }
+
+    pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Step {
+        let cursor = self.cursor()?;
+        let found = encode::blob_number(descriptor).and_then(|n| cursor.blobs.get(&n)).cloned();
+        // the blob cannot be found
+        let content = found.ok_or_else(|| Failure::new(-602, 0, ""))?;
+        let out = &mut self.client.out;
+        for piece in content.chunks(PIECE) {
+            out.short(code::BLOB);
+            out.char(piece);
+        }
+        out.short(code::BLOB);
+        out.short(0);
+        Ok(())
+    }
+
+    pub(super) async fn close(&mut self) -> Step {
+        let id = self.current.unwrap_or(0);
+        self.statement()?;
+        self.close_cursor(id)?;
+        self.end_read().await
+    }
+
+    /// Forgets a statement's cursor.
+    pub(super) fn close_cursor(&mut self, id: i16) -> Step {
+        let Some(statement) = self.statements.get_mut(&id) else { return Ok(()) };
+        statement.inserting = false;
+        if let Some(Cursor { portal: Some(portal), .. }) = statement.cursor.take() {
+            self.session()?.close_portal(&portal)?;
+        }
+        Ok(())
+    }
+}

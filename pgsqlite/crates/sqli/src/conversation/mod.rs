@@ -1,0 +1,395 @@
+//! One client's groups of messages and their answers.
+//!
+//! Messages are carried out as they come, their answers collect in the output, and EOT sends them. After an error the rest of the
+//! group is read but not carried out. [`statement`]: PREPARE to EXECUTE; [`cursor`]: rows that wait; [`transaction`]: what Informix's
+//! transactions ask of PostgreSQL's.
+
+mod cursor;
+mod fetch;
+mod put;
+mod statement;
+mod transaction;
+
+use crate::client::{Client, End};
+use crate::dialect::Environment;
+use crate::errors::Failure;
+use crate::listen::Watcher;
+use crate::login::{check_password, Identity};
+use crate::wire::messages::{self, Message};
+use pgsqlite_engine::session::{Session, SessionOptions};
+use pgsqlite_server::listen::Shared;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::PgError;
+use statement::Statement;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What stands in a group that goes wrong.
+pub(crate) enum Wrong {
+    /// told, then the rest of the group is skipped
+    Failed(Failure),
+    /// told, then the connection is closed
+    Fatal(Failure),
+    End(End),
+}
+
+pub(crate) type Step<T = ()> = Result<T, Wrong>;
+
+impl From<Failure> for Wrong {
+    fn from(failure: Failure) -> Wrong {
+        Wrong::Failed(failure)
+    }
+}
+
+impl From<PgError> for Wrong {
+    fn from(error: PgError) -> Wrong {
+        match error.fields().severity {
+            Severity::Fatal | Severity::Panic => Wrong::Fatal(error.into()),
+            _ => Wrong::Failed(error.into()),
+        }
+    }
+}
+
+impl From<End> for Wrong {
+    fn from(end: End) -> Wrong {
+        Wrong::End(end)
+    }
+}
+
+/// What servers of this age can do: clients choose the form of messages by what both sides have. 8-byte row counts (70) and sizes
+/// (69) are left out, and so is PAM (44).
+const CAPABILITIES: [u8; 9] = [0xbd, 0xbe, 0x9f, 0xfe, 0x7f, 0xb7, 0xff, 0xef, 0xf0];
+
+/// Most statements that a client may have prepared at once.
+const MOST_STATEMENTS: usize = 8192;
+
+pub(crate) struct Conversation<'a> {
+    shared: &'a Arc<Shared>,
+    client: &'a mut Client,
+    identity: Identity,
+    watcher: &'a Watcher,
+    session: Option<Session>,
+    /// the name that the client opened it by
+    database: String,
+    statements: BTreeMap<i16, Statement>,
+    /// the statement that messages are about
+    current: Option<i16>,
+    /// BEGIN was said
+    in_transaction: bool,
+    /// what the last INSERT numbered its row
+    last_serial: i64,
+    /// rows that the last statement touched
+    row_count: i64,
+    /// sequences that must follow values given by clients, and how far
+    followers: BTreeMap<String, i64>,
+    /// answers of this group were skipped after an error
+    skipping: bool,
+}
+
+/// Out of the table of sessions when dropped.
+struct Registered<'a> {
+    shared: &'a Shared,
+    pid: i32,
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.shared.sessions.lock().remove(&self.pid);
+    }
+}
+
+/// Serves a client that is let in, until it goes.
+pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Identity, watcher: &Watcher) -> End {
+    let _registered = Registered { shared, pid: identity.pid };
+    let mut conversation = Conversation {
+        shared,
+        client,
+        identity,
+        watcher,
+        session: None,
+        database: String::new(),
+        statements: BTreeMap::new(),
+        current: None,
+        in_transaction: false,
+        last_serial: 0,
+        row_count: 0,
+        followers: BTreeMap::new(),
+        skipping: false,
+    };
+    loop {
+        if let Err(end) = conversation.next().await {
+            return end;
+        }
+    }
+}
+
+impl Conversation<'_> {
+    /// Reads and answers one message.
+    async fn next(&mut self) -> Result<(), End> {
+        let message = self.receive().await?;
+        match message {
+            Message::EndOfGroup => {
+                if let Err(wrong) = self.follow_sequences().await {
+                    self.went_wrong(wrong)?;
+                }
+                self.skipping = false;
+                // a request that came while the group was at work was for it
+                self.watcher.interrupts.take();
+                self.client.out.eot();
+                return self.client.flush().await;
+            }
+            Message::Exit => {
+                self.client.out.short(crate::wire::code::EXIT);
+                return Err(End::Gone);
+            }
+            _ if self.skipping => return Ok(()),
+            message => {
+                if let Err(wrong) = self.answer(message).await {
+                    self.went_wrong(wrong)?;
+                }
+            }
+        }
+        self.client.flush_if_full().await
+    }
+
+    fn went_wrong(&mut self, wrong: Wrong) -> Result<(), End> {
+        let (failure, fatal) = match wrong {
+            Wrong::Failed(failure) => (failure, false),
+            Wrong::Fatal(failure) => (failure, true),
+            Wrong::End(end) => return Err(end),
+        };
+        let mut name = Vec::new();
+        // a name that the client's code set does not have is told as far as it has it
+        for c in failure.name.chars() {
+            if self.identity.codeset.encode(&c.to_string(), &mut name).is_err() {
+                name.push(b'?');
+            }
+        }
+        self.client.out.error(failure.sqlcode, failure.isamcode, failure.offset, &name);
+        self.skipping = true;
+        if fatal {
+            self.client.out.eot();
+            return Err(End::Gone);
+        }
+        Ok(())
+    }
+
+    /// The next message. While the client is silent the session may be told to end.
+    async fn receive(&mut self) -> Result<Message, End> {
+        loop {
+            if let Some(message) = self.client.take(messages::decode)? {
+                return Ok(message);
+            }
+            match &mut self.session {
+                None => tokio::select! {
+                    biased;
+                    () = self.shared.stopped() => return Err(End::Gone),
+                    filled = self.client.fill() => filled?,
+                },
+                Some(session) => tokio::select! {
+                    biased;
+                    event = session.wait_event() => {
+                        event.map_err(|_| End::Gone)?;
+                        // notifications are not for these clients
+                        session.take_notifications();
+                    }
+                    filled = self.client.fill() => filled?,
+                },
+            }
+        }
+    }
+
+    fn session(&mut self) -> Step<&mut Session> {
+        // Database not selected yet
+        self.session.as_mut().ok_or(Wrong::Failed(Failure::new(-349, 0, "")))
+    }
+
+    fn environment(&mut self) -> Step<Environment> {
+        let catalog = self.session()?.catalog_snapshot();
+        Ok(Environment {
+            catalog,
+            database: self.database.clone(),
+            user: self.identity.user.clone(),
+            codeset: self.identity.codeset,
+            delimident: self.identity.delimident,
+        })
+    }
+
+    fn done(&mut self, rows: i64, serial: i64) {
+        let narrow = |n: i64| n.clamp(0, i32::MAX.into()) as i32;
+        self.client.out.done(0, narrow(rows), 0, narrow(serial));
+        self.client.out.cost();
+    }
+
+    async fn answer(&mut self, message: Message) -> Step {
+        match message {
+            Message::Protocols(_) => {
+                self.client.out.short(crate::wire::code::PROTOCOLS);
+                self.client.out.char(&CAPABILITIES);
+                Ok(())
+            }
+            Message::Info => Ok(()),
+            Message::OpenDatabase { name, exclusive } => self.open_database(&name, exclusive).await,
+            Message::CloseDatabase => {
+                self.statements.clear();
+                self.session = None;
+                self.in_transaction = false;
+                self.done(0, 0);
+                Ok(())
+            }
+            Message::DatabaseList => {
+                let names = match self.shared.databases.names() {
+                    // one file has whatever name a client gives it
+                    None => vec![self.database.clone()],
+                    Some(names) => names,
+                };
+                self.client.out.short(crate::wire::code::DATABASE_LIST);
+                for name in names.iter().map(String::as_str).filter(|n| !n.is_empty()).chain([""]) {
+                    let mut bytes = Vec::new();
+                    self.identity.codeset.encode(name, &mut bytes)?;
+                    self.client.out.char(&bytes);
+                }
+                Ok(())
+            }
+            Message::Prepare { text, .. } | Message::Command(text) => self.prepare(&text).await,
+            Message::Id(id) => {
+                if !self.statements.contains_key(&id) {
+                    // the statement is not prepared
+                    return Err(Failure::new(-267, 0, "").into());
+                }
+                self.current = Some(id);
+                Ok(())
+            }
+            Message::Describe => self.describe(),
+            Message::InputDescribe => self.describe_input(),
+            Message::WantDone => {
+                self.done(0, 0);
+                Ok(())
+            }
+            // JDBC says what keys it wants; they come in DONE in any case
+            Message::AutoKeys | Message::AutoFree | Message::CursorName => Ok(()),
+            Message::Bind(values) => self.bind(values),
+            Message::BlobBind(count) => self.blob_bind(count),
+            Message::Blob(piece) => self.blob_piece(piece),
+            Message::ReturnTypes(wanted) => self.return_types(wanted),
+            Message::Scroll => {
+                self.statement()?.scroll = true;
+                Ok(())
+            }
+            Message::Hold => {
+                self.statement()?.hold = true;
+                Ok(())
+            }
+            Message::Open => self.open().await,
+            Message::Execute => self.execute().await,
+            Message::Fetch { buffer } => self.fetch(buffer).await,
+            Message::ScrollFetch { kind, row } => self.scroll_fetch(kind, row).await,
+            Message::FetchBlob(descriptor) => self.fetch_blob(&descriptor),
+            Message::Put(row) => self.put(&row).await,
+            Message::Flush => {
+                self.done(0, 0);
+                Ok(())
+            }
+            Message::Close => self.close().await,
+            Message::Release => self.release().await,
+            Message::Begin => {
+                self.begin().await?;
+                self.client.out.transaction(1, 1, 0);
+                self.done(0, 0);
+                Ok(())
+            }
+            Message::Commit => {
+                self.commit().await?;
+                self.client.out.transaction(2, 0, 1);
+                self.done(0, 0);
+                Ok(())
+            }
+            Message::Rollback => {
+                self.rollback().await?;
+                self.client.out.transaction(3, 0, 1);
+                self.done(0, 0);
+                Ok(())
+            }
+            Message::SetSavepoint(name) => {
+                let name = self.identity.codeset.decode(&name)?;
+                self.savepoint("SAVEPOINT", &name).await
+            }
+            Message::ReleaseSavepoint(name) => {
+                let name = self.identity.codeset.decode(&name)?;
+                self.savepoint("RELEASE SAVEPOINT", &name).await
+            }
+            Message::RollbackToSavepoint(name) => {
+                let name = self.identity.codeset.decode(&name)?;
+                self.savepoint("ROLLBACK TO SAVEPOINT", &name).await
+            }
+            Message::GetRoutine(signature) => {
+                let signature = self.identity.codeset.decode(&signature)?;
+                Err(Failure::new(-674, 0, signature).into())
+            }
+            Message::EndOfGroup | Message::Exit => Ok(()),
+        }
+    }
+
+    async fn open_database(&mut self, name: &[u8], exclusive: bool) -> Step {
+        if exclusive {
+            return Err(Failure::refused("opening a database exclusively").into());
+        }
+        let name = self.identity.codeset.decode(name)?;
+        let name = name.split('@').next().unwrap_or("").to_string();
+        let engine = self.shared.databases.get(&name).map_err(|e| Failure::from(e.clone()))?;
+        let user = self.identity.user.clone();
+        if let Some(password) = &self.identity.password {
+            if !check_password(self.shared, &engine, &user, password) {
+                return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
+            }
+        }
+        let role = engine.role(&user);
+        if role.as_ref().is_some_and(|r| !r.login) {
+            return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
+        }
+        if self.identity.place.is_reserved && role.is_some_and(|r| !r.superuser) {
+            return Err(Wrong::Fatal(Failure::new(-908, 0, "")));
+        }
+        let setting = |n: &str, v: &str| (n.to_string(), v.to_string());
+        let options = SessionOptions {
+            user,
+            database: name.clone(),
+            settings: vec![
+                setting("application_name", "sqli"),
+                // texts of dates and intervals, as Informix's are read
+                setting("datestyle", "ISO, YMD"),
+                setting("intervalstyle", "postgres"),
+            ],
+            backend_pid: self.identity.pid,
+            client_addr: Some(self.identity.address),
+            server_settings: self.shared.settings.clone(),
+        };
+        self.statements.clear();
+        self.in_transaction = false;
+        let session = engine.session(options).map_err(|e| Failure::from(e.clone()))?;
+        let cancel = session.cancel_handle();
+        // nobody can cancel these sessions over PostgreSQL's protocol: no secret is told
+        let mut secret = [0u8; 4];
+        secret.copy_from_slice(&self.shared.mock_secret[..4]);
+        self.shared.sessions.lock().insert(self.identity.pid, (i32::from_be_bytes(secret), cancel.clone()));
+        if let Ok(mut watched) = self.watcher.cancel.lock() {
+            *watched = Some(cancel);
+        }
+        self.session = Some(session);
+        self.database = name;
+        // it has a log, and is no file of the small server
+        const LOGGED: i16 = 1;
+        const NOT_SE: i16 = 4;
+        self.client.out.done(LOGGED | NOT_SE, 0, 0, 0);
+        self.client.out.cost();
+        Ok(())
+    }
+
+    /// An interrupt that came before the statement began to run.
+    fn check_interrupt(&self) -> Step {
+        match self.watcher.interrupts.take() {
+            true => Err(Failure::new(-213, -157, "").into()),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! Prepared statements: PREPARE, descriptions, BIND, EXECUTE.
+
+use super::cursor::Cursor;
+use super::{Conversation, Step, Wrong, MOST_STATEMENTS};
+use crate::client::End;
+use crate::dialect::{self, Kind, Shown, Translation};
+use crate::errors::Failure;
+use crate::values::bind;
+use crate::values::types::Type;
+use crate::wire::messages::{Value, Wanted};
+use crate::wire::output::Field;
+use crate::wire::type_code;
+use pgsqlite_engine::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, StatementDescription};
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{DatumRef, Oid};
+use std::sync::Arc;
+
+/// A column of a result: how its values are sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Output {
+    pub ty: Type,
+    /// PostgreSQL's type
+    pub oid: Oid,
+    /// BOOLEAN as 01 and 00
+    pub as_byte: bool,
+}
+
+/// A prepared statement.
+pub struct Statement {
+    text: String,
+    pub translation: Translation,
+    /// what the translation was made from
+    catalog: Arc<Catalog>,
+    /// the engine's name for it
+    pub name: String,
+    /// columns of the result
+    pub outputs: Vec<Output>,
+    fields: Vec<Field>,
+    parameters: Vec<Oid>,
+    bound: Vec<Value>,
+    /// contents of bound blobs, in order, and how many of them are whole
+    blobs: Vec<Vec<u8>>,
+    whole_blobs: usize,
+    /// types of the rows of PUT
+    pub put_types: Vec<Wanted>,
+    pub cursor: Option<Cursor>,
+    /// an insert cursor is open
+    pub inserting: bool,
+    pub scroll: bool,
+    pub hold: bool,
+}
+
+/// Takes the numbers that an INSERT gave its rows.
+#[derive(Default)]
+struct Serials {
+    last: Option<i64>,
+    highest: i64,
+}
+
+impl RowSink for Serials {
+    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &dyn Row, _: &Context) -> pgsqlite_types::Result<Flow> {
+        if let DatumRef::Int(n) = row.value(0) {
+            self.last = Some(n);
+            self.highest = self.highest.max(n);
+        }
+        Ok(Flow::Continue)
+    }
+    fn copy_out(&mut self, _: &[Format]) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+    fn copy_data(&mut self, _: &[u8]) -> pgsqlite_types::Result<Flow> {
+        Ok(Flow::Continue)
+    }
+    fn copy_done(&mut self) -> pgsqlite_types::Result<()> {
+        Ok(())
+    }
+}
+
+/// The types of a result's columns: PostgreSQL's description, and what the translation knows better.
+fn outputs(catalog: &Catalog, columns: &[OutputColumn], shown: &[Shown]) -> Step<Vec<Output>> {
+    let stars = shown.iter().filter(|s| s.is_star).count();
+    // with one star the number of its columns follows from the others
+    let hint = |i: usize| -> Option<Type> {
+        if stars > 1 || columns.len() + stars < shown.len() {
+            return None;
+        }
+        let star = shown.iter().position(|s| s.is_star).unwrap_or(shown.len());
+        let extra = columns.len() + stars - shown.len();
+        match i {
+            i if i < star => shown.get(i)?.ty,
+            i if stars == 1 && i < star + extra => None,
+            i => shown.get(i + stars - extra)?.ty,
+        }
+    };
+    let mut out = Vec::new();
+    for (i, column) in columns.iter().enumerate() {
+        let stored = Type::of_output(catalog, column);
+        let ty = match (hint(i), stored) {
+            // a hint must be a type of what PostgreSQL gives
+            (Some(hint), Some(stored)) if fits(hint, stored) => Some(hint),
+            (_, stored) => stored,
+        };
+        let ty = ty.ok_or_else(|| {
+            Failure::refused(format!("the column \"{}\", whose type Informix does not have,", column.name))
+        })?;
+        out.push(Output { ty, oid: column.type_oid, as_byte: false });
+    }
+    Ok(out)
+}
+
+/// Whether values that would be sent as `stored` can be sent as `hint`.
+fn fits(hint: Type, stored: Type) -> bool {
+    match (hint, stored) {
+        (Type::DateTime(a), Type::DateTime(b)) => a.from == b.from,
+        (Type::Interval(_), Type::Interval(_)) => true,
+        (Type::Char(_) | Type::VarChar(_) | Type::LVarChar(_) | Type::NChar(_), b) => matches!(b, Type::LVarChar(_)),
+        (Type::Decimal(..) | Type::Money(..), b) => matches!(b, Type::Decimal(..)),
+        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+    }
+}
+
+impl Conversation<'_> {
+    /// The statement that messages are about.
+    pub(super) fn statement(&mut self) -> Step<&mut Statement> {
+        let missing = || Wrong::Failed(Failure::new(-267, 0, ""));
+        let id = self.current.ok_or_else(missing)?;
+        self.statements.get_mut(&id).ok_or_else(missing)
+    }
+
+    pub(super) async fn prepare(&mut self, text: &[u8]) -> Step {
+        if self.statements.len() >= MOST_STATEMENTS {
+            return Err(Failure::text("too many statements are prepared").into());
+        }
+        self.current = None;
+        let text = self.identity.codeset.decode(text)?;
+        let id = (0..i16::MAX).find(|i| !self.statements.contains_key(i)).unwrap_or(0);
+        let name = format!("s{id}");
+        let statement = self.analyze(text, name).await?;
+        self.statements.insert(id, statement);
+        self.current = Some(id);
+        self.end_read().await
+    }
+
+    /// Translates a text and lets the engine analyze it.
+    async fn analyze(&mut self, text: String, name: String) -> Step<Statement> {
+        let environment = self.environment()?;
+        let translation = dialect::translate(&text, &environment)
+            .inspect_err(|failure| tracing::debug!(text, ?failure, "a statement that is refused"))?;
+        tracing::trace!(text, translation.sql, "a statement is translated");
+        let mut description = StatementDescription { parameters: vec![], columns: None };
+        if matches!(translation.kind, Kind::Query | Kind::Change { .. }) {
+            let session = self.session()?;
+            session.close_statement(&name)?;
+            let parsed = session.parse(&name, &translation.sql, &[]).await;
+            parsed
+                .inspect_err(|error| tracing::debug!(text, translation.sql, %error, "a statement that is refused"))?;
+            description = session.describe_statement(&name).await?;
+        }
+        let columns = description.columns.as_deref().unwrap_or_default();
+        let is_query = translation.kind == Kind::Query;
+        let outputs = match is_query {
+            true => outputs(&environment.catalog, columns, &translation.shown)?,
+            false => vec![],
+        };
+        let fields = match is_query {
+            true => columns
+                .iter()
+                .zip(&outputs)
+                .map(|(c, o)| {
+                    let of_table = environment.catalog.relation(c.table_oid).and_then(|r| r.column_by_attnum(c.attnum));
+                    o.ty.field(c.name.clone(), of_table.is_some_and(|c| c.not_null))
+                })
+                .collect(),
+            // an insert cursor's rows have the columns of the table
+            false if translation.plain_insert => translation
+                .insert_columns
+                .iter()
+                .map(|(name, ty)| ty.map(|ty| ty.field(name.clone(), false)))
+                .collect::<Option<Vec<_>>>()
+                .unwrap_or_default(),
+            false => vec![],
+        };
+        Ok(Statement {
+            text,
+            translation,
+            catalog: environment.catalog,
+            name,
+            outputs,
+            fields,
+            parameters: description.parameters,
+            bound: vec![],
+            blobs: vec![],
+            whole_blobs: 0,
+            put_types: vec![],
+            cursor: None,
+            inserting: false,
+            scroll: false,
+            hold: false,
+        })
+    }
+
+    /// Before it runs: a statement that was prepared before the catalog changed is translated again.
+    /// Errors: -710 if its result would have other columns.
+    pub(super) async fn refresh(&mut self) -> Step {
+        let now = self.session()?.catalog_snapshot();
+        let statement = self.statement()?;
+        if Arc::ptr_eq(&statement.catalog, &now) {
+            return Ok(());
+        }
+        let (text, name) = (statement.text.clone(), statement.name.clone());
+        let new = self.analyze(text, name).await?;
+        let old = self.statement()?;
+        let same = old.outputs.len() == new.outputs.len()
+            && old.outputs.iter().zip(&new.outputs).all(|(a, b)| a.ty == b.ty && a.oid == b.oid);
+        if !same {
+            let name = old.translation.sql.chars().take(100).collect::<String>();
+            return Err(Failure::new(-710, 0, name).into());
+        }
+        (old.translation, old.catalog, old.parameters) = (new.translation, new.catalog, new.parameters);
+        Ok(())
+    }
+
+    pub(super) fn describe(&mut self) -> Step {
+        let id = self.current.unwrap_or(0);
+        let statement = self.statement()?;
+        let (number, fields) = (statement.translation.statement_type, statement.fields.clone());
+        self.client.out.describe(number, id, &fields);
+        Ok(())
+    }
+
+    pub(super) fn describe_input(&mut self) -> Step {
+        let statement = self.statement()?;
+        let fields: Vec<Field> = statement
+            .translation
+            .targets
+            .iter()
+            .enumerate()
+            .map(|(i, target)| {
+                let stored = || Type::of_postgres(*statement.parameters.get(i)?, -1);
+                let ty = match target.or_else(stored) {
+                    Some(Type::Serial) => Type::Integer,
+                    Some(Type::BigSerial) => Type::BigInt,
+                    Some(ty) => ty,
+                    // of any type: clients send text
+                    None => Type::Char(0),
+                };
+                ty.field(String::new(), false)
+            })
+            .collect();
+        self.client.out.describe_input(&fields);
+        Ok(())
+    }
+
+    pub(super) fn bind(&mut self, values: Vec<Value>) -> Step {
+        let statement = self.statement()?;
+        if values.len() != statement.translation.targets.len() {
+            return Err(Failure::new(-254, 0, "").into());
+        }
+        statement.bound = values;
+        (statement.blobs, statement.whole_blobs) = (vec![], 0);
+        Ok(())
+    }
+
+    pub(super) fn blob_bind(&mut self, count: usize) -> Step {
+        let statement = self.statement()?;
+        let wanted = statement.bound.iter().filter(|v| matches!(v, Value::Blob { .. })).count();
+        if count != wanted {
+            return Err(Wrong::End(End::Malformed(format!("{count} blobs instead of {wanted}"))));
+        }
+        Ok(())
+    }
+
+    /// A piece of a bound blob; an empty one ends it.
+    pub(super) fn blob_piece(&mut self, piece: Vec<u8>) -> Step {
+        let statement = self.statement()?;
+        let malformed = |what: &str| Err(Wrong::End(End::Malformed(what.into())));
+        let at = statement.whole_blobs;
+        let mut sizes = statement.bound.iter().filter_map(|v| match v {
+            Value::Blob { size, .. } => Some(*size),
+            _ => None,
+        });
+        let Some(size) = sizes.nth(at) else { return malformed("a blob that was not announced") };
+        if statement.blobs.len() == at {
+            statement.blobs.push(vec![]);
+        }
+        let blob = &mut statement.blobs[at];
+        if blob.len() + piece.len() > size {
+            return malformed("a blob that is longer than announced");
+        }
+        if piece.is_empty() {
+            if blob.len() != size {
+                return malformed("a blob that is shorter than announced");
+            }
+            statement.whole_blobs += 1;
+        }
+        blob.extend(piece);
+        Ok(())
+    }
+
+    pub(super) fn return_types(&mut self, wanted: Vec<Wanted>) -> Step {
+        let statement = self.statement()?;
+        if statement.translation.kind != Kind::Query {
+            statement.put_types = wanted;
+            return Ok(());
+        }
+        if wanted.len() != statement.outputs.len() {
+            return Err(Failure::new(-254, 0, "").into());
+        }
+        for (wanted, output) in wanted.iter().zip(&mut statement.outputs) {
+            output.as_byte = wanted.type_code & 0xff == type_code::BOOLEAN;
+        }
+        Ok(())
+    }
+
+    /// What the engine's parameters get: texts, by the types that take them.
+    fn values(&mut self, bound: &[Value], blobs: Vec<Vec<u8>>) -> Step<Vec<Option<Vec<u8>>>> {
+        let (codeset, last_serial, row_count) = (self.identity.codeset, self.last_serial, self.row_count);
+        let statement = self.statement()?;
+        if bound.len() != statement.translation.targets.len() {
+            return Err(Failure::new(-254, 0, "").into());
+        }
+        let mut blobs = blobs.into_iter();
+        let mut out = Vec::new();
+        for source in &statement.translation.parameters {
+            out.push(match source {
+                dialect::print::Source::LastSerial => Some(last_serial.to_string().into_bytes()),
+                dialect::print::Source::RowCount => Some(row_count.to_string().into_bytes()),
+                dialect::print::Source::Client(i) => match &bound[*i] {
+                    Value::Blob { is_text, .. } => {
+                        let content = blobs.next().ok_or_else(|| Failure::new(-254, 0, ""))?;
+                        Some(match is_text {
+                            true => codeset.decode(&content)?.into_bytes(),
+                            // bytea's text
+                            false => content.iter().fold(b"\\x".to_vec(), |mut text, b| {
+                                const DIGITS: &[u8; 16] = b"0123456789abcdef";
+                                text.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);
+                                text
+                            }),
+                        })
+                    }
+                    value => bind::text(value, statement.translation.targets[*i], codeset)?,
+                },
+            });
+        }
+        Ok(out)
+    }
+
+    /// Binds the values that came last to a portal of the current statement.
+    pub(super) async fn bind_portal(&mut self, portal: &str) -> Step {
+        let statement = self.statement()?;
+        let (bound, blobs) = (statement.bound.clone(), std::mem::take(&mut statement.blobs));
+        statement.whole_blobs = 0;
+        let name = statement.name.clone();
+        let values = self.values(&bound, blobs)?;
+        let values: Vec<Option<&[u8]>> = values.iter().map(|v| v.as_deref()).collect();
+        self.session()?.bind(portal, &name, &[], &values, &[]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn execute(&mut self) -> Step {
+        self.check_interrupt()?;
+        self.refresh().await?;
+        let kind = self.statement()?.translation.kind.clone();
+        match kind {
+            Kind::Query => return Err(Failure::new(-260, 0, "").into()),
+            Kind::Change { .. } => {
+                let rows = self.change().await?;
+                let serial = if matches!(kind, Kind::Change { is_insert: true, .. }) { self.last_serial } else { 0 };
+                self.done(rows, serial);
+                return Ok(());
+            }
+            Kind::Utility(statements) => {
+                self.begin_change().await?;
+                let result = self.utility(&statements).await;
+                self.end_change(result).await?;
+                self.row_count = 0;
+            }
+            Kind::Begin => {
+                self.begin().await?;
+                self.client.out.transaction(1, 1, 0);
+            }
+            Kind::Commit => {
+                self.commit().await?;
+                self.client.out.transaction(2, 0, 1);
+            }
+            Kind::Rollback => {
+                self.rollback().await?;
+                self.client.out.transaction(3, 0, 1);
+            }
+            Kind::Savepoint(name) => return self.savepoint("SAVEPOINT", &name).await,
+            Kind::ReleaseSavepoint(name) => return self.savepoint("RELEASE SAVEPOINT", &name).await,
+            Kind::RollbackTo(name) => return self.savepoint("ROLLBACK TO SAVEPOINT", &name).await,
+        }
+        self.done(0, 0);
+        Ok(())
+    }
+
+    /// All or none.
+    async fn utility(&mut self, statements: &[String]) -> Step {
+        let alone = self.in_transaction || statements.len() == 1;
+        if alone {
+            for sql in statements {
+                self.run_sql(sql).await?;
+            }
+            return Ok(());
+        }
+        // several statements of one text are one transaction
+        self.run_sql(&statements.join("; ")).await
+    }
+
+    /// Runs INSERT, UPDATE or DELETE with the bound values; the number of rows.
+    pub(super) async fn change(&mut self) -> Step<i64> {
+        let statement = self.statement()?;
+        let (serial, is_insert) = match &statement.translation.kind {
+            Kind::Change { serial, is_insert } => (serial.clone(), *is_insert),
+            _ => (None, false),
+        };
+        // a row whose number is asked for must come after those whose numbers were given
+        let asks = serial.as_ref().is_some_and(|s| match s.parameter.and_then(|i| statement.bound.get(i)) {
+            Some(Value::Integer(n)) => *n == 0,
+            Some(Value::Text(text)) => text.trim_ascii() == b"0",
+            _ => true,
+        });
+        if asks && !self.followers.is_empty() {
+            self.follow_sequences().await?;
+        }
+        self.begin_change().await?;
+        let mut serials = Serials::default();
+        let result = async {
+            self.bind_portal("").await?;
+            match self.session()?.execute("", 0, &mut serials).await? {
+                Execution::Complete(tag) => Ok(tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)),
+                other => Err(Wrong::Failed(Failure::internal(format!("a change that ends as {other:?}")))),
+            }
+        }
+        .await;
+        let rows = self.end_change(result).await?;
+        self.row_count = rows;
+        if is_insert {
+            if let Some(last) = serials.last {
+                self.last_serial = last;
+            }
+            if let Some(serial) = serial.filter(|s| s.given && (s.parameter.is_none() || !asks)) {
+                let highest = self.followers.entry(serial.sequence).or_default();
+                *highest = (*highest).max(serials.highest);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Sequences go on behind the values that clients have given.
+    pub(super) async fn follow_sequences(&mut self) -> Step {
+        while let Some((sequence, highest)) = self.followers.pop_first() {
+            let sql = format!(
+                "SELECT setval({}::regclass, {highest}) FROM {sequence} WHERE last_value < {highest} OR NOT is_called",
+                dialect::print::literal(&sequence)
+            );
+            self.begin_change().await?;
+            let result = self.run_sql(&sql).await;
+            self.end_change(result).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn release(&mut self) -> Step {
+        let Some(id) = self.current.take() else { return Err(Failure::new(-267, 0, "").into()) };
+        self.close_cursor(id)?;
+        if let Some(statement) = self.statements.remove(&id) {
+            self.session()?.close_statement(&statement.name)?;
+        }
+        self.end_read().await
+    }
+}

@@ -1,0 +1,356 @@
+//! CREATE, DROP and ALTER.
+
+use super::ast::*;
+use super::lexer::Token;
+use super::parser::Parser;
+use super::Parse;
+use crate::values::types::Type;
+
+impl Parser<'_> {
+    pub(super) fn create(&mut self) -> Parse<Statement> {
+        self.next();
+        let temporary = self.accept("temp");
+        // tables that are not logged are logged here: that takes nothing away
+        if !temporary && (self.is_word("raw") || self.is_word("standard")) {
+            self.next();
+        }
+        if self.accept("table") {
+            return self.create_table(temporary);
+        }
+        if temporary {
+            return Err(self.unexpected());
+        }
+        if self.is_word("unique") || self.is_word("distinct") || self.is_word("index") {
+            let unique = !self.is_word("index");
+            if unique {
+                self.next();
+            }
+            self.expect("index")?;
+            return self.create_index(unique);
+        }
+        if self.accept("view") {
+            let name = self.name()?;
+            let columns = if self.is_sign("(") { self.names_in_parentheses()? } else { vec![] };
+            self.expect("as")?;
+            let query = self.query()?;
+            let check_option = self.accept("with");
+            if check_option {
+                self.expect("check")?;
+                self.expect("option")?;
+            }
+            return Ok(Statement::CreateView { name, columns, query, check_option });
+        }
+        match self.peek() {
+            Token::Word(kind) => {
+                let what = format!("CREATE {}", kind.to_uppercase());
+                self.refuse(&what)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn if_not_exists(&mut self) -> Parse<bool> {
+        if !self.accept("if") {
+            return Ok(false);
+        }
+        self.expect("not")?;
+        self.expect("exists")?;
+        Ok(true)
+    }
+
+    fn create_table(&mut self, temporary: bool) -> Parse<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let table = self.name()?;
+        if self.is_word("of") || self.is_word("as") {
+            return self.refuse("CREATE TABLE of a type or from a query");
+        }
+        self.expect_sign("(")?;
+        let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+        loop {
+            match self.table_constraint()? {
+                Some(constraint) => constraints.push(constraint),
+                None => columns.push(self.column_definition()?),
+            }
+            if !self.accept_sign(",") {
+                break;
+            }
+        }
+        self.expect_sign(")")?;
+        self.storage_options()?;
+        Ok(Statement::CreateTable { table, temporary, if_not_exists, columns, constraints })
+    }
+
+    /// Where and how Informix keeps a table: nothing of it shows in what statements give.
+    fn storage_options(&mut self) -> Parse<()> {
+        loop {
+            if self.accept("with") {
+                if self.is_word("rowids") || self.is_word("crcols") {
+                    return self.refuse("WITH ROWIDS and WITH CRCOLS");
+                }
+                self.expect("no")?;
+                self.expect("log")?;
+            } else if self.accept("in") {
+                self.identifier()?;
+            } else if self.accept("extent") || self.accept("next") {
+                self.expect("size")?;
+                self.number()?;
+            } else if self.accept("lock") {
+                self.expect("mode")?;
+                self.accept_sign("(");
+                if !(self.accept("row") || self.accept("page") || self.accept("table")) {
+                    return Err(self.unexpected());
+                }
+                self.accept_sign(")");
+            } else if self.is_word("fragment") || self.is_word("partition") || self.is_word("put") {
+                return self.refuse("fragmentation");
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A constraint of the table, if the next words begin one.
+    fn table_constraint(&mut self) -> Parse<Option<Constraint>> {
+        let begins = match self.peek() {
+            Token::Word(word) => match word.as_str() {
+                "primary" | "foreign" => self.is_word_at(1, "key"),
+                "unique" | "distinct" | "check" => matches!(self.peek_at(1), Token::Sign("(")),
+                "constraint" => true,
+                _ => false,
+            },
+            _ => false,
+        };
+        if !begins {
+            return Ok(None);
+        }
+        let mut name = if self.accept("constraint") { Some(self.name()?.name) } else { None };
+        let mut columns = vec![];
+        let kind = if self.accept("primary") {
+            self.expect("key")?;
+            columns = self.names_in_parentheses()?;
+            ConstraintKind::Primary
+        } else if self.accept("unique") || self.accept("distinct") {
+            columns = self.names_in_parentheses()?;
+            ConstraintKind::Unique
+        } else if self.accept("check") {
+            self.expect_sign("(")?;
+            let condition = self.expression()?;
+            self.expect_sign(")")?;
+            ConstraintKind::Check(condition)
+        } else {
+            self.expect("foreign")?;
+            self.expect("key")?;
+            columns = self.names_in_parentheses()?;
+            self.expect("references")?;
+            self.references()?
+        };
+        self.constraint_name(&mut name)?;
+        Ok(Some(Constraint { name, kind, columns }))
+    }
+
+    /// `CONSTRAINT name` stands behind what it names.
+    fn constraint_name(&mut self, name: &mut Option<String>) -> Parse<()> {
+        if name.is_none() && self.accept("constraint") {
+            *name = Some(self.name()?.name);
+        }
+        if self.is_word("disabled") || self.is_word("filtering") || self.is_word("novalidate") {
+            return self.refuse("a constraint that is not enforced");
+        }
+        self.accept("enabled");
+        Ok(())
+    }
+
+    /// Behind REFERENCES.
+    fn references(&mut self) -> Parse<ConstraintKind> {
+        let table = self.name()?;
+        let columns = if self.is_sign("(") { self.names_in_parentheses()? } else { vec![] };
+        let cascade = self.accept("on");
+        if cascade {
+            self.expect("delete")?;
+            self.expect("cascade")?;
+        }
+        Ok(ConstraintKind::References { table, columns, cascade })
+    }
+
+    fn column_definition(&mut self) -> Parse<ColumnDefinition> {
+        let name = self.identifier()?;
+        let ty = self.data_type()?;
+        let mut column =
+            ColumnDefinition { name, ty, start: None, default: None, not_null: false, constraints: vec![] };
+        if matches!(ty, Type::Serial | Type::BigSerial) {
+            column.not_null = true;
+            if self.accept_sign("(") {
+                column.start = Some(self.number()?.max(1).into());
+                self.expect_sign(")")?;
+            }
+        }
+        loop {
+            if self.accept("default") {
+                column.default = match self.expression()? {
+                    Expr::Null => None,
+                    value => Some(value),
+                };
+                continue;
+            }
+            let mut name = None;
+            let kind = if self.accept("not") {
+                self.expect("null")?;
+                column.not_null = true;
+                ConstraintKind::NotNull
+            } else if self.accept("null") {
+                continue;
+            } else if self.accept("primary") {
+                self.expect("key")?;
+                ConstraintKind::Primary
+            } else if self.accept("unique") || self.accept("distinct") {
+                ConstraintKind::Unique
+            } else if self.accept("check") {
+                self.expect_sign("(")?;
+                let condition = self.expression()?;
+                self.expect_sign(")")?;
+                ConstraintKind::Check(condition)
+            } else if self.accept("references") {
+                self.references()?
+            } else {
+                return Ok(column);
+            };
+            self.constraint_name(&mut name)?;
+            // PostgreSQL does not name NOT NULL
+            if kind != ConstraintKind::NotNull {
+                column.constraints.push(Constraint { name, kind, columns: vec![] });
+            }
+        }
+    }
+
+    fn create_index(&mut self, unique: bool) -> Parse<Statement> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.name()?;
+        self.expect("on")?;
+        let table = self.name()?;
+        self.expect_sign("(")?;
+        let columns = self.list(|p| {
+            let column = p.identifier()?;
+            if p.is_sign("(") {
+                return p.refuse("an index on a function");
+            }
+            let descending = p.accept("desc");
+            if !descending {
+                p.accept("asc");
+            }
+            Ok((column, descending))
+        })?;
+        self.expect_sign(")")?;
+        loop {
+            if self.accept("using") {
+                if !self.accept("btree") {
+                    return self.refuse("an index that is not a B-tree");
+                }
+            } else if self.accept("in") {
+                self.identifier()?;
+            } else if self.accept("fillfactor") {
+                self.number()?;
+            } else if !self.accept("online") {
+                break;
+            }
+        }
+        Ok(Statement::CreateIndex { name, unique, table, columns, if_not_exists })
+    }
+
+    pub(super) fn drop(&mut self) -> Parse<Statement> {
+        self.next();
+        let kind = match ["table", "view", "index", "sequence"].into_iter().find(|k| self.is_word(k)) {
+            Some(kind) => kind,
+            None => match self.peek() {
+                Token::Word(kind) => {
+                    let what = format!("DROP {}", kind.to_uppercase());
+                    return self.refuse(&what);
+                }
+                _ => return Err(self.unexpected()),
+            },
+        };
+        self.next();
+        let if_exists = self.accept("if");
+        if if_exists {
+            self.expect("exists")?;
+        }
+        let name = self.name()?;
+        // what depends on a dropped table or view goes with it, unless RESTRICT is said
+        let mut cascade = matches!(kind, "table" | "view");
+        if self.accept("restrict") {
+            cascade = false;
+        } else {
+            self.accept("cascade");
+        }
+        Ok(Statement::Drop { kind, name, if_exists, cascade })
+    }
+
+    pub(super) fn alter(&mut self) -> Parse<Statement> {
+        self.next();
+        if !self.is_word("table") {
+            return match self.peek() {
+                Token::Word(kind) => {
+                    let what = format!("ALTER {}", kind.to_uppercase());
+                    self.refuse(&what)
+                }
+                _ => Err(self.unexpected()),
+            };
+        }
+        self.next();
+        let table = self.name()?;
+        let mut alterations = Vec::new();
+        loop {
+            self.alteration(&mut alterations)?;
+            if !self.accept_sign(",") {
+                break;
+            }
+        }
+        Ok(Statement::AlterTable { table, alterations })
+    }
+
+    /// Items that stand in parentheses or, if it is one, without them.
+    fn one_or_more<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
+        if self.accept_sign("(") {
+            let items = self.list(item)?;
+            self.expect_sign(")")?;
+            return Ok(items);
+        }
+        Ok(vec![item(self)?])
+    }
+
+    fn alteration(&mut self, out: &mut Vec<Alteration>) -> Parse<()> {
+        if self.accept("add") {
+            if self.accept("constraint") {
+                let constraints = self.one_or_more(|p| match p.table_constraint()? {
+                    Some(constraint) => Ok(constraint),
+                    None => Err(p.unexpected()),
+                })?;
+                out.extend(constraints.into_iter().map(Alteration::AddConstraint));
+                return Ok(());
+            }
+            let columns = self.one_or_more(|p| {
+                let column = p.column_definition()?;
+                if p.is_word("before") {
+                    return p.refuse("ADD … BEFORE");
+                }
+                Ok(column)
+            })?;
+            out.extend(columns.into_iter().map(Alteration::AddColumn));
+        } else if self.accept("drop") {
+            if self.accept("constraint") {
+                let names = self.one_or_more(|p| Ok(p.name()?.name))?;
+                out.extend(names.into_iter().map(Alteration::DropConstraint));
+                return Ok(());
+            }
+            let names = self.one_or_more(|p| p.identifier())?;
+            out.extend(names.into_iter().map(Alteration::DropColumn));
+        } else if self.accept("modify") {
+            let columns = self.one_or_more(|p| p.column_definition())?;
+            out.extend(columns.into_iter().map(Alteration::Modify));
+        } else if self.is_word("lock") || self.is_word("next") {
+            self.storage_options()?;
+        } else {
+            return self.refuse("this form of ALTER TABLE");
+        }
+        Ok(())
+    }
+}

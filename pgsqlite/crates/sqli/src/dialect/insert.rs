@@ -1,0 +1,97 @@
+//! INSERT, with Informix's rules for SERIAL columns: 0 asks for the next value, another value is taken and the sequence follows it.
+
+use super::ast::*;
+use super::print::{ident, idents, literal, Printer, SerialInsert};
+use super::Parse;
+use crate::errors::Failure;
+use crate::values::types::{serial_column, Type};
+use pgsqlite_sql::catalog::Relation;
+
+impl Printer<'_> {
+    pub(super) fn insert(
+        &mut self,
+        table: &Name,
+        columns: &[String],
+        source: &InsertSource,
+    ) -> Parse<(String, Option<SerialInsert>)> {
+        let relation = self.existing(table)?;
+        let columns: Vec<String> = match columns {
+            [] => relation.live_columns().map(|c| c.name.clone()).collect(),
+            some => some.to_vec(),
+        };
+        let mut types = Vec::new();
+        for name in &columns {
+            let column = relation.column(name).ok_or_else(|| Failure::new(-217, 0, name.clone()))?;
+            types.push(Type::of_column(&self.environment.catalog, column));
+        }
+        self.insert_columns = columns.iter().cloned().zip(types.iter().copied()).collect();
+        let serial = self.sequence_of(&relation)?;
+        let place = serial.as_ref().and_then(|(name, _)| columns.iter().position(|c| c == name));
+        let (mut given, mut parameter) = (false, None);
+        let head = format!("INSERT INTO {} ({})", self.table(table)?, idents(&columns));
+        let body = match source {
+            InsertSource::Values(values) => {
+                if values.len() != columns.len() {
+                    return Err(Failure::new(-236, 0, ""));
+                }
+                self.plain_insert = values.iter().enumerate().all(|(i, v)| *v == Expr::Parameter(i));
+                let mut out = Vec::new();
+                for (i, (value, ty)) in values.iter().zip(&types).enumerate() {
+                    let printed = self.assigned(value, *ty)?;
+                    out.push(match (&serial, value) {
+                        (Some(_), Expr::Number(n)) if place == Some(i) && n == "0" => "DEFAULT".into(),
+                        (Some((_, sequence)), _) if place == Some(i) => {
+                            given = true;
+                            if let Expr::Parameter(i) = value {
+                                parameter = Some(*i);
+                            }
+                            next_for_zero(&printed, sequence, *ty)
+                        }
+                        _ => printed,
+                    });
+                }
+                format!("VALUES ({})", out.join(", "))
+            }
+            InsertSource::Query(query) => {
+                let query = self.query(query)?;
+                match (&serial, place) {
+                    (Some((_, sequence)), Some(place)) => {
+                        given = true;
+                        let names: Vec<String> = (1..=columns.len()).map(|i| format!("v{i}")).collect();
+                        let mut items = names.clone();
+                        items[place] = next_for_zero(&names[place], sequence, types[place]);
+                        format!("SELECT {} FROM ({query}) AS s({})", items.join(", "), names.join(", "))
+                    }
+                    _ => query,
+                }
+            }
+        };
+        Ok(match serial {
+            Some((column, sequence)) => {
+                let sql = format!("{head} {body} RETURNING {}", ident(&column));
+                (sql, Some(SerialInsert { sequence, given, parameter }))
+            }
+            None => (format!("{head} {body}"), None),
+        })
+    }
+
+    /// The table's SERIAL column and its sequence, as regclass reads it.
+    fn sequence_of(&self, relation: &Relation) -> Parse<Option<(String, String)>> {
+        let Some(column) = serial_column(relation) else { return Ok(None) };
+        let catalog = &self.environment.catalog;
+        let Some(sequence) = catalog.relation(column.sequence) else { return Ok(None) };
+        let name = match sequence.temporary {
+            true => ident(&sequence.name),
+            false => format!("{}.{}", ident(catalog.schema_name(sequence.schema)), ident(&sequence.name)),
+        };
+        Ok(Some((column.name.clone(), name)))
+    }
+}
+
+fn next_for_zero(value: &str, sequence: &str, ty: Option<Type>) -> String {
+    let ty = ty.map_or("bigint".into(), Type::storage);
+    format!(
+        "CASE WHEN ({value})::{ty} = 0 THEN nextval({}::regclass)::{ty} ELSE ({value})::{ty} END",
+        literal(sequence)
+    )
+}

@@ -1,0 +1,26 @@
+//! Informix's SQL → PostgreSQL's SQL, by way of a tree.
+//!
+//! [`lexer`] and [`parser`] read Informix's grammar into [`ast`]; [`print`] writes each node as the PostgreSQL construct of the same meaning,
+//! looking tables up in the catalog where the meaning depends on their columns' types. What has no such construct is refused.
+//! The engine then analyzes the result as it does any statement. [`system`] has Informix's system catalog.
+
+pub mod ast;
+mod ddl;
+mod expression;
+mod functions;
+mod insert;
+pub mod lexer;
+pub mod parser;
+mod pattern;
+pub mod print;
+mod query_print;
+mod select;
+mod system;
+mod utility;
+
+pub use print::{translate, Environment, Kind, Shown, Translation};
+
+use crate::errors::Failure;
+
+/// What every step of parsing and printing gives.
+pub type Parse<T> = Result<T, Failure>;

@@ -1,0 +1,611 @@
+//! The tree as PostgreSQL's SQL.
+//!
+//! A [`Printer`] writes one statement. It keeps the tables that are in scope, because what a literal or a `?` means depends on the type
+//! of the column beside it; and it notes what the session must know to run the result ([`Translation`]).
+
+use super::ast::*;
+use super::{parser, system, Parse};
+use crate::errors::Failure;
+use crate::values::bind::{datetime_text, interval_text};
+use crate::values::codeset::CodeSet;
+use crate::values::qualifier::{self, Qualifier};
+use crate::values::types::{Type, SCHEMA};
+use pgsqlite_sql::catalog::{Catalog, Relation};
+use std::sync::Arc;
+
+/// What a translation depends on.
+#[derive(Clone)]
+pub struct Environment {
+    pub catalog: Arc<Catalog>,
+    /// the name that the client opened the database by
+    pub database: String,
+    pub user: String,
+    pub codeset: CodeSet,
+    /// text in double quotes is a name
+    pub delimident: bool,
+}
+
+/// What a parameter of the translated statement gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// the client's n-th
+    Client(usize),
+    /// the serial value that the session's last INSERT made
+    LastSerial,
+    /// rows that the last statement touched
+    RowCount,
+}
+
+/// An INSERT into a table with a SERIAL column: the statement returns that column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SerialInsert {
+    /// the column's sequence, as regclass reads it
+    pub sequence: String,
+    /// the value may have come from the client, so that the sequence may have to follow it
+    pub given: bool,
+    /// the client's parameter that is the value
+    pub parameter: Option<usize>,
+}
+
+/// How the session runs it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// one statement that gives rows
+    Query,
+    /// one statement that changes rows
+    Change {
+        serial: Option<SerialInsert>,
+        is_insert: bool,
+    },
+    /// statements run one after the other, all or none
+    Utility(Vec<String>),
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint(String),
+    ReleaseSavepoint(String),
+    RollbackTo(String),
+}
+
+/// What is known of a result's column beside what PostgreSQL says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Shown {
+    /// all columns of a table or of all tables: their number is not known here
+    pub is_star: bool,
+    pub ty: Option<Type>,
+}
+
+/// A statement ready for the engine.
+#[derive(Debug, Clone)]
+pub struct Translation {
+    /// the number that DESCRIBE tells clients
+    pub statement_type: i16,
+    pub kind: Kind,
+    pub sql: String,
+    pub parameters: Vec<Source>,
+    /// the client's parameters: the Informix type of what takes each, where known
+    pub targets: Vec<Option<Type>>,
+    pub shown: Vec<Shown>,
+    /// an INSERT's columns, for insert cursors and descriptions
+    pub insert_columns: Vec<(String, Option<Type>)>,
+    /// what is inserted is one `?` per column, in their order
+    pub plain_insert: bool,
+}
+
+/// Parses and translates one statement.
+pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
+    pgsqlite_sql::parse::with_stack(|| {
+        let (statement, parameters) = parser::parse(text, environment.delimident)?;
+        let mut printer = Printer {
+            environment,
+            client_parameters: parameters,
+            hidden: vec![],
+            targets: vec![None; parameters],
+            scopes: vec![],
+            insert_columns: vec![],
+            plain_insert: false,
+        };
+        printer.statement(&statement)
+    })
+}
+
+/// A table in scope.
+pub(super) struct Scope {
+    pub alias: String,
+    /// None: not a table, its columns are not known
+    pub relation: Option<Arc<Relation>>,
+    /// None: not known
+    pub columns: Option<Vec<String>>,
+}
+
+pub(super) struct Printer<'a> {
+    pub environment: &'a Environment,
+    client_parameters: usize,
+    hidden: Vec<Source>,
+    targets: Vec<Option<Type>>,
+    /// of the queries around, the innermost last
+    pub scopes: Vec<Vec<Scope>>,
+    pub insert_columns: Vec<(String, Option<Type>)>,
+    pub plain_insert: bool,
+}
+
+/// An identifier as PostgreSQL reads it.
+pub(super) fn ident(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A string literal as PostgreSQL reads it, whatever the session's settings.
+pub fn literal(text: &str) -> String {
+    match text.contains('\\') {
+        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+pub(super) fn idents(names: &[String]) -> String {
+    names.iter().map(|n| ident(n)).collect::<Vec<_>>().join(", ")
+}
+
+impl Printer<'_> {
+    // --- tables ----------------------------------------------------------------------------------------------------------
+
+    /// The table that a name means: a temporary one first, then one of the schema `public`, or of a schema that the owner names.
+    pub fn relation(&self, name: &Name) -> Option<Arc<Relation>> {
+        let catalog = &self.environment.catalog;
+        let schema = match &name.owner {
+            Some(owner) => self.schema_of_owner(owner)?,
+            None => {
+                let temporary = catalog.relations.values().find(|r| r.temporary && r.name == name.name);
+                if let Some(found) = temporary {
+                    return Some(found.clone());
+                }
+                catalog.schema_oid("public")?
+            }
+        };
+        catalog.relation_in(schema, &name.name).cloned()
+    }
+
+    /// Informix's owners are no schemas: those that own what is in `public` mean it.
+    fn schema_of_owner(&self, owner: &str) -> Option<u32> {
+        let catalog = &self.environment.catalog;
+        match catalog.schema_oid(owner) {
+            Some(schema) if owner != SCHEMA => Some(schema),
+            _ if owner == SCHEMA || owner == self.environment.user || catalog.role_named(owner).is_some() => {
+                catalog.schema_oid("public")
+            }
+            _ => None,
+        }
+    }
+
+    /// A table's name for PostgreSQL. Errors: -206, -908 for another database.
+    pub fn table(&self, name: &Name) -> Parse<String> {
+        if let Some(database) = &name.database {
+            if *database != self.environment.database && *database != self.environment.catalog.database {
+                return Err(Failure::refused(format!("a table of another database ({database})")));
+            }
+        }
+        let missing = || Failure::new(-206, -111, name.name.clone());
+        match (&name.owner, self.relation(name)) {
+            (_, Some(found)) if found.temporary => Ok(ident(&name.name)),
+            (_, Some(found)) => {
+                let schema = self.environment.catalog.schema_name(found.schema);
+                Ok(format!("{}.{}", ident(schema), ident(&name.name)))
+            }
+            // an index, or an object that is to be made
+            (None, None) => Ok(ident(&name.name)),
+            (Some(owner), None) => match self.schema_of_owner(owner) {
+                Some(schema) => {
+                    Ok(format!("{}.{}", ident(self.environment.catalog.schema_name(schema)), ident(&name.name)))
+                }
+                None => Err(missing()),
+            },
+        }
+    }
+
+    /// A table that must be there.
+    pub fn existing(&self, name: &Name) -> Parse<Arc<Relation>> {
+        self.relation(name).ok_or_else(|| Failure::new(-206, -111, name.name.clone()))
+    }
+
+    /// What a system table is read from; None: it is none (a table of the user hides it).
+    pub fn system_table(&self, name: &Name) -> Option<(Vec<String>, String)> {
+        if self.relation(name).is_some() || name.owner.as_ref().is_some_and(|o| o != SCHEMA) {
+            return None;
+        }
+        system::table(&name.name, self.environment)
+    }
+
+    /// The Informix type of a column in scope.
+    fn column_type(&self, path: &[String]) -> Option<Type> {
+        let (name, table) = (path.last()?, path.len().checked_sub(2).map(|i| &path[i]));
+        let entries = self.scopes.iter().rev().flatten();
+        for entry in entries.filter(|e| table.is_none_or(|t| *t == e.alias)) {
+            if let Some(column) = entry.relation.as_ref().and_then(|r| r.column(name)) {
+                return Type::of_column(&self.environment.catalog, column);
+            }
+        }
+        None
+    }
+
+    /// What is known of an expression's type without analyzing it.
+    pub fn known_type(&self, e: &Expr) -> Option<Type> {
+        match e {
+            Expr::Column(path) => self.column_type(path),
+            Expr::Cast(_, ty) => Some(*ty),
+            Expr::Current(q) | Expr::Extend(_, q) | Expr::DateTime(_, q) => Some(Type::DateTime(*q)),
+            Expr::Interval(_, q) => Some(Type::Interval(*q)),
+            Expr::Today => Some(Type::Date),
+            Expr::User | Expr::Server => Some(Type::Char(32)),
+            Expr::Text(text) => match text.chars().count() {
+                n @ 1..=255 if text.is_ascii() => Some(Type::Char(n as i32)),
+                _ => None,
+            },
+            Expr::Call { name, arguments, .. } if matches!(name.as_str(), "max" | "min" | "nvl") => {
+                self.known_type(arguments.first()?)
+            }
+            _ => None,
+        }
+    }
+
+    // --- parameters --------------------------------------------------------------------------------------------------------
+
+    pub fn hidden(&mut self, source: Source) -> String {
+        self.hidden.push(source);
+        format!("${}", self.client_parameters + self.hidden.len())
+    }
+
+    // --- expressions ---------------------------------------------------------------------------------------------------------
+
+    pub fn expr(&mut self, e: &Expr) -> Parse<String> {
+        self.expr_for(e, None)
+    }
+
+    /// An expression whose value is for (compared with, assigned to) something of the Informix type `target`.
+    pub fn expr_for(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
+        Ok(match e {
+            Expr::Text(text) => return text_literal(text, target),
+            Expr::Number(n) => n.clone(),
+            Expr::Null => "NULL".into(),
+            Expr::Parameter(i) => {
+                let known = &mut self.targets[*i];
+                *known = known.or(target);
+                format!("${}", i + 1)
+            }
+            Expr::Column(path) => self.column(path)?,
+            Expr::Unary(sign, a) => format!("({sign} {})", self.expr_for(a, target)?),
+            // integers are divided as decimals
+            Expr::Binary("/", a, b) => format!("({} * 1.0 / {})", self.expr(a)?, self.expr(b)?),
+            Expr::Binary(sign @ ("=" | "<" | ">" | "<=" | ">=" | "<>"), a, b) => {
+                let (left, right) = self.pair(a, b)?;
+                format!("({left} {sign} {right})")
+            }
+            // what an interval is added to is a moment
+            Expr::Binary(sign @ ("+" | "-"), a, b)
+                if matches!(**a, Expr::Parameter(_) | Expr::Text(_))
+                    && matches!(**b, Expr::Units(..) | Expr::Interval(..)) =>
+            {
+                let ty = target.filter(|t| matches!(t, Type::Date | Type::DateTime(_)));
+                let storage = if ty == Some(Type::Date) { "date" } else { "timestamp" };
+                format!("(({})::{storage} {sign} {})", self.expr_for(a, ty)?, self.expr(b)?)
+            }
+            Expr::Binary(sign, a, b) => format!("({} {sign} {})", self.expr(a)?, self.expr(b)?),
+            Expr::Like { value, pattern, escape, matches, not } => {
+                return self.like(value, pattern, escape.as_deref(), *matches, *not);
+            }
+            Expr::Between { value, low, high, not } => {
+                let known = self.comparable(value);
+                let not = if *not { "NOT " } else { "" };
+                let (low, high) = (self.expr_for(low, known)?, self.expr_for(high, known)?);
+                format!("({} {not}BETWEEN {low} AND {high})", self.expr(value)?)
+            }
+            Expr::In { value, list, not } => {
+                let known = self.comparable(value);
+                let mut items = Vec::new();
+                for item in list {
+                    items.push(self.expr_for(item, known)?);
+                }
+                let not = if *not { "NOT " } else { "" };
+                format!("({} {not}IN ({}))", self.expr(value)?, items.join(", "))
+            }
+            Expr::InQuery { value, query, not } => {
+                let not = if *not { "NOT " } else { "" };
+                format!("({} {not}IN ({}))", self.expr(value)?, self.query(query)?)
+            }
+            Expr::IsNull { value, not } => {
+                format!("({} IS {}NULL)", self.expr(value)?, if *not { "NOT " } else { "" })
+            }
+            Expr::Exists(query) => format!("EXISTS ({})", self.query(query)?),
+            Expr::Quantified { value, sign, all, query } => {
+                let quantifier = if *all { "ALL" } else { "ANY" };
+                format!("({} {sign} {quantifier} ({}))", self.expr(value)?, self.query(query)?)
+            }
+            Expr::Case { value, branches, otherwise } => {
+                let mut out = String::from("CASE");
+                if let Some(value) = value {
+                    out += &format!(" {}", self.expr(value)?);
+                }
+                for (condition, result) in branches {
+                    let condition = self.expr(condition)?;
+                    out += &format!(" WHEN {condition} THEN {}", self.expr_for(result, target)?);
+                }
+                if let Some(otherwise) = otherwise {
+                    out += &format!(" ELSE {}", self.expr_for(otherwise, target)?);
+                }
+                format!("({out} END)")
+            }
+            Expr::Cast(value, ty) => return self.cast(value, *ty),
+            Expr::Call { name, arguments, distinct } => return self.call(name, arguments, *distinct, target),
+            Expr::CountStar => "count(*)".into(),
+            Expr::Trim { side, what, value } => {
+                let what = match what {
+                    Some(what) => self.expr(what)?,
+                    None => "' '".into(),
+                };
+                format!("trim({side} {what} FROM {})", self.expr(value)?)
+            }
+            Expr::Substring(value, from, to) => {
+                format!("substr(({})::text, {from}, {})", self.expr(value)?, to - from + 1)
+            }
+            Expr::Query(query) => format!("({})", self.query(query)?),
+            Expr::DateTime(text, q) => {
+                let value = datetime_text(text, *q)?;
+                format!("{} '{value}'", if q.from == qualifier::YEAR { "timestamp" } else { "time" })
+            }
+            Expr::Interval(text, q) => format!("interval '{}'", interval_text(text, *q)?),
+            // a moment has the precision of what takes it
+            Expr::Current(q) => match target {
+                Some(Type::DateTime(of_target)) => current(of_target)?,
+                _ => current(*q)?,
+            },
+            Expr::Today => "current_date".into(),
+            Expr::User => "current_user::text".into(),
+            Expr::Server => "'pgsqlite'::text".into(),
+            Expr::Units(value, unit) => match *unit {
+                "fraction" => return Err(Failure::refused("UNITS FRACTION")),
+                unit => format!("({} * interval '1 {unit}')", self.expr(value)?),
+            },
+            Expr::Extend(value, q) => {
+                let value = match &**value {
+                    Expr::Text(text) => text_literal(text, Some(Type::DateTime(*q)))?,
+                    other => format!("({})::timestamp", self.expr(other)?),
+                };
+                truncated(&value, *q)?
+            }
+            Expr::Row(values) => {
+                let mut items = Vec::new();
+                for value in values {
+                    items.push(self.expr(value)?);
+                }
+                format!("ROW({})", items.join(", "))
+            }
+        })
+    }
+
+    /// Both sides of a comparison: each is read by the other's type.
+    fn pair(&mut self, a: &Expr, b: &Expr) -> Parse<(String, String)> {
+        let (left, right) = (self.comparable(a), self.comparable(b));
+        Ok((self.expr_for(a, right)?, self.expr_for(b, left)?))
+    }
+
+    /// The type of a column or cast that a literal beside it is read by.
+    fn comparable(&self, e: &Expr) -> Option<Type> {
+        match e {
+            Expr::Text(_) | Expr::Parameter(_) | Expr::Current(_) => None,
+            other => self.known_type(other),
+        }
+    }
+
+    fn column(&mut self, path: &[String]) -> Parse<String> {
+        match path {
+            [name] => Ok(ident(name)),
+            [.., table, name] => Ok(format!("{}.{}", ident(table), ident(name))),
+            [] => Err(Failure::internal("a column without a name")),
+        }
+    }
+
+    fn like(&mut self, value: &Expr, pattern: &Expr, escape: Option<&Expr>, matches: bool, not: bool) -> Parse<String> {
+        let escape = match escape {
+            None => '\\',
+            Some(Expr::Text(text)) if text.chars().count() == 1 => text.chars().next().unwrap_or('\\'),
+            Some(_) => return Err(Failure::refused("an ESCAPE that is not a character")),
+        };
+        // CHAR values are compared with their blanks, as Informix does
+        let value = self.expr(value)?;
+        if !matches {
+            let pattern = self.expr(pattern)?;
+            let not = if not { "NOT " } else { "" };
+            return Ok(format!("({value} {not}LIKE {pattern} ESCAPE {})", literal(&escape.to_string())));
+        }
+        let Expr::Text(pattern) = pattern else {
+            return Err(Failure::refused("MATCHES with a pattern that is not a literal"));
+        };
+        let expression =
+            super::pattern::regular_expression(pattern, escape).ok_or_else(|| Failure::new(-1213, 0, ""))?;
+        Ok(format!("({value} {} {})", if not { "!~" } else { "~" }, literal(&expression)))
+    }
+
+    fn cast(&mut self, value: &Expr, ty: Type) -> Parse<String> {
+        let printed = match (value, ty) {
+            (Expr::Text(text), Type::DateTime(_) | Type::Interval(_)) => text_literal(text, Some(ty))?,
+            _ => self.expr_for(value, Some(ty))?,
+        };
+        Ok(match ty {
+            Type::DateTime(q) if q.from == qualifier::YEAR && !matches!(value, Expr::Text(_)) => {
+                truncated(&format!("({printed})::timestamp"), q)?
+            }
+            _ => format!("({printed})::{}", ty.storage()),
+        })
+    }
+
+    /// A value on its way into a column: what Informix's assignment does and PostgreSQL's does not.
+    pub fn assigned(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
+        let printed = self.expr_for(e, target)?;
+        let plain = matches!(e, Expr::Text(_) | Expr::Parameter(_) | Expr::Null | Expr::Current(_));
+        match target {
+            // digits beyond the last field are cut, not rounded
+            Some(Type::DateTime(q)) if q.from == qualifier::YEAR && !plain => {
+                truncated(&format!("({printed})::timestamp"), q)
+            }
+            _ => Ok(printed),
+        }
+    }
+
+    // --- statements ------------------------------------------------------------------------------------------------------------
+
+    fn statement(&mut self, statement: &Statement) -> Parse<Translation> {
+        let mut shown = vec![];
+        let (statement_type, kind, sql) = match statement {
+            Statement::Query(query) => {
+                let sql = self.top_query(query, &mut shown)?;
+                (2, Kind::Query, sql)
+            }
+            Statement::SelectInto { query, table } => {
+                let query = self.query(query)?;
+                let sql = format!("CREATE TEMPORARY TABLE {} AS {query}", ident(table));
+                (3, Kind::Change { serial: None, is_insert: false }, sql)
+            }
+            Statement::Insert { table, columns, source } => {
+                let (sql, serial) = self.insert(table, columns, source)?;
+                (6, Kind::Change { serial, is_insert: true }, sql)
+            }
+            Statement::Update { table, alias, set, condition } => {
+                let sql = self.update(table, alias.as_deref(), set, condition.as_ref())?;
+                (4, Kind::Change { serial: None, is_insert: false }, sql)
+            }
+            Statement::Delete { table, alias, condition } => {
+                let head = format!("DELETE FROM {}", self.table(table)?);
+                let rest = self.target_scope(table, alias.as_deref(), |p| p.where_clause(condition.as_ref()))?;
+                (5, Kind::Change { serial: None, is_insert: false }, head + &rest)
+            }
+            Statement::Begin => (34, Kind::Begin, String::new()),
+            Statement::Commit => (35, Kind::Commit, String::new()),
+            Statement::Rollback => (36, Kind::Rollback, String::new()),
+            Statement::Savepoint(name) => (0, Kind::Savepoint(name.clone()), String::new()),
+            Statement::ReleaseSavepoint(name) => (0, Kind::ReleaseSavepoint(name.clone()), String::new()),
+            Statement::RollbackTo(name) => (0, Kind::RollbackTo(name.clone()), String::new()),
+            other => {
+                let (statement_type, statements) = self.utility(other)?;
+                (statement_type, Kind::Utility(statements), String::new())
+            }
+        };
+        if matches!(kind, Kind::Utility(_)) && self.client_parameters > 0 {
+            return Err(Failure::refused("a parameter in this statement"));
+        }
+        let clients = (0..self.client_parameters).map(Source::Client);
+        Ok(Translation {
+            statement_type,
+            kind,
+            sql,
+            parameters: clients.chain(self.hidden.drain(..)).collect(),
+            targets: std::mem::take(&mut self.targets),
+            shown,
+            insert_columns: std::mem::take(&mut self.insert_columns),
+            plain_insert: self.plain_insert,
+        })
+    }
+
+    fn where_clause(&mut self, condition: Option<&Expr>) -> Parse<String> {
+        match condition {
+            Some(condition) => Ok(format!(" WHERE {}", self.expr(condition)?)),
+            None => Ok(String::new()),
+        }
+    }
+
+    /// ` AS alias` and what `rest` writes while the target is in scope.
+    fn target_scope(
+        &mut self,
+        table: &Name,
+        alias: Option<&str>,
+        rest: impl FnOnce(&mut Self) -> Parse<String>,
+    ) -> Parse<String> {
+        let relation = self.existing(table)?;
+        let name = alias.unwrap_or(&table.name).to_string();
+        let columns = Some(relation.live_columns().map(|c| c.name.clone()).collect());
+        self.scopes.push(vec![Scope { alias: name.clone(), relation: Some(relation), columns }]);
+        let rest = rest(self);
+        self.scopes.pop();
+        Ok(format!(" AS {}{}", ident(&name), rest?))
+    }
+
+    fn update(
+        &mut self,
+        table: &Name,
+        alias: Option<&str>,
+        set: &[(Vec<String>, Expr)],
+        condition: Option<&Expr>,
+    ) -> Parse<String> {
+        let head = format!("UPDATE {}", self.table(table)?);
+        let relation = self.existing(table)?;
+        let rest = self.target_scope(table, alias, |p| {
+            let mut items = Vec::new();
+            for (columns, value) in set {
+                let types: Vec<Option<Type>> = columns
+                    .iter()
+                    .map(|c| relation.column(c).and_then(|c| Type::of_column(&p.environment.catalog, c)))
+                    .collect();
+                items.push(match (columns.as_slice(), value) {
+                    ([column], value) => format!("{} = {}", ident(column), p.assigned(value, types[0])?),
+                    (columns, Expr::Row(values)) => match values.as_slice() {
+                        [Expr::Query(query)] => format!("({}) = ({})", idents(columns), p.query(query)?),
+                        values if values.len() == columns.len() => {
+                            let mut out = Vec::new();
+                            for (value, ty) in values.iter().zip(types) {
+                                out.push(p.assigned(value, ty)?);
+                            }
+                            format!("({}) = ROW({})", idents(columns), out.join(", "))
+                        }
+                        _ => return Err(Failure::new(-236, 0, "")),
+                    },
+                    _ => return Err(Failure::new(-236, 0, "")),
+                });
+            }
+            Ok(format!(" SET {}{}", items.join(", "), p.where_clause(condition)?))
+        })?;
+        Ok(head + &rest)
+    }
+}
+
+/// A literal for a target: texts of DATETIME and INTERVAL are read by the qualifier.
+fn text_literal(text: &str, target: Option<Type>) -> Parse<String> {
+    Ok(match target {
+        Some(Type::DateTime(q)) => {
+            let value = datetime_text(text, q)?;
+            format!("{} '{value}'", if q.from == qualifier::YEAR { "timestamp" } else { "time" })
+        }
+        Some(Type::Interval(q)) => format!("interval '{}'", interval_text(text, q)?),
+        _ => literal(text),
+    })
+}
+
+/// The present moment.
+fn current(q: Qualifier) -> Parse<String> {
+    truncated("localtimestamp", q)
+}
+
+/// A timestamp without what lies behind the last field of `q`.
+fn truncated(timestamp: &str, q: Qualifier) -> Parse<String> {
+    let unit = match q.to {
+        qualifier::YEAR => "year",
+        qualifier::MONTH => "month",
+        qualifier::DAY => "day",
+        qualifier::HOUR => "hour",
+        qualifier::MINUTE => "minute",
+        qualifier::SECOND => "second",
+        13 => "milliseconds",
+        // tens of microseconds are cut by hand
+        _ => {
+            let unit = ["100 ms", "10 ms", "1 ms", "100 us", "10 us"][(q.fraction() - 1).min(4) as usize];
+            let binned = format!("date_bin('{unit}', {timestamp}, timestamp '2000-01-01')");
+            return of_class(binned, q);
+        }
+    };
+    of_class(format!("date_trunc('{unit}', {timestamp})"), q)
+}
+
+fn of_class(timestamp: String, q: Qualifier) -> Parse<String> {
+    match q.from {
+        qualifier::YEAR => Ok(timestamp),
+        qualifier::HOUR => Ok(format!("({timestamp})::time")),
+        _ => Err(Failure::refused(format!("{} as an expression", q.type_name(false)))),
+    }
+}

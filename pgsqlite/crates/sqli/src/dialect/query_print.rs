@@ -1,0 +1,287 @@
+//! Queries as PostgreSQL's: SKIP and FIRST, NULLs first, and Informix's outer joins, whose conditions stand in WHERE.
+
+use super::ast::*;
+use super::print::{ident, idents, Printer, Scope, Shown};
+use super::Parse;
+use crate::errors::Failure;
+
+impl Printer<'_> {
+    pub(super) fn query(&mut self, query: &Query) -> Parse<String> {
+        self.query_as(query, None)
+    }
+
+    /// The query of a statement: expressions without a name get the one that Informix shows, and what is known of types is noted.
+    pub(super) fn top_query(&mut self, query: &Query, shown: &mut Vec<Shown>) -> Parse<String> {
+        self.query_as(query, Some(shown))
+    }
+
+    fn query_as(&mut self, query: &Query, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
+        let mut out = String::new();
+        for (i, (name, columns, inner)) in query.with.iter().enumerate() {
+            out += if i == 0 { "WITH " } else { ", " };
+            out += &ident(name);
+            if !columns.is_empty() {
+                out += &format!("({})", idents(columns));
+            }
+            out += &format!(" AS ({})", self.query(inner)?);
+        }
+        if !query.with.is_empty() {
+            out.push(' ');
+        }
+        match &query.body {
+            Body::Select(select) => out += &self.select(select, Some(query), shown)?,
+            set => {
+                out += &self.body(set, shown)?;
+                out += &self.order(&query.order)?;
+            }
+        }
+        if let Some(limit) = &query.limit {
+            if matches!(&query.body, Body::Select(s) if s.first.is_some()) {
+                return Err(Failure::syntax(0));
+            }
+            out += &format!(" LIMIT {}", self.expr(limit)?);
+        }
+        if query.for_update {
+            out += " FOR UPDATE";
+        }
+        Ok(out)
+    }
+
+    fn body(&mut self, body: &Body, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
+        match body {
+            Body::Select(select) => Ok(format!("({})", self.select(select, None, shown)?)),
+            Body::Set(operator, left, right) => {
+                let left = self.body(left, shown)?;
+                // types are those that both sides become
+                Ok(format!("({left} {operator} {})", self.body(right, None)?))
+            }
+        }
+    }
+
+    fn order(&mut self, order: &[(Expr, bool)]) -> Parse<String> {
+        let mut keys = Vec::new();
+        for (key, descending) in order {
+            // NULL is the least value
+            keys.push(format!(
+                "{} {}",
+                self.expr(key)?,
+                if *descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" }
+            ));
+        }
+        Ok(if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) })
+    }
+
+    /// One SELECT; `whole`: the query whose ORDER BY is this SELECT's own.
+    fn select(&mut self, select: &Select, whole: Option<&Query>, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
+        let mut scope = Vec::new();
+        for source in &select.from {
+            self.tables(source, &mut scope)?;
+        }
+        self.scopes.push(scope);
+        let printed = self.select_in_scope(select, whole, shown);
+        self.scopes.pop();
+        printed
+    }
+
+    fn select_in_scope(
+        &mut self,
+        select: &Select,
+        whole: Option<&Query>,
+        shown: Option<&mut Vec<Shown>>,
+    ) -> Parse<String> {
+        let mut conditions = select.condition.clone().map_or(vec![], Expr::conjuncts);
+        let from = self.from(&select.from, &mut conditions, ", ")?;
+        let named = shown.is_some();
+        let mut items = Vec::new();
+        let mut known = Vec::new();
+        for item in &select.items {
+            items.push(match item {
+                Item::Star(None) => "*".to_string(),
+                Item::Star(Some(table)) => format!("{}.*", ident(table)),
+                Item::Expr(value, alias) => {
+                    let printed = self.expr(value)?;
+                    let name = match (alias, value) {
+                        (Some(alias), _) => Some(alias.clone()),
+                        (None, Expr::Column(_)) => None,
+                        (None, value) if named => Some(default_name(value)),
+                        _ => None,
+                    };
+                    match name {
+                        Some(name) => format!("{printed} AS {}", ident(&name)),
+                        None => printed,
+                    }
+                }
+            });
+            known.push(match item {
+                Item::Star(_) => Shown { is_star: true, ty: None },
+                Item::Expr(Expr::Column(_), _) => Shown::default(),
+                Item::Expr(value, _) => Shown { is_star: false, ty: self.known_type(value) },
+            });
+        }
+        if let Some(shown) = shown {
+            *shown = known;
+        }
+        let mut out = String::from(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
+        out += &items.join(", ");
+        if !from.is_empty() {
+            out += &format!(" FROM {from}");
+        }
+        if let Some(condition) = Expr::all(conditions) {
+            out += &format!(" WHERE {}", self.expr(&condition)?);
+        }
+        if !select.group.is_empty() {
+            let mut keys = Vec::new();
+            for key in &select.group {
+                keys.push(self.expr(key)?);
+            }
+            out += &format!(" GROUP BY {}", keys.join(", "));
+        }
+        if let Some(having) = &select.having {
+            out += &format!(" HAVING {}", self.expr(having)?);
+        }
+        if let Some(whole) = whole {
+            out += &self.order(&whole.order)?;
+        }
+        if let Some(first) = &select.first {
+            out += &format!(" LIMIT {}", self.expr(first)?);
+        }
+        if let Some(skip) = &select.skip {
+            out += &format!(" OFFSET {}", self.expr(skip)?);
+        }
+        Ok(out)
+    }
+
+    // --- FROM ------------------------------------------------------------------------------------------------------------
+
+    /// The tables that a source brings into scope.
+    fn tables(&self, source: &Source, out: &mut Vec<Scope>) -> Parse<()> {
+        match source {
+            Source::Table { name, alias, .. } => {
+                let alias = alias.clone().unwrap_or_else(|| name.name.clone());
+                let relation = self.relation(name);
+                let columns = match &relation {
+                    Some(relation) => Some(relation.live_columns().map(|c| c.name.clone()).collect()),
+                    None => self.system_table(name).map(|(columns, _)| columns),
+                };
+                out.push(Scope { alias, relation, columns });
+            }
+            Source::Query { alias, columns, .. } => {
+                let columns = (!columns.is_empty()).then(|| columns.clone());
+                out.push(Scope { alias: alias.clone().unwrap_or_default(), relation: None, columns });
+            }
+            Source::Join { left, right, .. } => {
+                self.tables(left, out)?;
+                self.tables(right, out)?;
+            }
+            Source::Outer(inner) => {
+                for source in inner {
+                    self.tables(source, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// FROM's sources, with `between` between them. The conditions of Informix's outer joins are taken out of `conditions`.
+    fn from(&mut self, sources: &[Source], conditions: &mut Vec<Expr>, between: &str) -> Parse<String> {
+        let (outer, dominant): (Vec<&Source>, Vec<&Source>) =
+            sources.iter().partition(|s| matches!(s, Source::Outer(_)));
+        let mut printed = Vec::new();
+        for source in &dominant {
+            printed.push(self.source(source)?);
+        }
+        if outer.is_empty() {
+            return Ok(printed.join(between));
+        }
+        if dominant.is_empty() {
+            return Err(Failure::syntax(0));
+        }
+        let mut out = printed.join(" CROSS JOIN ");
+        for source in outer {
+            let Source::Outer(inner) = source else { continue };
+            let mut tables = Vec::new();
+            self.tables(source, &mut tables)?;
+            let aliases: Vec<String> = tables.into_iter().map(|t| t.alias).collect();
+            let mut own = Vec::new();
+            let mut rest = Vec::new();
+            for condition in conditions.drain(..) {
+                match self.mentions(&condition, &aliases)? {
+                    true => own.push(condition),
+                    false => rest.push(condition),
+                }
+            }
+            *conditions = rest;
+            let mut joined = self.from(inner, &mut own, " CROSS JOIN ")?;
+            if inner.len() > 1 {
+                joined = format!("({joined})");
+            }
+            let on = match Expr::all(own) {
+                Some(condition) => self.expr(&condition)?,
+                None => "TRUE".into(),
+            };
+            out += &format!(" LEFT JOIN {joined} ON {on}");
+        }
+        Ok(out)
+    }
+
+    /// Whether a condition names one of these tables. Errors: where that cannot be told.
+    fn mentions(&self, condition: &Expr, aliases: &[String]) -> Parse<bool> {
+        let (mut found, mut unclear) = (false, false);
+        let scope = self.scopes.last();
+        condition.visit(&mut |e| match e {
+            Expr::Column(path) if path.len() > 1 => found |= aliases.contains(&path[path.len() - 2]),
+            Expr::Column(path) => {
+                let owner =
+                    scope.into_iter().flatten().find(|s| s.columns.as_ref().is_some_and(|c| c.contains(&path[0])));
+                match owner {
+                    Some(owner) => found |= aliases.contains(&owner.alias),
+                    None => unclear = true,
+                }
+            }
+            Expr::Query(_) | Expr::Exists(_) | Expr::InQuery { .. } | Expr::Quantified { .. } => unclear = true,
+            _ => {}
+        });
+        match unclear && !found {
+            true => Err(Failure::refused("an outer join beside a condition whose tables cannot be told")),
+            false => Ok(found),
+        }
+    }
+
+    fn source(&mut self, source: &Source) -> Parse<String> {
+        Ok(match source {
+            Source::Table { name, alias, .. } => {
+                let shown = alias.as_ref().unwrap_or(&name.name);
+                match self.system_table(name) {
+                    Some((_, sql)) => format!("({sql}) AS {}", ident(shown)),
+                    None => format!("{} AS {}", self.table(name)?, ident(shown)),
+                }
+            }
+            Source::Query { query, alias, columns } => {
+                let columns = if columns.is_empty() { String::new() } else { format!("({})", idents(columns)) };
+                let alias = alias.clone().unwrap_or_else(|| "(derived)".into());
+                format!("({}) AS {}{columns}", self.query(query)?, ident(&alias))
+            }
+            Source::Join { kind, left, right, on } => {
+                let (left, right) = (self.source(left)?, self.source(right)?);
+                match on {
+                    Some(on) => format!("({left} {kind} {right} ON {})", self.expr(on)?),
+                    None => format!("({left} {kind} {right})"),
+                }
+            }
+            Source::Outer(_) => return Err(Failure::refused("OUTER inside a join with ON")),
+        })
+    }
+}
+
+/// The name that Informix shows for an expression without one.
+fn default_name(value: &Expr) -> String {
+    match value {
+        Expr::Number(_) | Expr::Text(_) | Expr::Null => "(constant)".into(),
+        Expr::Unary("-", inner) if matches!(**inner, Expr::Number(_)) => "(constant)".into(),
+        Expr::CountStar => "(count(*))".into(),
+        Expr::Call { name, .. } if matches!(name.as_str(), "count" | "sum" | "avg" | "min" | "max") => {
+            format!("({name})")
+        }
+        _ => "(expression)".into(),
+    }
+}

@@ -1,0 +1,540 @@
+//! Informix's system catalog: each table is a list of rows made from the catalog when a statement that names it is translated.
+//! (The session translates a statement again when the catalog has changed.)
+
+use super::print::{literal, Environment};
+use crate::values::types::Type;
+use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, IndexKey, Relation, RelationKind};
+use std::sync::Arc;
+
+/// The system tables have the numbers from 1; those of users are above 100.
+const TABLES: [&str; 22] = [
+    "systables",
+    "syscolumns",
+    "sysindices",
+    "systabauth",
+    "syscolauth",
+    "sysviews",
+    "sysusers",
+    "sysdepend",
+    "syssynonyms",
+    "syssyntable",
+    "sysconstraints",
+    "sysreferences",
+    "syschecks",
+    "sysdefaults",
+    "syscoldepend",
+    "sysprocedures",
+    "sysprocauth",
+    "sysindexes",
+    "sysobjstate",
+    "sysxtdtypes",
+    "sysroutinelangs",
+    "syssequences",
+];
+
+const PARTS: usize = 16;
+
+/// Columns (name, PostgreSQL type) and rows (SQL literals).
+struct Table {
+    columns: Vec<(String, &'static str)>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The columns of a system table and the query that gives its rows; None: there is no such table.
+pub fn table(name: &str, environment: &Environment) -> Option<(Vec<String>, String)> {
+    let table = make(name, environment)?;
+    let names: Vec<String> = table.columns.iter().map(|(n, _)| n.clone()).collect();
+    let list: Vec<String> = table.columns.iter().map(|(n, t)| format!("v.\"{n}\"::{t} AS \"{n}\"")).collect();
+    let (rows, none) = match table.rows.is_empty() {
+        true => (vec![vec!["NULL".to_string(); names.len()]], " WHERE FALSE"),
+        false => (table.rows, ""),
+    };
+    let rows: Vec<String> = rows.iter().map(|r| format!("({})", r.join(", "))).collect();
+    let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
+    let sql = format!("SELECT {} FROM (VALUES {}) AS v({}){none}", list.join(", "), rows.join(", "), quoted.join(", "));
+    Some((names, sql))
+}
+
+fn columns(list: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
+    list.iter().map(|(n, t)| (n.to_string(), *t)).collect()
+}
+
+const NAME: &str = "varchar(128)";
+const OWNER: &str = "char(32)";
+const FLAG: &str = "char(1)";
+
+fn make(name: &str, environment: &Environment) -> Option<Table> {
+    let catalog = &environment.catalog;
+    Some(match name {
+        "systables" => systables(environment),
+        "syscolumns" => syscolumns(catalog),
+        "sysindexes" => sysindexes(catalog),
+        "sysconstraints" => Table {
+            columns: columns(&[
+                ("constrid", "int"),
+                ("constrname", NAME),
+                ("owner", OWNER),
+                ("tabid", "int"),
+                ("constrtype", FLAG),
+                ("idxname", NAME),
+                ("collation", OWNER),
+            ]),
+            rows: constraints(catalog)
+                .map(|(r, c)| {
+                    let kind = match c.kind {
+                        ConstraintKind::PrimaryKey => "P",
+                        ConstraintKind::Unique { .. } => "U",
+                        ConstraintKind::ForeignKey { .. } => "R",
+                        ConstraintKind::Check { .. } => "C",
+                    };
+                    let index = index_name(catalog, c);
+                    vec![
+                        c.oid.to_string(),
+                        literal(&c.name),
+                        owner(catalog, r),
+                        r.oid.to_string(),
+                        literal(kind),
+                        index.map_or("NULL".into(), |n| literal(&n)),
+                        literal(environment.codeset.site()),
+                    ]
+                })
+                .collect(),
+        },
+        "sysreferences" => Table {
+            columns: columns(&[
+                ("constrid", "int"),
+                ("primary", "int"),
+                ("ptabid", "int"),
+                ("updrule", FLAG),
+                ("delrule", FLAG),
+                ("matchtype", FLAG),
+                ("pendant", FLAG),
+            ]),
+            rows: constraints(catalog)
+                .filter_map(|(_, c)| match &c.kind {
+                    ConstraintKind::ForeignKey { references, columns, on_delete, .. } => {
+                        let target = catalog.relation(*references)?;
+                        let key = target.constraints.iter().find(|k| {
+                            let is_key = matches!(k.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. });
+                            is_key && k.columns == *columns
+                        });
+                        let rule = if *on_delete == ForeignKeyAction::Cascade { "'C'" } else { "'R'" };
+                        Some(vec![
+                            c.oid.to_string(),
+                            key.map_or(0, |k| k.oid).to_string(),
+                            references.to_string(),
+                            "'R'".into(),
+                            rule.into(),
+                            "'N'".into(),
+                            "'N'".into(),
+                        ])
+                    }
+                    _ => None,
+                })
+                .collect(),
+        },
+        "sysobjstate" => Table {
+            columns: columns(&[("objtype", FLAG), ("owner", OWNER), ("name", NAME), ("tabid", "int"), ("state", FLAG)]),
+            rows: constraints(catalog)
+                .map(|(r, c)| ("C", r, c.name.clone()))
+                .chain(indexes(catalog).map(|(r, i, _)| ("I", r, i.name.clone())))
+                .map(|(kind, r, name)| {
+                    vec![literal(kind), owner(catalog, r), literal(&name), r.oid.to_string(), "'E'".into()]
+                })
+                .collect(),
+        },
+        "sysxtdtypes" => Table {
+            columns: columns(&[
+                ("extended_id", "int"),
+                ("domain", FLAG),
+                ("mode", FLAG),
+                ("owner", OWNER),
+                ("name", NAME),
+                ("type", "smallint"),
+                ("source", "int"),
+                ("maxlen", "int"),
+                ("length", "int"),
+                ("byvalue", FLAG),
+                ("cannothash", FLAG),
+                ("align", "smallint"),
+                ("locator", "int"),
+            ]),
+            rows: [(1, "lvarchar", 40, 32739, 0), (5, "boolean", 41, 0, 1)]
+                .iter()
+                .map(|(id, name, code, most, length)| {
+                    let mut row = vec![id.to_string(), "' '".into(), "'B'".into(), "'informix'".into(), literal(name)];
+                    row.extend([code, &0, most, length].map(|n: &i32| n.to_string()));
+                    row.extend(["'F'".into(), "'F'".into(), "1".into(), "0".into()]);
+                    row
+                })
+                .collect(),
+        },
+        "sysdefaults" => Table {
+            columns: columns(&[
+                ("tabid", "int"),
+                ("colno", "smallint"),
+                ("type", FLAG),
+                ("default", "varchar(256)"),
+                ("class", FLAG),
+            ]),
+            rows: relations(catalog)
+                .flat_map(|r| r.live_columns().enumerate().map(move |(i, c)| (r, i + 1, c)))
+                .filter_map(|(r, number, c)| {
+                    let (kind, text) = default(c.default.as_deref()?)?;
+                    let text = text.map_or("NULL".into(), |t| literal(&t));
+                    Some(vec![r.oid.to_string(), number.to_string(), literal(kind), text, "'T'".into()])
+                })
+                .collect(),
+        },
+        "sysviews" => Table {
+            columns: columns(&[("tabid", "int"), ("seqno", "smallint"), ("viewtext", "varchar(32000)")]),
+            rows: relations(catalog)
+                .filter_map(|r| match &r.kind {
+                    RelationKind::View { definition, .. } => {
+                        let text = format!("create view {} as {definition};", r.name);
+                        Some(vec![r.oid.to_string(), "0".into(), literal(&text)])
+                    }
+                    _ => None,
+                })
+                .collect(),
+        },
+        "syschecks" => Table {
+            columns: columns(&[
+                ("constrid", "int"),
+                ("type", FLAG),
+                ("seqno", "smallint"),
+                ("checktext", "varchar(32000)"),
+            ]),
+            rows: constraints(catalog)
+                .filter_map(|(_, c)| match &c.kind {
+                    ConstraintKind::Check { expression, .. } => {
+                        Some(vec![c.oid.to_string(), "'T'".into(), "0".into(), literal(expression)])
+                    }
+                    _ => None,
+                })
+                .collect(),
+        },
+        "sysusers" => Table {
+            columns: columns(&[("username", OWNER), ("usertype", FLAG), ("priority", "smallint"), ("password", OWNER)]),
+            rows: catalog
+                .roles
+                .values()
+                .filter(|r| r.login)
+                .map(|r| {
+                    vec![literal(&r.name), literal(if r.superuser { "D" } else { "C" }), "5".into(), "NULL".into()]
+                })
+                .collect(),
+        },
+        // there are no synonyms and no routines
+        "syssyntable" => Table {
+            columns: columns(&[
+                ("tabid", "int"),
+                ("servername", NAME),
+                ("dbname", NAME),
+                ("owner", OWNER),
+                ("tabname", NAME),
+                ("btabid", "int"),
+            ]),
+            rows: vec![],
+        },
+        "sysprocedures" => Table {
+            columns: columns(&[
+                ("procname", NAME),
+                ("owner", OWNER),
+                ("procid", "int"),
+                ("specificname", NAME),
+                ("mode", FLAG),
+                ("isproc", FLAG),
+                ("numargs", "int"),
+                ("retsize", "int"),
+            ]),
+            rows: vec![],
+        },
+        _ => return None,
+    })
+}
+
+// --- what is told of --------------------------------------------------------------------------------------------------------
+
+/// Tables, views and sequences of users, without temporary ones and those of PostgreSQL.
+fn relations(catalog: &Catalog) -> impl Iterator<Item = &Arc<Relation>> {
+    catalog.relations.values().filter(|r| {
+        let kind = match &r.kind {
+            RelationKind::Sequence(s) => s.owned_by.is_none(),
+            RelationKind::Index(_) | RelationKind::System => false,
+            _ => true,
+        };
+        let schema = catalog.schema_name(r.schema);
+        kind && !r.temporary && !matches!(schema, "pg_catalog" | "information_schema" | "pg_toast")
+    })
+}
+
+fn constraints(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Constraint)> {
+    relations(catalog).flat_map(|r| r.constraints.iter().map(move |c| (r, c)))
+}
+
+fn indexes(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Arc<Relation>, &pgsqlite_sql::catalog::Index)> {
+    relations(catalog).flat_map(|r| catalog.indexes_of(r.oid).map(move |(i, index)| (r, i, index)))
+}
+
+/// What is in `public` belongs to its owner, what is in another schema is named by that.
+fn owner(catalog: &Catalog, r: &Relation) -> String {
+    match catalog.schema_name(r.schema) {
+        "public" => literal(catalog.role_name(r.owner).unwrap_or("informix")),
+        schema => literal(schema),
+    }
+}
+
+/// The number of a column among those that are there.
+fn column_number(r: &Relation, attnum: i16) -> usize {
+    r.live_columns().position(|c| c.attnum == attnum).map_or(0, |i| i + 1)
+}
+
+/// The index behind a constraint. That of a foreign key has a name that begins with a blank, as Informix's own have.
+fn index_name(catalog: &Catalog, c: &Constraint) -> Option<String> {
+    match c.kind {
+        ConstraintKind::Check { .. } => None,
+        ConstraintKind::ForeignKey { .. } => Some(format!(" {}", c.oid)),
+        _ => catalog.relation(c.index).map(|i| i.name.clone()).or_else(|| Some(c.name.clone())),
+    }
+}
+
+/// A default as Informix classes it: L literal, C CURRENT, T TODAY, U USER. None: a serial's, or an expression Informix has not.
+fn default(text: &str) -> Option<(&'static str, Option<String>)> {
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("nextval(") {
+        return None;
+    }
+    if lower.contains("localtimestamp") || lower.contains("current_timestamp") || lower.contains("now()") {
+        return Some(("C", None));
+    }
+    if lower.contains("current_date") {
+        return Some(("T", None));
+    }
+    if lower.starts_with("current_user") || lower.starts_with("(current_user") {
+        return Some(("U", None));
+    }
+    // 'x'::type, or a number
+    let value = match text.strip_prefix('\'') {
+        Some(rest) => rest[..rest.rfind('\'')?].replace("''", "'"),
+        None => text.split("::").next()?.trim_matches(['(', ')']).to_string(),
+    };
+    Some(("L", Some(value)))
+}
+
+fn systables(environment: &Environment) -> Table {
+    let catalog = &environment.catalog;
+    let columns = columns(&[
+        ("tabname", NAME),
+        ("owner", OWNER),
+        ("partnum", "int"),
+        ("tabid", "int"),
+        ("rowsize", "smallint"),
+        ("ncols", "smallint"),
+        ("nindexes", "smallint"),
+        ("nrows", "float8"),
+        ("created", "date"),
+        ("version", "int"),
+        ("tabtype", FLAG),
+        ("locklevel", FLAG),
+        ("npused", "float8"),
+        ("fextsize", "int"),
+        ("nextsize", "int"),
+        ("flags", "smallint"),
+        ("site", NAME),
+        ("dbname", NAME),
+        ("type_xid", "int"),
+        ("am_id", "int"),
+    ]);
+    let row = |name: &str, owner: String, id: u32, counts: [usize; 3], kind: &str, site: &str| {
+        let mut row = vec![literal(name), owner, "0".into(), id.to_string()];
+        row.extend(counts.map(|n| n.min(i16::MAX as usize).to_string()));
+        row.extend(["0", "'2000-01-01'", "1"].map(String::from));
+        row.push(literal(kind));
+        row.extend(["'R'", "0", "16", "16", "0"].map(String::from));
+        row.extend([literal(site), "NULL".into(), "0".into(), "0".into()]);
+        row
+    };
+    let informix = || "'informix'".to_string();
+    let mut rows: Vec<Vec<String>> =
+        TABLES.iter().enumerate().map(|(i, name)| row(name, informix(), i as u32 + 1, [0; 3], "T", "")).collect();
+    let site = environment.codeset.site();
+    for (i, name) in [" GL_COLLATE", " GL_CTYPE", " VERSION"].into_iter().enumerate() {
+        rows.push(row(name, informix(), 90 + i as u32, [0; 3], "", site));
+    }
+    for r in relations(catalog) {
+        let kind = match r.kind {
+            RelationKind::Table => "T",
+            RelationKind::Sequence(_) => "Q",
+            _ => "V",
+        };
+        let width: usize = r.live_columns().filter_map(|c| Type::of_column(catalog, c)).map(Type::width).sum();
+        let counts = [width, r.live_columns().count(), catalog.indexes_of(r.oid).count()];
+        rows.push(row(&r.name, owner(catalog, r), r.oid, counts, kind, ""));
+    }
+    Table { columns, rows }
+}
+
+fn syscolumns(catalog: &Catalog) -> Table {
+    const NOT_NULL: i32 = 256;
+    let columns = columns(&[
+        ("colname", NAME),
+        ("tabid", "int"),
+        ("colno", "smallint"),
+        ("coltype", "smallint"),
+        ("collength", "smallint"),
+        ("colmin", "int"),
+        ("colmax", "int"),
+        ("extended_id", "int"),
+        ("seclabelid", "int"),
+        ("colattr", "smallint"),
+    ]);
+    let mut rows = Vec::new();
+    for r in relations(catalog) {
+        for (i, c) in r.live_columns().enumerate() {
+            // what Informix has no type for cannot be read, but is there
+            let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
+            let field = ty.field(String::new(), false);
+            let code = ty.code() as i32 | if c.not_null { NOT_NULL } else { 0 };
+            let mut row = vec![literal(&c.name)];
+            row.extend([r.oid as i64, i as i64 + 1, code as i64].map(|n| n.to_string()));
+            // the column is a short: lengths above are negative in it
+            row.push((field.encoded_length as i16).to_string());
+            row.extend(["NULL".to_string(), "NULL".into(), field.extended_id.to_string(), "0".into(), "0".into()]);
+            rows.push(row);
+        }
+    }
+    Table { columns, rows }
+}
+
+fn sysindexes(catalog: &Catalog) -> Table {
+    let mut names =
+        columns(&[("idxname", NAME), ("owner", OWNER), ("tabid", "int"), ("idxtype", FLAG), ("clustered", FLAG)]);
+    names.extend((1..=PARTS).map(|i| (format!("part{i}"), "smallint")));
+    names.extend(columns(&[("levels", "smallint"), ("leaves", "float8"), ("nunique", "float8"), ("clust", "float8")]));
+    let row = |name: &str, r: &Relation, unique: bool, parts: Vec<i64>| {
+        let mut row = vec![literal(name), owner(catalog, r), r.oid.to_string()];
+        row.extend([literal(if unique { "U" } else { "D" }), "''".into()]);
+        row.extend((0..PARTS).map(|i| parts.get(i).copied().unwrap_or(0).to_string()));
+        row.extend(["1", "0", "0", "0"].map(String::from));
+        row
+    };
+    let mut rows = Vec::new();
+    for (r, relation, index) in indexes(catalog) {
+        let parts = index.columns.iter().map(|c| match &c.key {
+            IndexKey::Column(attnum) if c.descending => -(column_number(r, *attnum) as i64),
+            IndexKey::Column(attnum) => column_number(r, *attnum) as i64,
+            IndexKey::Expression(_) => 0,
+        });
+        rows.push(row(&relation.name, r, index.unique, parts.collect()));
+    }
+    for (r, c) in constraints(catalog) {
+        let own = matches!(c.kind, ConstraintKind::ForeignKey { .. }) || catalog.relation(c.index).is_none();
+        if let (true, Some(name)) = (own, index_name(catalog, c)) {
+            let unique = !matches!(c.kind, ConstraintKind::ForeignKey { .. });
+            rows.push(row(&name, r, unique, c.columns.iter().map(|a| column_number(r, *a) as i64).collect()));
+        }
+    }
+    Table { columns: names, rows }
+}
+
+/// `CASE coltype …` over type numbers.
+fn by_type(coltype: &str, branches: &[(&str, &str)], otherwise: &str) -> String {
+    let whens: String = branches.iter().map(|(numbers, then)| format!(" WHEN t IN ({numbers}) THEN {then}")).collect();
+    format!("(SELECT CASE{whens} ELSE {otherwise} END FROM (SELECT ({coltype})::int & 255 AS t) AS c)")
+}
+
+/// The routines that clients ask for descriptions of columns, written out over their arguments; None: unknown.
+pub fn function(name: &str, arguments: &[String]) -> Option<String> {
+    let argument = |i: usize| arguments.get(i).map(String::as_str);
+    let coltype = argument(0)?;
+    const INTEGERS: &str = "1, 2, 6, 17, 18, 52, 53";
+    const SERIALS: &str = "6, 18, 53";
+    const CHARACTERS: &str = "0, 13, 15, 16, 40";
+    Some(match (name, arguments.len()) {
+        // java.sql.Types
+        ("get_data_type", 3) => by_type(
+            coltype,
+            &[
+                ("0, 15", "1"),
+                ("1", "5"),
+                ("2, 6", "4"),
+                ("3", "8"),
+                ("4", "7"),
+                ("5, 8", "3"),
+                ("7", "91"),
+                ("10", "93"),
+                ("11", "-4"),
+                ("12", "-1"),
+                ("13, 16", "12"),
+                ("17, 18, 52, 53", "-5"),
+                ("40", "-1"),
+                ("41", "16"),
+            ],
+            "1111",
+        ),
+        ("schema_coltypename", 2) => by_type(
+            coltype,
+            &[
+                ("0", "'char'"),
+                ("1", "'smallint'"),
+                ("2", "'int'"),
+                ("3", "'float'"),
+                ("4", "'smallfloat'"),
+                ("5", "'decimal'"),
+                ("6", "'serial'"),
+                ("7", "'date'"),
+                ("8", "'money'"),
+                ("10", "'datetime'"),
+                ("11", "'byte'"),
+                ("12", "'text'"),
+                ("13", "'varchar'"),
+                ("14", "'interval'"),
+                ("15", "'nchar'"),
+                ("16", "'nvarchar'"),
+                ("17", "'int8'"),
+                ("18", "'serial8'"),
+                ("40", "'lvarchar'"),
+                ("41", "'boolean'"),
+                ("52", "'bigint'"),
+                ("53", "'bigserial'"),
+            ],
+            "''",
+        ),
+        ("schema_precision", 3) => {
+            let length = argument(2)?;
+            let decimal = format!("(({length})::int & 65535) / 256");
+            let plain = format!("({length})::int");
+            by_type(
+                coltype,
+                &[
+                    ("1", "5"),
+                    ("2, 6", "10"),
+                    ("17, 18, 52, 53", "19"),
+                    ("3", "15"),
+                    ("4", "7"),
+                    ("5, 8", &decimal),
+                    (CHARACTERS, &plain),
+                    ("7", "10"),
+                    ("41", "1"),
+                ],
+                "NULL::int",
+            )
+        }
+        ("schema_numscale", 2) => {
+            let scale = format!("nullif(({})::int & 255, 255)", argument(1)?);
+            by_type(coltype, &[(INTEGERS, "0"), ("5, 8", &scale)], "NULL::int")
+        }
+        ("schema_numprecradix", 1) => by_type(coltype, &[(INTEGERS, "10"), ("5, 8", "10"), ("3, 4", "2")], "NULL::int"),
+        ("schema_isnullable", 1) => format!("(CASE WHEN ({coltype})::int & 256 = 0 THEN 1 ELSE 0 END)"),
+        ("schema_nullable", 1) => format!("(CASE WHEN ({coltype})::int & 256 = 0 THEN 'YES' ELSE 'NO' END)"),
+        ("schema_isautoincr", 1) => by_type(coltype, &[(SERIALS, "'YES'")], "'NO'"),
+        ("schema_datetype", 2) => by_type(coltype, &[("7", "1"), ("10", "3")], "NULL::int"),
+        ("schema_charlen", 3) => {
+            let plain = format!("({})::int", argument(2)?);
+            by_type(coltype, &[(CHARACTERS, &plain)], "NULL::int")
+        }
+        ("get_default_value", 4) => format!("({})::varchar(256)", argument(3)?),
+        _ => return None,
+    })
+}

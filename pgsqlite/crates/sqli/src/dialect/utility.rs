@@ -1,0 +1,268 @@
+//! DDL and settings as PostgreSQL's statements.
+
+use super::ast::*;
+use super::print::{ident, idents, Printer, Scope};
+use super::Parse;
+use crate::errors::Failure;
+use crate::values::types::{Type, SCHEMA};
+
+impl Printer<'_> {
+    /// The statement's number and what to run.
+    pub(super) fn utility(&mut self, statement: &Statement) -> Parse<(i16, Vec<String>)> {
+        Ok(match statement {
+            Statement::CreateTable { table, temporary, if_not_exists, columns, constraints } => {
+                let mut before = Vec::new();
+                let mut parts = Vec::new();
+                for column in columns {
+                    parts.push(self.column_definition(column, columns, &mut before)?);
+                }
+                for constraint in constraints {
+                    parts.push(self.constraint(constraint, columns)?);
+                }
+                let what = if *temporary { "TEMPORARY TABLE" } else { "TABLE" };
+                let if_not_exists = if *if_not_exists { " IF NOT EXISTS" } else { "" };
+                let name = match temporary {
+                    true => ident(&table.name),
+                    false => self.new_name(table)?,
+                };
+                before.push(format!("CREATE {what}{if_not_exists} {name} ({})", parts.join(", ")));
+                (if *temporary { 45 } else { 14 }, before)
+            }
+            Statement::CreateIndex { name, unique, table, columns, if_not_exists } => {
+                let keys: Vec<String> = columns
+                    .iter()
+                    .map(|(c, descending)| {
+                        format!("{} {}", ident(c), if *descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" })
+                    })
+                    .collect();
+                let sql = format!(
+                    "CREATE {}INDEX {}{} ON {} ({})",
+                    if *unique { "UNIQUE " } else { "" },
+                    if *if_not_exists { "IF NOT EXISTS " } else { "" },
+                    ident(&name.name),
+                    self.table(table)?,
+                    keys.join(", ")
+                );
+                (16, vec![sql])
+            }
+            Statement::CreateView { name, columns, query, check_option } => {
+                let columns = if columns.is_empty() { String::new() } else { format!(" ({})", idents(columns)) };
+                let query = self.query(query)?;
+                let check = if *check_option { " WITH CHECK OPTION" } else { "" };
+                (40, vec![format!("CREATE VIEW {}{columns} AS {query}{check}", self.new_name(name)?)])
+            }
+            Statement::Drop { kind, name, if_exists, cascade } => {
+                let if_exists = if *if_exists { "IF EXISTS " } else { "" };
+                // Informix has no other answer to a missing table than this one
+                let name = match *kind {
+                    "table" | "view" if if_exists.is_empty() => {
+                        self.existing(name)?;
+                        self.table(name)?
+                    }
+                    "index" => ident(&name.name),
+                    _ => self.table(name)?,
+                };
+                let cascade = if *cascade { " CASCADE" } else { "" };
+                let number = if *kind == "index" { 17 } else { 15 };
+                (number, vec![format!("DROP {} {if_exists}{name}{cascade}", kind.to_uppercase())])
+            }
+            Statement::AlterTable { table, alterations } => {
+                let mut out = Vec::new();
+                for alteration in alterations {
+                    self.alteration(table, alteration, &mut out)?;
+                }
+                (20, out)
+            }
+            Statement::RenameTable { table, to } => {
+                self.existing(table)?;
+                (26, vec![format!("ALTER TABLE {} RENAME TO {}", self.table(table)?, ident(to))])
+            }
+            Statement::RenameColumn { table, column, to } => {
+                self.existing(table)?;
+                let sql =
+                    format!("ALTER TABLE {} RENAME COLUMN {} TO {}", self.table(table)?, ident(column), ident(to));
+                (27, vec![sql])
+            }
+            Statement::RenameIndex { name, to } => {
+                (26, vec![format!("ALTER INDEX {} RENAME TO {}", ident(&name.name), ident(to))])
+            }
+            Statement::Truncate(table) => {
+                self.existing(table)?;
+                (0, vec![format!("TRUNCATE {}", self.table(table)?)])
+            }
+            Statement::Grant { revoke, privileges, table, to, option } => {
+                self.existing(table)?;
+                let names: Vec<String> =
+                    to.iter().map(|n| if n == "public" { "PUBLIC".into() } else { ident(n) }).collect();
+                let sql = format!(
+                    "{} {} ON {} {} {}{}",
+                    if *revoke { "REVOKE" } else { "GRANT" },
+                    privileges.join(", ").to_uppercase(),
+                    self.table(table)?,
+                    if *revoke { "FROM" } else { "TO" },
+                    names.join(", "),
+                    if *option { " WITH GRANT OPTION" } else { "" }
+                );
+                (if *revoke { 19 } else { 18 }, vec![sql])
+            }
+            Statement::Lock { table, exclusive } => {
+                self.existing(table)?;
+                let mode = if *exclusive { "EXCLUSIVE" } else { "SHARE" };
+                (10, vec![format!("LOCK TABLE {} IN {mode} MODE", self.table(table)?)])
+            }
+            Statement::UpdateStatistics(table) => match table {
+                Some(table) => (0, vec![format!("ANALYZE {}", self.table(table)?)]),
+                None => (0, vec!["ANALYZE".into()]),
+            },
+            Statement::Isolation(level) => {
+                let level = level.to_uppercase();
+                (48, vec![format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")])
+            }
+            Statement::LockWait(seconds) => {
+                // PostgreSQL's 0 means to wait for ever
+                let limit = match seconds {
+                    None => "0".to_string(),
+                    Some(0) => "1ms".into(),
+                    Some(n) => format!("{n}s"),
+                };
+                (47, vec![format!("SET lock_timeout = '{limit}'")])
+            }
+            _ => return Err(Failure::internal("not a utility statement")),
+        })
+    }
+
+    /// The name of something that is to be made in `public`.
+    fn new_name(&self, name: &Name) -> Parse<String> {
+        let plain = Name { database: name.database.clone(), owner: name.owner.clone(), name: name.name.clone() };
+        match (&plain.owner, self.relation(&plain)) {
+            // a temporary table of the same name is another one
+            (None, _) => {
+                self.table(&Name { owner: None, ..plain.clone() })?;
+                Ok(format!("\"public\".{}", ident(&plain.name)))
+            }
+            _ => self.table(&plain),
+        }
+    }
+
+    /// A column of CREATE TABLE or ADD. `before` gets what must be made for its type.
+    fn column_definition(
+        &mut self,
+        column: &ColumnDefinition,
+        all: &[ColumnDefinition],
+        before: &mut Vec<String>,
+    ) -> Parse<String> {
+        let mut out = format!("{} {}", ident(&column.name), self.type_name(column.ty, before));
+        if matches!(column.ty, Type::Serial | Type::BigSerial) {
+            out += " GENERATED BY DEFAULT AS IDENTITY";
+            if let Some(start) = column.start {
+                out += &format!(" (START WITH {start})");
+            }
+        }
+        if column.not_null {
+            out += " NOT NULL";
+        }
+        if let Some(default) = &column.default {
+            out += &format!(" DEFAULT {}", self.assigned(default, Some(column.ty))?);
+        }
+        for constraint in &column.constraints {
+            out += &format!(" {}", self.constraint(constraint, all)?);
+        }
+        Ok(out)
+    }
+
+    /// What stores the type. Its domain is made if it is not there yet.
+    fn type_name(&self, ty: Type, before: &mut Vec<String>) -> String {
+        let Some(domain) = ty.domain() else { return ty.storage() };
+        let catalog = &self.environment.catalog;
+        let schema = catalog.schema_oid(SCHEMA);
+        if schema.is_none() {
+            let create = format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}");
+            if !before.contains(&create) {
+                before.push(create);
+            }
+        }
+        let name = format!("{SCHEMA}.{}", ident(&domain));
+        if schema.is_none_or(|s| catalog.type_in(s, &domain).is_none()) {
+            let create = format!("CREATE DOMAIN {name} AS {}", ty.storage());
+            if !before.contains(&create) {
+                before.push(create);
+            }
+        }
+        name
+    }
+
+    fn constraint(&mut self, constraint: &Constraint, columns: &[ColumnDefinition]) -> Parse<String> {
+        let name = match &constraint.name {
+            Some(name) => format!("CONSTRAINT {} ", ident(name)),
+            None => String::new(),
+        };
+        let list = match constraint.columns.as_slice() {
+            [] => String::new(),
+            columns => format!(" ({})", idents(columns)),
+        };
+        Ok(name
+            + &match &constraint.kind {
+                ConstraintKind::Primary => format!("PRIMARY KEY{list}"),
+                ConstraintKind::Unique => format!("UNIQUE{list}"),
+                ConstraintKind::NotNull => "NOT NULL".into(),
+                ConstraintKind::Check(condition) => {
+                    let relation = scope_of(columns);
+                    self.scopes.push(vec![relation]);
+                    let printed = self.expr(condition);
+                    self.scopes.pop();
+                    format!("CHECK ({})", printed?)
+                }
+                ConstraintKind::References { table, columns, cascade } => {
+                    let target = self.table(table)?;
+                    let columns = if columns.is_empty() { String::new() } else { format!(" ({})", idents(columns)) };
+                    let cascade = if *cascade { " ON DELETE CASCADE" } else { "" };
+                    match list.is_empty() {
+                        true => format!("REFERENCES {target}{columns}{cascade}"),
+                        false => format!("FOREIGN KEY{list} REFERENCES {target}{columns}{cascade}"),
+                    }
+                }
+            })
+    }
+
+    fn alteration(&mut self, table: &Name, alteration: &Alteration, out: &mut Vec<String>) -> Parse<()> {
+        self.existing(table)?;
+        let head = format!("ALTER TABLE {}", self.table(table)?);
+        let action = match alteration {
+            Alteration::AddColumn(column) => {
+                format!("ADD COLUMN {}", self.column_definition(column, std::slice::from_ref(column), out)?)
+            }
+            Alteration::DropColumn(name) => format!("DROP COLUMN {} CASCADE", ident(name)),
+            Alteration::AddConstraint(constraint) => format!("ADD {}", self.constraint(constraint, &[])?),
+            Alteration::DropConstraint(name) => format!("DROP CONSTRAINT {} CASCADE", ident(name)),
+            Alteration::Modify(column) => {
+                if matches!(column.ty, Type::Serial | Type::BigSerial) {
+                    return Err(Failure::refused("MODIFY to SERIAL"));
+                }
+                if !column.constraints.is_empty() {
+                    return Err(Failure::refused("MODIFY with a constraint"));
+                }
+                let name = ident(&column.name);
+                let ty = self.type_name(column.ty, out);
+                let storage = column.ty.storage();
+                // what is not said again is gone
+                let default = match &column.default {
+                    Some(default) => format!("SET DEFAULT {}", self.assigned(default, Some(column.ty))?),
+                    None => "DROP DEFAULT".into(),
+                };
+                let null = if column.not_null { "SET NOT NULL" } else { "DROP NOT NULL" };
+                format!(
+                    "ALTER COLUMN {name} DROP DEFAULT, ALTER COLUMN {name} TYPE {ty} USING ({name})::{storage}, \
+                     ALTER COLUMN {name} {default}, ALTER COLUMN {name} {null}"
+                )
+            }
+        };
+        out.push(format!("{head} {action}"));
+        Ok(())
+    }
+}
+
+/// The columns of a table that is being made.
+fn scope_of(columns: &[ColumnDefinition]) -> Scope {
+    let names = columns.iter().map(|c| c.name.clone()).collect();
+    Scope { alias: String::new(), relation: None, columns: Some(names) }
+}

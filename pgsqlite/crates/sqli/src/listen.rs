@@ -1,0 +1,203 @@
+//! The SQLI port: accepting, TLS, and the urgent byte that cancels.
+//!
+//! One port serves clients with and without TLS: a TLS handshake and a login packet differ in their first bytes.
+
+use crate::client::{Client, End};
+use crate::{conversation, login};
+use pgsqlite_engine::session::CancelHandle;
+use pgsqlite_server::listen::{is_loopback, Shared};
+use pgsqlite_server::stream::Stream;
+use pgsqlite_server::Server;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncWriteExt, Interest};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A client that is told why it is sent away has this long to take the message.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// The sockets that listen.
+pub struct Listener {
+    shared: Arc<Shared>,
+    sockets: Vec<TcpListener>,
+}
+
+impl Listener {
+    /// Listens on `port` of the server's host; None if the server has no SQLI port. Errors: as of the server's own port.
+    pub async fn start(server: &Server) -> Result<Option<Listener>> {
+        let shared = server.shared();
+        let Some(port) = shared.config.sqli_port else { return Ok(None) };
+        let host = shared.config.host.clone();
+        let failed =
+            |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot listen on {host}:{port}: {e}"));
+        let mut sockets: Vec<TcpListener> = Vec::new();
+        for address in tokio::net::lookup_host((host.as_str(), port)).await.map_err(failed)? {
+            if shared.config.auth.is_none() && !is_loopback(address.ip()) {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("listening on {address} needs a choice of authentication: --auth scram (or, if you must, --auth trust)"),
+                ));
+            }
+            match TcpListener::bind(address).await {
+                Ok(socket) => sockets.push(socket),
+                // a host without IPv6 listens on IPv4
+                Err(e) if e.kind() == std::io::ErrorKind::AddrNotAvailable && !sockets.is_empty() => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+        Ok(Some(Listener { shared, sockets }))
+    }
+
+    /// Accepts clients until the server stops.
+    pub async fn run(self) {
+        let mut accepting = tokio::task::JoinSet::new();
+        for socket in self.sockets {
+            let shared = self.shared.clone();
+            accepting.spawn(async move {
+                loop {
+                    match socket.accept().await {
+                        Ok((stream, address)) => {
+                            let keepalive = socket2::SockRef::from(&stream).set_keepalive(true);
+                            if let Err(e) = stream.set_nodelay(true).and(keepalive) {
+                                tracing::debug!("socket options: {e}");
+                            }
+                            let own = shared.clone();
+                            shared.spawn(async move { serve(&own, stream, address).await });
+                        }
+                        Err(e) => {
+                            // running out of descriptors must not become a busy loop
+                            tracing::warn!("accept: {e}");
+                            tokio::time::sleep(Duration::from_millis(100)).await;
+                        }
+                    }
+                }
+            });
+        }
+        self.shared.stopped().await;
+    }
+}
+
+/// Cancel requests of one client.
+#[derive(Default)]
+pub struct Interrupts {
+    /// one has come and has not been answered yet
+    pending: AtomicBool,
+}
+
+impl Interrupts {
+    /// Whether a request has come since it was asked last.
+    pub fn take(&self) -> bool {
+        self.pending.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// The byte that asks to end the running statement.
+const INTERRUPT: u8 = 0x42;
+
+/// Waits for urgent bytes on a second descriptor of the socket and cancels what the session runs. Ends when dropped.
+pub struct Watcher {
+    pub interrupts: Arc<Interrupts>,
+    pub cancel: Arc<std::sync::Mutex<Option<CancelHandle>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Watcher {
+    fn new(socket: OwnedFd) -> std::io::Result<Watcher> {
+        let interrupts = Arc::new(Interrupts::default());
+        let cancel: Arc<std::sync::Mutex<Option<CancelHandle>>> = Arc::default();
+        // SAFETY: the descriptor is owned by what is registered, so that it stays open and the same until it is deregistered.
+        let socket = unsafe { AsyncFd::register_with_interest(socket, Interest::PRIORITY)? };
+        let (own, session) = (interrupts.clone(), cancel.clone());
+        let task = tokio::spawn(async move {
+            while let Ok(mut ready) = socket.ready(Interest::PRIORITY).await {
+                let mut byte = 0u8;
+                // SAFETY: the descriptor is open as long as `socket` lives; one byte is written to a byte that lives here.
+                let n = unsafe {
+                    libc::recv(
+                        socket.get_ref().as_raw_fd(),
+                        (&raw mut byte).cast(),
+                        1,
+                        libc::MSG_OOB | libc::MSG_DONTWAIT,
+                    )
+                };
+                ready.clear_ready();
+                if n == 1 && byte == INTERRUPT {
+                    own.pending.store(true, Ordering::Release);
+                    if let Ok(cancel) = session.lock() {
+                        if let Some(cancel) = &*cancel {
+                            cancel.cancel();
+                        }
+                    }
+                }
+            }
+        });
+        Ok(Watcher { interrupts, cancel, task })
+    }
+}
+
+/// Serves one client to its end.
+async fn serve(shared: &Arc<Shared>, socket: TcpStream, address: SocketAddr) {
+    let watcher = match socket.as_fd().try_clone_to_owned().and_then(Watcher::new) {
+        Ok(watcher) => watcher,
+        Err(e) => {
+            tracing::warn!("a client cannot be served: {e}");
+            return;
+        }
+    };
+    let limit = shared.config.authentication_timeout;
+    let started = tokio::select! {
+        biased;
+        () = shared.stopped() => return,
+        started = tokio::time::timeout(limit, async {
+            let mut client = Client::new(encrypt(shared, socket).await?, shared.config.send_timeout);
+            let started = login::login(shared, &mut client, address).await;
+            Ok((client, started))
+        }) => started.unwrap_or(Err(End::Gone)),
+    };
+    let Ok((mut client, started)) = started else { return };
+    let end = match started {
+        Ok(identity) => conversation::run(shared, &mut client, identity, &watcher).await,
+        Err(end) => end,
+    };
+    if let End::Malformed(what) = &end {
+        tracing::debug!("a client breaks the protocol: {what}");
+    }
+    // the client may be gone already
+    let _ = tokio::time::timeout(LAST_WORDS, client.flush()).await;
+    let _ = tokio::time::timeout(LAST_WORDS, client.stream.shutdown()).await;
+}
+
+/// TLS, if the client begins it.
+async fn encrypt(shared: &Shared, socket: TcpStream) -> std::result::Result<Stream, End> {
+    let mut first = [0u8; 3];
+    loop {
+        match socket.peek(&mut first).await? {
+            0 => return Err(End::Gone),
+            // a login packet has its type, 1, third; a handshake has a version there, whose second byte comes next
+            1 | 2 if first[0] == 0x16 => {
+                // what came is there, so that waiting for readiness would not wait
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            _ => break,
+        }
+    }
+    // a handshake record of TLS 1.x is 16 03 01 … 03 with a length that a login packet's mark (60) is above
+    let mut start = [0u8; 4];
+    let is_tls = first[..2] == [0x16, 3] && socket.peek(&mut start).await? >= 3 && start[3] != 60;
+    match (&shared.tls, is_tls) {
+        (Some(tls), true) => Ok(Stream::Tls(Box::new(tls.acceptor.accept(socket).await?))),
+        (None, true) => Err(End::Malformed("TLS is not set up".into())),
+        (_, false) => Ok(Stream::Tcp(socket)),
+    }
+}

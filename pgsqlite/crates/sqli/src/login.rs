@@ -1,0 +1,91 @@
+//! From a login packet to a client that is let in.
+
+use crate::client::{Client, End};
+use crate::values::codeset::CodeSet;
+use crate::wire::login::{accept, decode, reject, Login};
+use pgsqlite_engine::engine::Engine;
+use pgsqlite_server::config::{Auth, Databases};
+use pgsqlite_server::listen::{Place, Shared};
+use pgsqlite_server::stream::Stream;
+use pgsqlite_wire::scram::Verifier;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A client that has said who it is.
+pub struct Identity {
+    pub user: String,
+    /// still to be checked against the database that it will open
+    pub password: Option<String>,
+    pub codeset: CodeSet,
+    pub delimident: bool,
+    pub address: SocketAddr,
+    pub pid: i32,
+    pub place: Place,
+}
+
+const BAD_PASSWORD: i16 = -951;
+const NO_CONNECTION: i16 = -908;
+const BAD_LOCALE: i16 = -23101;
+
+/// Reads the login packet and answers it. Errors: the client is sent away, its answer is in the output.
+pub async fn login(shared: &Arc<Shared>, client: &mut Client, address: SocketAddr) -> Result<Identity, End> {
+    let login = loop {
+        match client.take(decode)? {
+            Some(login) => break login,
+            None => client.fill().await?,
+        }
+    };
+    match admit(shared, client, login, address) {
+        Ok(identity) => {
+            client.out.buffer.extend(accept());
+            client.flush().await?;
+            Ok(identity)
+        }
+        Err((code, message)) => {
+            tracing::debug!(code, message, "a client is refused");
+            client.out.buffer.extend(reject(code, message));
+            Err(End::Gone)
+        }
+    }
+}
+
+fn admit(
+    shared: &Arc<Shared>,
+    client: &Client,
+    login: Login,
+    address: SocketAddr,
+) -> Result<Identity, (i16, &'static str)> {
+    if shared.config.require_tls && !matches!(client.stream, Stream::Tls(_)) {
+        return Err((NO_CONNECTION, "this server takes connections with TLS only"));
+    }
+    let codeset = CodeSet::of_locale(login.variable("CLIENT_LOCALE")).ok_or((BAD_LOCALE, "unknown code set"))?;
+    // texts are read and written in this order only
+    if login.variable("DBDATE").is_some_and(|f| !f.to_ascii_uppercase().starts_with("Y4MD")) {
+        return Err((BAD_LOCALE, "DBDATE other than Y4MD is not supported"));
+    }
+    let delimident = login.variable("DELIMIDENT").is_some_and(|v| !v.eq_ignore_ascii_case("n"));
+    let place = shared.take_place().ok_or((NO_CONNECTION, "too many clients"))?;
+    let mut password = match shared.config.auth_for(Some(address)) {
+        Auth::Trust => None,
+        Auth::Scram => Some(login.password.clone()),
+    };
+    // where there is one database, the password is checked at once; else it is the opened database's
+    if let (Some(given), false) = (&password, matches!(shared.config.databases, Databases::Directory(_))) {
+        let engine = shared.databases.get("").map_err(|_| (NO_CONNECTION, "no database"))?;
+        if !check_password(shared, &engine, &login.user, given) {
+            return Err((BAD_PASSWORD, "incorrect user or password"));
+        }
+        password = None;
+    }
+    Ok(Identity { user: login.user, password, codeset, delimident, address, pid: shared.new_pid(), place })
+}
+
+/// Whether the password is the role's. It takes as long for a role that does not exist.
+pub fn check_password(shared: &Shared, engine: &Arc<Engine>, user: &str, password: &str) -> bool {
+    let known = engine.password_verifier(user).ok().flatten().and_then(|v| Verifier::parse(&v));
+    let exists = known.is_some();
+    let verifier = known.unwrap_or_else(|| Verifier::new("", &shared.mock_secret, pgsqlite_wire::scram::ITERATIONS));
+    let given = Verifier::new(password, &verifier.salt, verifier.iterations);
+    let differences = given.stored_key.iter().zip(&verifier.stored_key).fold(0, |all, (a, b)| all | (a ^ b));
+    exists && differences == 0 && given.stored_key.len() == verifier.stored_key.len()
+}

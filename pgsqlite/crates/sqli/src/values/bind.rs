@@ -1,0 +1,380 @@
+//! Bound values as texts that PostgreSQL's input functions take for the parameter's type.
+
+use super::base100::{is_null, Base100};
+use super::codeset::CodeSet;
+use super::encode::civil;
+use super::qualifier::{self, Qualifier};
+use super::types::Type;
+use crate::errors::Failure;
+use crate::wire::input::{Cursor, Stop};
+use crate::wire::messages::{int8, Value};
+
+/// A bound value; None: NULL. `target` is the Informix type of what takes it, where that is known: texts of DATETIME and INTERVAL are
+/// read by its qualifier. Blobs are taken from `blobs` in order.
+/// Errors: -1213 … -1267 for what is not a value of its type.
+pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Option<Vec<u8>>, Failure> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Text(bytes) => {
+            let text = codeset.decode(bytes)?;
+            let text = match target {
+                Some(Type::DateTime(q)) => datetime_text(&text, q)?,
+                Some(Type::Interval(q)) => interval_text(&text, q)?,
+                // what stands for a number may have blanks around it
+                Some(
+                    Type::SmallInt
+                    | Type::Integer
+                    | Type::Serial
+                    | Type::BigInt
+                    | Type::BigSerial
+                    | Type::Int8
+                    | Type::Date,
+                ) => text.trim().to_string(),
+                _ => text,
+            };
+            text.into_bytes()
+        }
+        Value::Integer(n) => n.to_string().into_bytes(),
+        Value::Float(n) => n.to_string().into_bytes(),
+        Value::SmallFloat(n) => n.to_string().into_bytes(),
+        Value::Boolean(on) => if *on { "t" } else { "f" }.into(),
+        Value::Date(days) => {
+            let days = days.checked_sub(36525).filter(|d| (-730_119..=2_921_939).contains(d));
+            let (year, month, day) = civil(days.ok_or(Failure::new(-1218, 0, ""))?);
+            format!("{year:04}-{month:02}-{day:02}").into_bytes()
+        }
+        Value::Decimal(bytes) if is_null(bytes) => return Ok(None),
+        Value::Decimal(bytes) => Base100::decode(bytes).ok_or(Failure::new(-1226, 0, ""))?.to_decimal().into_bytes(),
+        Value::DateTime(_, bytes) | Value::Interval(_, bytes) if is_null(bytes) => return Ok(None),
+        Value::DateTime(encoded, bytes) => {
+            let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
+            datetime(q, bytes)?.into_bytes()
+        }
+        Value::Interval(encoded, bytes) => {
+            let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
+            interval(q, bytes)?.into_bytes()
+        }
+        Value::Blob { .. } => return Err(Failure::internal("a blob is bound with its content")),
+    }))
+}
+
+/// Pairs of a number from its first field down to SECOND, and those of the fraction.
+fn pairs(number: &Base100, before: usize) -> Result<(Vec<u64>, Vec<u64>), Failure> {
+    let bad = || Failure::new(-1262, 0, "");
+    let gap = usize::try_from(before as i32 - number.exponent).map_err(|_| bad())?;
+    if gap > before + 5 {
+        return Err(bad());
+    }
+    let mut all: Vec<u64> = std::iter::repeat_n(0, gap).chain(number.pairs.iter().map(|p| *p as u64)).collect();
+    all.resize(all.len().max(before), 0);
+    let fraction = all.split_off(before);
+    if fraction.len() > 3 {
+        return Err(bad());
+    }
+    Ok((all, fraction))
+}
+
+fn fraction(pairs: &[u64]) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    pairs.iter().fold(".".to_string(), |text, p| text + &format!("{p:02}"))
+}
+
+/// A DATETIME in ISO form: a timestamp if it begins with YEAR (missing fields are those of the first moment), a time if with HOUR.
+fn datetime(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
+    let number = Base100::decode(bytes).filter(|n| !n.negative).ok_or(Failure::new(-1262, 0, ""))?;
+    match q.from {
+        qualifier::YEAR => {
+            let (p, rest) = pairs(&number, 7)?;
+            // fields behind the last one are zero: the first of their kind is meant
+            let first = |n: u64, field: u8| if field > q.to { 1 } else { n };
+            let (month, day) = (first(p[2], qualifier::MONTH), first(p[3], qualifier::DAY));
+            Ok(format!(
+                "{:02}{:02}-{month:02}-{day:02} {:02}:{:02}:{:02}{}",
+                p[0],
+                p[1],
+                p[4],
+                p[5],
+                p[6],
+                fraction(&rest)
+            ))
+        }
+        qualifier::HOUR => {
+            let (p, rest) = pairs(&number, 3)?;
+            Ok(format!("{:02}:{:02}:{:02}{}", p[0], p[1], p[2], fraction(&rest)))
+        }
+        _ => Err(Failure::refused(format!("a DATETIME value {}", q.type_name(false)))),
+    }
+}
+
+/// An INTERVAL as PostgreSQL reads it.
+fn interval(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
+    let number = Base100::decode(bytes).ok_or(Failure::new(-1262, 0, ""))?;
+    let sign = if number.negative { "-" } else { "" };
+    // the first field may take five pairs
+    let after = if q.from == qualifier::FRACTION { 0 } else { (qualifier::SECOND - q.from) as usize / 2 };
+    let before = if q.from == qualifier::FRACTION { 0 } else { after + 5 };
+    let (p, rest) = pairs(&number, before)?;
+    let (lead, fields) = p.split_at(before - after);
+    let lead = lead.iter().fold(0, |n, p| n * 100 + p);
+    let unit =
+        |field: u8| ["years", "months", "days", "hours", "minutes", "seconds", "seconds"][(field / 2).min(6) as usize];
+    let mut out = Vec::new();
+    let mut put = |n: u64, field: u8, fraction: String| {
+        if n > 0 || !fraction.is_empty() || out.is_empty() {
+            out.push(format!("{sign}{n}{fraction} {}", unit(field)));
+        }
+    };
+    let rest = fraction(&rest);
+    if q.from >= qualifier::SECOND {
+        put(lead, qualifier::SECOND, rest);
+    } else {
+        put(lead, q.from, String::new());
+        for (i, n) in fields.iter().enumerate() {
+            let field = q.from + 2 * (i as u8 + 1);
+            let behind = if field == qualifier::SECOND { rest.clone() } else { String::new() };
+            put(*n, field, behind);
+        }
+    }
+    Ok(out.join(" "))
+}
+
+/// Runs of digits of a text, and what stands before each; None: something else is in it.
+fn fields(text: &str) -> Option<Vec<(String, String)>> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let mut between = String::new();
+    for c in text.chars() {
+        match c {
+            '0'..='9' => match out.last_mut() {
+                Some((_, digits)) if between.is_empty() => digits.push(c),
+                _ => out.push((std::mem::take(&mut between), c.to_string())),
+            },
+            '-' | ' ' | ':' | '.' | 'T' => between.push(c),
+            _ => return None,
+        }
+    }
+    between.is_empty().then_some(out)
+}
+
+/// What stands before a field that is not the first.
+fn separator(field: u8) -> &'static [&'static str] {
+    match field {
+        qualifier::MONTH | qualifier::DAY => &["-"],
+        qualifier::HOUR => &[" ", "T"],
+        qualifier::MINUTE | qualifier::SECOND => &[":"],
+        _ => &["."],
+    }
+}
+
+/// The text of a DATETIME with exactly the fields of `q` (fields behind `q`'s last may be there: they are cut, as a cast does).
+/// A client may also give a whole timestamp for a part of it. Errors: -1261 … -1264.
+pub fn datetime_text(text: &str, q: Qualifier) -> Result<String, Failure> {
+    let bad = || Failure::new(-1262, 0, "");
+    let text = text.trim();
+    let found = fields(text).ok_or_else(bad)?;
+    let first = match (q.from, found.get(1).map(|(s, _)| s.as_str())) {
+        (_, Some("-")) => qualifier::YEAR,
+        (qualifier::YEAR, _) => qualifier::YEAR,
+        _ => q.from,
+    };
+    let mut values = [1u64, 1, 1, 0, 0, 0];
+    let mut behind = String::new();
+    let mut field = first;
+    for (i, (before, digits)) in found.iter().enumerate() {
+        let expected = if i == 0 { before.is_empty() } else { separator(field).contains(&before.as_str()) };
+        if !expected || digits.len() > 6 || field > qualifier::FRACTION {
+            return Err(bad());
+        }
+        match field {
+            qualifier::FRACTION => behind = format!(".{digits}"),
+            _ => values[field as usize / 2] = digits.parse().map_err(|_| bad())?,
+        }
+        field += 2;
+    }
+    // too few fields
+    if field - 2 < q.to.min(qualifier::SECOND) && found.len() < 6 {
+        return Err(Failure::new(-1261, 0, ""));
+    }
+    // what lies behind the last field does not count
+    for (i, first) in [1, 1, 1, 0, 0, 0].into_iter().enumerate() {
+        if (i as u8) * 2 > q.to {
+            values[i] = first;
+        }
+    }
+    behind.truncate(if q.fraction() > 0 { 1 + q.fraction() as usize } else { 0 });
+    let [year, month, day, hour, minute, second] = values;
+    let time = format!("{hour:02}:{minute:02}:{second:02}{behind}");
+    match q.from {
+        qualifier::YEAR => Ok(format!("{year:04}-{month:02}-{day:02} {time}")),
+        qualifier::HOUR => Ok(time),
+        _ => Err(Failure::refused(format!("a DATETIME value {}", q.type_name(false)))),
+    }
+}
+
+/// The text of an INTERVAL, its fields being those of `q`. Errors: -1261, -1262, -1265.
+pub fn interval_text(text: &str, q: Qualifier) -> Result<String, Failure> {
+    let bad = || Failure::new(-1262, 0, "");
+    let text = text.trim();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    // a fraction may stand without anything before its point
+    let digits = if q.from == qualifier::FRACTION { digits.trim_start_matches('.') } else { digits };
+    let found = fields(digits).ok_or_else(bad)?;
+    let mut out = Vec::new();
+    let mut field = q.from;
+    for (i, (before, digits)) in found.iter().enumerate() {
+        let expected = if i == 0 { before.is_empty() } else { separator(field).contains(&before.as_str()) };
+        let within = field <= q.to || field == qualifier::FRACTION && q.fraction() > 0;
+        if !expected || !within {
+            return Err(bad());
+        }
+        if i == 0 && q.from != qualifier::FRACTION && digits.trim_start_matches('0').len() > q.precision as usize {
+            return Err(Failure::new(-1265, 0, ""));
+        }
+        out.push(match field {
+            qualifier::YEAR => format!("{sign}{digits} years"),
+            qualifier::MONTH => format!("{sign}{digits} months"),
+            qualifier::DAY => format!("{sign}{digits} days"),
+            qualifier::HOUR => format!("{sign}{digits} hours"),
+            qualifier::MINUTE => format!("{sign}{digits} minutes"),
+            qualifier::SECOND => format!("{sign}{digits} seconds"),
+            _ => format!("{sign}0.{} seconds", &digits[..digits.len().min(q.fraction() as usize)]),
+        });
+        field += 2;
+    }
+    if found.is_empty() || (field - 2) < q.to.min(qualifier::SECOND) {
+        return Err(Failure::new(-1261, 0, ""));
+    }
+    Ok(out.join(" "))
+}
+
+/// A value of a PUT row, which has tuple form.
+pub fn tuple_value(c: &mut Cursor, type_code: i16, encoded_length: i32) -> Result<Value, Failure> {
+    use crate::wire::type_code as t;
+    let read = |c: &mut Cursor| -> Result<Value, Stop> {
+        let decimal_width = |length: i32| super::types::decimal_width((length >> 8) as u8, length as u8);
+        Ok(match type_code & 0xff {
+            t::CHAR | t::NCHAR => {
+                let bytes = c.take(usize::try_from(encoded_length).unwrap_or(0))?;
+                match bytes.first() {
+                    Some(0) => Value::Null,
+                    _ => Value::Text(bytes.trim_ascii_end().to_vec()),
+                }
+            }
+            t::VARCHAR | t::NVARCHAR => {
+                let n = c.byte()?;
+                match c.take(n.into())? {
+                    [0] => Value::Null,
+                    bytes => Value::Text(bytes.to_vec()),
+                }
+            }
+            t::SMALLINT => match c.short()? {
+                i16::MIN => Value::Null,
+                n => Value::Integer(n.into()),
+            },
+            t::INTEGER | t::SERIAL => match c.int()? {
+                i32::MIN => Value::Null,
+                n => Value::Integer(n.into()),
+            },
+            t::BIGINT | t::BIGSERIAL => match c.long()? {
+                i64::MIN => Value::Null,
+                n => Value::Integer(n),
+            },
+            t::INT8 | t::SERIAL8 => int8(c)?.map_or(Value::Null, Value::Integer),
+            t::DATE => match c.int()? {
+                i32::MIN => Value::Null,
+                n => Value::Date(n),
+            },
+            t::FLOAT => match c.take(8)? {
+                [255, 255, 255, 255, 255, 255, 255, 255] => Value::Null,
+                bytes => Value::Float(Cursor::new(bytes).double()?),
+            },
+            t::SMALLFLOAT => match c.take(4)? {
+                [255, 255, 255, 255] => Value::Null,
+                bytes => Value::SmallFloat(Cursor::new(bytes).single()?),
+            },
+            t::DECIMAL | t::MONEY => Value::Decimal(c.take(decimal_width(encoded_length))?.to_vec()),
+            t::DATETIME | t::INTERVAL => {
+                let encoded = encoded_length as u16;
+                let q = Qualifier::decode(encoded).ok_or(Stop::Malformed("a qualifier of a row".into()))?;
+                let bytes = c.take(q.width())?.to_vec();
+                match type_code & 0xff {
+                    t::DATETIME => Value::DateTime(encoded, bytes),
+                    _ => Value::Interval(encoded, bytes),
+                }
+            }
+            t::UDT_VAR | t::LVARCHAR | t::UDT_FIXED | t::BOOLEAN => {
+                let null = c.byte()?;
+                let n = c.length("the length of a value in a row")?;
+                let bytes = c.take(n)?;
+                match (null, type_code & 0xff) {
+                    (1, _) => Value::Null,
+                    (_, t::UDT_VAR | t::LVARCHAR) => Value::Text(bytes.to_vec()),
+                    _ => Value::Boolean(matches!(bytes, [1 | b't'])),
+                }
+            }
+            other => return Err(Stop::Malformed(format!("a value of type {other} in a row"))),
+        })
+    };
+    read(c).map_err(|e| match e {
+        Stop::Incomplete => Failure::internal("a row that is shorter than its columns"),
+        Stop::Malformed(what) => Failure::refused(what),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(value: Value, target: Option<Type>) -> String {
+        String::from_utf8(text(&value, target, CodeSet::Latin1).unwrap().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn values_become_texts() {
+        let b =
+            |hex: &str| (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect();
+        for (value, expected) in [
+            (Value::Integer(-5), "-5"),
+            (Value::Decimal(b("3d57412c")), "-1234.56"),
+            (Value::Decimal(b("bf0a")), "0.001"),
+            (Value::Date(0xb441), "2026-05-04"),
+            (Value::DateTime(0x0e0a, b("c7141a05040c1e2d")), "2026-05-04 12:30:45"),
+            (Value::DateTime(0x130f, b("c7141a0102030405000000")), "2026-01-02 03:04:05"),
+            (Value::DateTime(0x066a, b("c2040500")), "00:04:05"),
+            (Value::DateTime(0x0804, b("c7141a0102")), "2026-01-02 00:00:00"),
+            // not normalized, as a client sends it
+            (Value::Interval(0x144f, b("c80000000003040506000000")), "3 days 4 hours 5 minutes 6 seconds"),
+            (Value::Interval(0x0b02, b("ca000000000206")), "2 years 6 months"),
+            (Value::Interval(0x05ac, b("3d5a0001")), "-999.99 seconds"),
+        ] {
+            assert_eq!(bound(value, None), expected);
+        }
+        assert_eq!(text(&Value::Decimal(vec![0, 0]), None, CodeSet::Utf8).unwrap(), None);
+    }
+
+    #[test]
+    fn texts_are_read_by_the_qualifier() {
+        let dt = |text: &str, from, to| datetime_text(text, Qualifier::datetime(from, to)).map_err(|e| e.sqlcode);
+        use qualifier::*;
+        assert_eq!(dt("2026-01-02 03:04:05.678", YEAR, SECOND).unwrap(), "2026-01-02 03:04:05");
+        assert_eq!(dt("2026-01-02 03:04:05.678", YEAR, 12).unwrap(), "2026-01-02 03:04:05.67");
+        assert_eq!(dt("2026-01", YEAR, MONTH).unwrap(), "2026-01-01 00:00:00");
+        assert_eq!(dt("2020-01-01 00:00:00.0", HOUR, SECOND).unwrap(), "00:00:00");
+        assert_eq!(dt("23:59", HOUR, MINUTE).unwrap(), "23:59:00");
+        assert_eq!(dt("2026-01-02", YEAR, SECOND), Err(-1261));
+        assert_eq!(dt("yesterday", YEAR, SECOND), Err(-1262));
+        let iv = |text: &str, from, to, precision| {
+            interval_text(text, Qualifier { from, to, precision }).map_err(|e| e.sqlcode)
+        };
+        assert_eq!(iv("05:06", MINUTE, SECOND, 2).unwrap(), "05 minutes 06 seconds");
+        assert_eq!(iv("-3 04:05:06.5", DAY, 11, 3).unwrap(), "-3 days -04 hours -05 minutes -06 seconds -0.5 seconds");
+        assert_eq!(iv("2-06", YEAR, MONTH, 4).unwrap(), "2 years 06 months");
+        assert_eq!(iv("1234", DAY, DAY, 3), Err(-1265));
+        assert_eq!(iv("1 02", DAY, SECOND, 3), Err(-1261));
+        assert_eq!(iv("1:2", DAY, SECOND, 3), Err(-1262));
+    }
+}

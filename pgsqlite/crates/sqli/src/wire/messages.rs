@@ -1,0 +1,362 @@
+//! What clients send after login.
+
+use super::input::{malformed, Cursor, Read};
+use super::{code, type_code};
+
+/// A value of BIND as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Null,
+    /// character data in the client's code set
+    Text(Vec<u8>),
+    Integer(i64),
+    Float(f64),
+    SmallFloat(f32),
+    /// days since 1899-12-31
+    Date(i32),
+    /// DECIMAL or MONEY in base 100
+    Decimal(Vec<u8>),
+    /// DATETIME (qualifier, base 100)
+    DateTime(u16, Vec<u8>),
+    /// INTERVAL (qualifier, base 100)
+    Interval(u16, Vec<u8>),
+    Boolean(bool),
+    /// BYTE or TEXT of so many bytes, which follow in BBIND
+    Blob {
+        is_text: bool,
+        size: usize,
+    },
+}
+
+/// What the client wants of a column (RET_TYPE).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    pub type_code: i16,
+    pub encoded_length: i32,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    Command(Vec<u8>),
+    Prepare {
+        parameters: usize,
+        text: Vec<u8>,
+    },
+    CursorName,
+    Id(i16),
+    Bind(Vec<Value>),
+    BlobBind(usize),
+    /// a piece of a blob; empty: its end
+    Blob(Vec<u8>),
+    Open,
+    Execute,
+    Describe,
+    WantDone,
+    Fetch {
+        buffer: usize,
+    },
+    ScrollFetch {
+        kind: i16,
+        row: i32,
+    },
+    Scroll,
+    Hold,
+    AutoFree,
+    Close,
+    Release,
+    InputDescribe,
+    ReturnTypes(Vec<Wanted>),
+    /// a row in tuple form
+    Put(Vec<u8>),
+    Flush,
+    FetchBlob(Vec<u8>),
+    Begin,
+    Commit,
+    Rollback,
+    SetSavepoint(Vec<u8>),
+    ReleaseSavepoint(Vec<u8>),
+    RollbackToSavepoint(Vec<u8>),
+    Protocols(Vec<u8>),
+    Info,
+    OpenDatabase {
+        name: Vec<u8>,
+        exclusive: bool,
+    },
+    CloseDatabase,
+    /// JDBC asks for it as `001a`, and takes strings, the last one empty
+    DatabaseList,
+    AutoKeys,
+    GetRoutine(Vec<u8>),
+    EndOfGroup,
+    Exit,
+}
+
+/// The first message and its length in bytes.
+pub fn decode(bytes: &[u8]) -> Read<(Message, usize)> {
+    let mut c = Cursor::new(bytes);
+    let message = message(&mut c)?;
+    Ok((message, c.position()))
+}
+
+fn message(c: &mut Cursor) -> Read<Message> {
+    let number = c.short()?;
+    Ok(match number {
+        code::COMMAND => {
+            c.short()?;
+            Message::Command(c.char4()?.to_vec())
+        }
+        code::PREPARE => {
+            let parameters = c.count("the number of parameters")?;
+            Message::Prepare { parameters, text: c.char4()?.to_vec() }
+        }
+        code::CURNAME => {
+            c.char()?;
+            Message::CursorName
+        }
+        code::ID => Message::Id(c.short()?),
+        code::BIND => {
+            let count = c.count("the number of bound values")?;
+            let mut values = Vec::new();
+            for _ in 0..count {
+                values.push(value(c)?);
+            }
+            Message::Bind(values)
+        }
+        code::BBIND => Message::BlobBind(c.count("the number of blobs")?),
+        code::BLOB => Message::Blob(c.char()?.to_vec()),
+        code::OPEN => Message::Open,
+        code::EXECUTE => Message::Execute,
+        code::NDESCRIBE => Message::Describe,
+        code::WANTDONE => Message::WantDone,
+        code::NFETCH => {
+            let buffer = c.int()?;
+            c.short()?;
+            Message::Fetch { buffer: usize::try_from(buffer).unwrap_or(0) }
+        }
+        code::SFETCH => {
+            let (kind, row) = (c.short()?, c.int()?);
+            c.int()?;
+            Message::ScrollFetch { kind, row }
+        }
+        code::SCROLL => Message::Scroll,
+        code::HOLD => Message::Hold,
+        code::AUTOFREE => Message::AutoFree,
+        code::CLOSE => Message::Close,
+        code::RELEASE => Message::Release,
+        code::CIDESCRIBE => Message::InputDescribe,
+        code::RET_TYPE => {
+            c.short()?;
+            let count = c.count("the number of returned types")?;
+            let mut wanted = Vec::new();
+            for _ in 0..count {
+                let type_code = c.short()?;
+                if type_code::is_named(type_code) {
+                    c.char()?;
+                    c.char()?;
+                }
+                wanted.push(Wanted { type_code, encoded_length: c.int()? });
+            }
+            Message::ReturnTypes(wanted)
+        }
+        code::PUT => {
+            let size = c.length("the size of a row")?;
+            match c.short()? {
+                1 => {}
+                rows => return malformed(format!("{rows} rows in one PUT")),
+            }
+            Message::Put(c.padded(size)?.to_vec())
+        }
+        code::FLUSH => Message::Flush,
+        code::FETCHBLOB => Message::FetchBlob(c.take(56)?.to_vec()),
+        code::BEGIN => Message::Begin,
+        code::CMMTWORK => Message::Commit,
+        code::RBWORK => {
+            c.short()?;
+            Message::Rollback
+        }
+        code::SET_SAVEPOINT => {
+            let name = c.char()?.to_vec();
+            c.short()?;
+            Message::SetSavepoint(name)
+        }
+        code::RELEASE_SAVEPOINT => Message::ReleaseSavepoint(c.char()?.to_vec()),
+        code::ROLLBACK_TO_SAVEPOINT => Message::RollbackToSavepoint(c.char()?.to_vec()),
+        code::PROTOCOLS => Message::Protocols(c.char()?.to_vec()),
+        code::INFO => {
+            match c.short()? {
+                6 => {}
+                kind => return malformed(format!("INFO of kind {kind}")),
+            }
+            // the length counts the first of the two zeros at the end
+            let length = c.count("the length of INFO")?;
+            c.take(length)?;
+            c.short()?;
+            Message::Info
+        }
+        code::DBOPEN => {
+            let name = c.char()?.to_vec();
+            Message::OpenDatabase { name, exclusive: c.short()? & 1 != 0 }
+        }
+        code::DBCLOSE => Message::CloseDatabase,
+        code::DATABASE_LIST => Message::DatabaseList,
+        code::AUTO_KEYS => {
+            c.short()?;
+            Message::AutoKeys
+        }
+        code::GETROUTINE => {
+            c.byte()?;
+            let signature = c.char4()?.to_vec();
+            c.short()?;
+            Message::GetRoutine(signature)
+        }
+        code::EOT => Message::EndOfGroup,
+        code::EXIT => Message::Exit,
+        other => return malformed(format!("unknown message code {other}")),
+    })
+}
+
+/// A size in the descriptor of BYTE and TEXT.
+const DESCRIPTOR: usize = 56;
+
+fn value(c: &mut Cursor) -> Read<Value> {
+    let number = c.short()?;
+    let mut name: &[u8] = b"";
+    if type_code::is_named(number) {
+        c.char()?;
+        name = c.char()?;
+    }
+    let indicator = c.short()?;
+    let precision = c.short()?;
+    match indicator {
+        0 => {}
+        -1 => return Ok(Value::Null),
+        other => return malformed(format!("indicator {other} of a bound value")),
+    }
+    Ok(match number {
+        type_code::CHAR | type_code::VARCHAR | type_code::NCHAR | type_code::NVARCHAR => {
+            Value::Text(c.char()?.to_vec())
+        }
+        type_code::SMALLINT => Value::Integer(c.short()?.into()),
+        type_code::INTEGER | type_code::SERIAL => Value::Integer(c.int()?.into()),
+        type_code::BIGINT | type_code::BIGSERIAL => Value::Integer(c.long()?),
+        type_code::INT8 | type_code::SERIAL8 => match int8(c)? {
+            Some(n) => Value::Integer(n),
+            None => Value::Null,
+        },
+        type_code::FLOAT => Value::Float(c.double()?),
+        type_code::SMALLFLOAT => Value::SmallFloat(c.single()?),
+        type_code::DATE => Value::Date(c.int()?),
+        type_code::DECIMAL | type_code::MONEY => Value::Decimal(c.char()?.to_vec()),
+        type_code::DATETIME => Value::DateTime(precision as u16, c.char()?.to_vec()),
+        type_code::INTERVAL => Value::Interval(precision as u16, c.char()?.to_vec()),
+        type_code::BYTE | type_code::TEXT => {
+            let descriptor = c.take(DESCRIPTOR)?;
+            let mut size = Cursor::new(&descriptor[16..20]);
+            Value::Blob { is_text: number == type_code::TEXT, size: size.length("the size of a blob")? }
+        }
+        type_code::BOOLEAN | type_code::LVARCHAR | type_code::UDT_VAR | type_code::UDT_FIXED => {
+            let n = c.length("the length of a bound value")?;
+            let bytes = c.padded(n)?;
+            if number == type_code::BOOLEAN || name == b"boolean" {
+                match bytes {
+                    [1 | b't'] => Value::Boolean(true),
+                    [0 | b'f'] => Value::Boolean(false),
+                    _ => return malformed("a BOOLEAN that is neither true nor false"),
+                }
+            } else if number == type_code::LVARCHAR || name == b"lvarchar" {
+                Value::Text(bytes.to_vec())
+            } else {
+                return malformed(format!("a bound value of type {}", String::from_utf8_lossy(name)));
+            }
+        }
+        other => return malformed(format!("a bound value of type {other}")),
+    })
+}
+
+/// INT8: sign, then the magnitude with its low half first; None: NULL.
+pub fn int8(c: &mut Cursor) -> Read<Option<i64>> {
+    let sign = c.short()?;
+    let (low, high) = (c.int()? as u32, c.int()? as u32);
+    let magnitude = (high as i128) << 32 | low as i128;
+    match sign {
+        0 => Ok(None),
+        1 => i64::try_from(magnitude).map(Some).or_else(|_| malformed("an INT8 out of range")),
+        -1 => i64::try_from(-magnitude).map(Some).or_else(|_| malformed("an INT8 out of range")),
+        other => malformed(format!("an INT8 with sign {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::input::Stop;
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+        digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    }
+
+    /// All messages of a client's bytes.
+    fn all(mut bytes: &[u8]) -> Read<Vec<Message>> {
+        let mut out = Vec::new();
+        while !bytes.is_empty() {
+            let (message, n) = decode(bytes)?;
+            out.push(message);
+            bytes = &bytes[n..];
+        }
+        Ok(out)
+    }
+
+    #[test]
+    fn groups_of_ibms_driver_are_understood() {
+        let batch = "0004 0004 0005 0002 0002 0000 0a00 00000064 0000 0000 0000 0002 6230 0007 000c";
+        let row = vec![Value::Integer(100), Value::Text(b"b0".to_vec())];
+        assert_eq!(
+            all(&bytes(batch)).unwrap(),
+            [Message::Id(4), Message::Bind(row), Message::Execute, Message::EndOfGroup]
+        );
+        let info = "0051 0006 0026 000c 0004 0006 444254454d50 0004 2f746d70 000b 535542514341434845535a00 0002 3130 0000 0000 000c";
+        assert_eq!(all(&bytes(info)).unwrap(), [Message::Info, Message::EndOfGroup]);
+        let put = "0011 00000007 0001 00000064 02 6230 00 000c";
+        assert_eq!(all(&bytes(put)).unwrap(), [Message::Put(bytes("00000064 02 6230")), Message::EndOfGroup]);
+    }
+
+    #[test]
+    fn bound_values_of_every_type() {
+        let cases = [
+            ("0011 0000 1300 ffffbe991a140000001c", Value::Integer(-123456789012)),
+            ("0005 0000 0002 0004 3d57412c", Value::Decimal(bytes("3d57412c"))),
+            ("0008 0000 0000 0003 c1635f 00", Value::Decimal(bytes("c1635f"))),
+            ("000a 0000 066a 0004 c3030405", Value::DateTime(0x066a, bytes("c3030405"))),
+            ("002b 0000 0000 0000 0000 00000004 6c766172", Value::Text(b"lvar".to_vec())),
+            ("002d 0008 696e666f726d6978 0007 626f6f6c65616e00 0000 0001 00000001 01 00", Value::Boolean(true)),
+            ("0000 ffff 0000", Value::Null),
+        ];
+        for (hex, expected) in cases {
+            let message = bytes(&format!("0005 0001 {hex}"));
+            assert_eq!(decode(&message).unwrap(), (Message::Bind(vec![expected]), message.len()), "{hex}");
+        }
+    }
+
+    /// However a peer cuts, changes or floods: never a panic, and a half message asks for more.
+    #[test]
+    fn no_bytes_can_hurt() {
+        let whole = bytes("0005 0002 0002 0000 0a00 00000064 0000 0000 0000 0003 616263 00");
+        for end in 0..whole.len() {
+            assert_eq!(decode(&whole[..end]), Err(Stop::Incomplete), "{end}");
+        }
+        for at in 0..whole.len() {
+            for value in 0..=255 {
+                let mut changed = whole.clone();
+                changed[at] = value;
+                let _ = decode(&changed);
+            }
+        }
+        for bad in
+            ["0002 0000 7fffffff", "0002 ffff 00000000", "0005 0001 0000 0000 0000 ffff", "0011 80000000 0001", "03e7"]
+        {
+            assert!(matches!(decode(&bytes(bad)), Err(Stop::Malformed(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Bytes ⇄ messages of SQLI; no I/O, no SQL.
+//!
+//! After login the stream has no frames: a message's length is known only to who can read it. [`input::Cursor`] therefore reads
+//! from what has arrived and says [`input::Stop::Incomplete`] where more is needed; the caller reads on and tries again.
+//! [`messages`] decodes what clients send, [`login`] the first packet, [`output::Output`] writes what servers send.
+
+pub mod input;
+pub mod login;
+pub mod messages;
+pub mod output;
+
+/// Message codes, by their names in the protocol's own vocabulary.
+pub mod code {
+    pub const COMMAND: i16 = 1;
+    pub const PREPARE: i16 = 2;
+    pub const CURNAME: i16 = 3;
+    pub const ID: i16 = 4;
+    pub const BIND: i16 = 5;
+    pub const OPEN: i16 = 6;
+    pub const EXECUTE: i16 = 7;
+    pub const DESCRIBE: i16 = 8;
+    pub const NFETCH: i16 = 9;
+    pub const CLOSE: i16 = 10;
+    pub const RELEASE: i16 = 11;
+    pub const EOT: i16 = 12;
+    pub const ERR: i16 = 13;
+    pub const TUPLE: i16 = 14;
+    pub const DONE: i16 = 15;
+    pub const PUT: i16 = 17;
+    pub const FLUSH: i16 = 18;
+    pub const CMMTWORK: i16 = 19;
+    pub const RBWORK: i16 = 20;
+    pub const NDESCRIBE: i16 = 22;
+    pub const SFETCH: i16 = 23;
+    pub const SCROLL: i16 = 24;
+    pub const TUPID: i16 = 25;
+    pub const DATABASE_LIST: i16 = 26;
+    pub const BEGIN: i16 = 35;
+    pub const DBOPEN: i16 = 36;
+    pub const DBCLOSE: i16 = 37;
+    pub const FETCHBLOB: i16 = 38;
+    pub const BLOB: i16 = 39;
+    pub const BBIND: i16 = 41;
+    pub const HOLD: i16 = 43;
+    pub const WANTDONE: i16 = 49;
+    pub const COST: i16 = 55;
+    pub const EXIT: i16 = 56;
+    pub const INFO: i16 = 81;
+    pub const XACTSTAT: i16 = 99;
+    pub const RET_TYPE: i16 = 100;
+    pub const GETROUTINE: i16 = 101;
+    pub const AUTOFREE: i16 = 108;
+    pub const CIDESCRIBE: i16 = 124;
+    pub const IDESCRIBE: i16 = 125;
+    pub const PROTOCOLS: i16 = 126;
+    pub const AUTO_KEYS: i16 = 134;
+    pub const SET_SAVEPOINT: i16 = 137;
+    pub const RELEASE_SAVEPOINT: i16 = 138;
+    pub const ROLLBACK_TO_SAVEPOINT: i16 = 139;
+}
+
+/// Type codes as they stand in BIND, DESCRIBE and RET_TYPE.
+pub mod type_code {
+    pub const CHAR: i16 = 0;
+    pub const SMALLINT: i16 = 1;
+    pub const INTEGER: i16 = 2;
+    pub const FLOAT: i16 = 3;
+    pub const SMALLFLOAT: i16 = 4;
+    pub const DECIMAL: i16 = 5;
+    pub const SERIAL: i16 = 6;
+    pub const DATE: i16 = 7;
+    pub const MONEY: i16 = 8;
+    pub const DATETIME: i16 = 10;
+    pub const BYTE: i16 = 11;
+    pub const TEXT: i16 = 12;
+    pub const VARCHAR: i16 = 13;
+    pub const INTERVAL: i16 = 14;
+    pub const NCHAR: i16 = 15;
+    pub const NVARCHAR: i16 = 16;
+    pub const INT8: i16 = 17;
+    pub const SERIAL8: i16 = 18;
+    /// LVARCHAR in descriptions: a variable-length opaque type
+    pub const UDT_VAR: i16 = 40;
+    /// BOOLEAN in descriptions: a fixed-length opaque type
+    pub const UDT_FIXED: i16 = 41;
+    pub const LVARCHAR: i16 = 43;
+    pub const BOOLEAN: i16 = 45;
+    pub const BIGINT: i16 = 52;
+    pub const BIGSERIAL: i16 = 53;
+
+    /// Whether the code is followed by an owner's and a type's name wherever it stands.
+    pub fn is_named(code: i16) -> bool {
+        code >= 18 && code != BIGINT && code != BIGSERIAL
+    }
+}

@@ -1,0 +1,281 @@
+// IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, scroll cursors, insert cursors, savepoints, holdable
+// cursors, transactions, metadata, errors, cancel and query timeout, TLS. Values behind a wide one show whether its width is right.
+import com.informix.jdbc.IfmxStatement;
+import java.math.BigDecimal;
+import java.nio.file.*;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.sql.*;
+import java.util.*;
+
+public class Life {
+  static void same(Object got, Object want) {
+    boolean equal = got instanceof BigDecimal a && want instanceof BigDecimal b ? a.compareTo(b) == 0
+        : got instanceof byte[] a && want instanceof byte[] b ? Arrays.equals(a, b) : got instanceof int[] a && want instanceof int[] b ? Arrays.equals(a, b) : Objects.equals(got, want);
+    if (!equal) throw new AssertionError("got " + show(got) + ", want " + show(want));
+  }
+
+  static String show(Object o) { return o instanceof byte[] b ? Arrays.toString(b) : o instanceof int[] b ? Arrays.toString(b) : String.valueOf(o); }
+
+  interface Action { void run() throws Exception; }
+
+  static SQLException fails(int code, Action action) throws Exception {
+    try { action.run(); } catch (SQLException e) { if (e.getErrorCode() != code) throw e; return e; }
+    throw new AssertionError("no error " + code);
+  }
+
+  static Connection connect(String... more) throws SQLException {
+    Map<String, String> env = System.getenv();
+    StringBuilder url = new StringBuilder("jdbc:informix-sqli://localhost:" + env.get("SQLI_PORT") + "/stores:INFORMIXSERVER=pgsqlite");
+    for (int i = 0; i < more.length; i += 2) url.append(';').append(more[i]).append('=').append(more[i + 1]);
+    return DriverManager.getConnection(url.toString(), "informix", "in4mix");
+  }
+
+  static void run(Connection c, String... statements) throws SQLException { try (Statement s = c.createStatement()) { for (String sql : statements) s.execute(sql); } }
+
+  static Object one(Connection c, String sql) throws SQLException {
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(sql)) { return r.next() ? r.getObject(1) : "no row"; }
+  }
+
+  static void types(Connection c) throws Exception {
+    Object[][] cases = { // type, value to bind, value to get
+      {"smallint", (short) -2, (short) -2}, {"smallint", (short) 32767, (short) 32767}, {"integer", -5, -5}, {"integer", Integer.MAX_VALUE, Integer.MAX_VALUE},
+      {"int8", -123456789012L, -123456789012L}, {"bigint", 1L << 40, 1L << 40}, {"bigint", Long.MAX_VALUE, Long.MAX_VALUE},
+      {"float", 1.5, 1.5}, {"float", -2.5e-300, -2.5e-300}, {"smallfloat", -2.25f, -2.25f},
+      {"decimal(10,2)", new BigDecimal("-1234.56"), new BigDecimal("-1234.56")}, {"decimal(8,4)", new BigDecimal("123.45"), new BigDecimal("123.45")},
+      {"decimal(5,0)", new BigDecimal("100"), new BigDecimal("100")}, {"decimal(3,3)", new BigDecimal("-0.001"), new BigDecimal("-0.001")},
+      {"decimal(16)", new BigDecimal("0.001"), new BigDecimal("0.001")}, {"decimal(32)", new BigDecimal("1e30"), new BigDecimal("1e30")}, {"decimal(8,4)", new BigDecimal("0"), new BigDecimal("0")},
+      {"money(12,2)", new BigDecimal("99.95"), new BigDecimal("99.95")}, {"char(6)", "abc", "abc   "}, {"nchar(5)", "nch", "nch  "}, {"varchar(20)", "vc é", "vc é"}, {"varchar(20)", "", ""},
+      {"nvarchar(20)", "nv", "nv"}, {"lvarchar(500)", "lvar", "lvar"}, {"lvarchar", "x".repeat(2000), "x".repeat(2000)}, {"boolean", true, true}, {"boolean", false, false},
+      {"date", java.sql.Date.valueOf("1899-12-30"), java.sql.Date.valueOf("1899-12-30")}, {"date", java.sql.Date.valueOf("2026-01-02"), java.sql.Date.valueOf("2026-01-02")},
+      {"datetime year to second", Timestamp.valueOf("2026-06-20 12:34:56"), Timestamp.valueOf("2026-06-20 12:34:56")},
+      {"datetime year to fraction(5)", Timestamp.valueOf("2026-01-02 03:04:05.12345"), Timestamp.valueOf("2026-01-02 03:04:05.12345")},
+      {"datetime year to fraction(3)", Timestamp.valueOf("2026-11-21 00:00:00.123"), Timestamp.valueOf("2026-11-21 00:00:00.123")},
+      {"datetime hour to second", Time.valueOf("00:04:05"), Time.valueOf("00:04:05")}, {"datetime hour to minute", Time.valueOf("23:59:00"), Time.valueOf("23:59:00")},
+      {"interval day(3) to second", "3 04:05:06", "  3 04:05:06"}, {"interval minute to second", "05:06", "5:06"}, {"interval year(4) to month", "2-06", "   2-06"},
+    };
+    for (Object[] k : cases) {
+      try {
+        run(c, "create table v (id serial, x " + k[0] + ", behind integer)");
+        try (PreparedStatement p = c.prepareStatement("insert into v (x, behind) values (?, ?)")) {
+          p.setObject(1, k[1]); p.setInt(2, 77); same(p.executeUpdate(), 1);
+          p.setNull(1, Types.VARCHAR); p.setInt(2, 78); same(p.executeUpdate(), 1);
+        }
+        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select x, behind from v order by id")) {
+          same(r.next(), true);
+          Object got = k[0].toString().startsWith("interval") ? r.getString(1).trim() : r.getObject(1);
+          same(got, k[0].toString().startsWith("interval") ? k[2].toString().trim() : k[2]); same(r.getInt(2), 77);
+          same(r.next(), true); same(r.getObject(1), null); same(r.wasNull(), true); same(r.getInt(2), 78); same(r.next(), false);
+        }
+      } catch (SQLException | AssertionError e) { throw new AssertionError(k[0] + " " + k[1], e); }
+      run(c, "drop table v");
+    }
+  }
+
+  static void statements(Connection c) throws Exception {
+    run(c, "create table item (id serial primary key, name varchar(40) not null, price decimal(10,2) default 0, made datetime year to second)",
+        "create unique index item_name on item (name)");
+    // generated keys; 0 asks for the next one
+    try (PreparedStatement p = c.prepareStatement("insert into item (id, name) values (0, ?)", Statement.RETURN_GENERATED_KEYS)) {
+      for (int i = 1; i <= 3; i++) { p.setString(1, "n" + i); same(p.executeUpdate(), 1); same(((IfmxStatement) p).getSerial(), i); }
+    }
+    try (Statement s = c.createStatement()) {
+      s.executeUpdate("insert into item (name) values ('n4')", Statement.RETURN_GENERATED_KEYS);
+      same(((IfmxStatement) s).getSerial(), 4);
+    }
+    same(one(c, "select dbinfo('sqlca.sqlerrd1') from systables where tabid = 1"), 4L);
+    // a given number moves the sequence
+    run(c, "insert into item (id, name) values (10, 'n10')", "insert into item (name) values ('n11')");
+    same(one(c, "select max(id) from item"), 11);
+    // batches
+    try (PreparedStatement p = c.prepareStatement("insert into item (name, price) values (?, ?)")) {
+      for (int i = 100; i < 200; i++) { p.setString(1, "b" + i); p.setBigDecimal(2, new BigDecimal(i).movePointLeft(2)); p.addBatch(); }
+      int[] counts = p.executeBatch(); same(counts.length, 100); same(Arrays.stream(counts).sum(), 100);
+    }
+    try (Statement s = c.createStatement()) {
+      s.addBatch("update item set price = 5 where name = 'n1'"); s.addBatch("delete from item where name = 'n2'"); s.addBatch("update item set price = 1 where name = 'nobody'");
+      same(s.executeBatch(), new int[] {1, 1, 0});
+    }
+    // a result that takes several fetches, and two at once
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select id, name, price from item order by id");
+         Statement s2 = c.createStatement(); ResultSet r2 = s2.executeQuery("select name from item order by id desc")) {
+      int n = 0;
+      while (r.next()) { n++; same(r2.next(), true); if (n == 50) run(c, "update item set made = current where name = 'n3'"); }
+      same(n, 105); same(r2.next(), false);
+    }
+    // the dialect
+    same(one(c, "select first 1 name from item where name matches 'b1[0-4]?' order by id"), "b100");
+    same(one(c, "select skip 1 first 1 name from item where name like 'b%' order by id"), "b101");
+    same(one(c, "select 7 / 2 from systables where tabid = 1"), new BigDecimal("3.5"));
+    same(one(c, "select mdy(2,29,2024) + 1 from systables where tabid = 1"), java.sql.Date.valueOf("2024-03-01"));
+    same(one(c, "select nvl(a.name, 'x') from item a, outer item b where a.id = b.id and b.name = 'none' and a.name = 'n1'").toString().isEmpty(), false);
+    run(c, "select name, price from item where price > 1 into temp costly with no log");
+    same(one(c, "select count(*) from costly"), 100L);
+    try (PreparedStatement p = c.prepareStatement("select count(*) from item where made > ? - 1 units day and name in (?, ?)")) {
+      p.setTimestamp(1, new Timestamp(System.currentTimeMillis())); p.setString(2, "n3"); p.setString(3, "n1");
+      try (ResultSet r = p.executeQuery()) { same(r.next(), true); same(r.getInt(1), 1); }
+    }
+  }
+
+  static void cursors(Connection c) throws Exception {
+    try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_READ_ONLY); ResultSet r = s.executeQuery("select id, name from item where name like 'b%' order by id")) {
+      same(r.last(), true); same(r.getRow(), 100); same(r.getString(2), "b199"); same(r.first(), true); same(r.getString(2), "b100");
+      same(r.absolute(50), true); same(r.getString(2), "b149"); same(r.previous(), true); same(r.getString(2), "b148"); same(r.relative(3), true); same(r.getString(2), "b151");
+      same(r.absolute(101), false); same(r.isAfterLast(), true); same(r.previous(), true); same(r.getString(2), "b199");
+    }
+    c.setAutoCommit(false);
+    try (Statement s = c.createStatement(ResultSet.TYPE_FORWARD_ONLY, ResultSet.CONCUR_READ_ONLY, ResultSet.HOLD_CURSORS_OVER_COMMIT);
+         ResultSet r = s.executeQuery("select name from item order by id")) {
+      same(r.next(), true);
+      run(c, "update item set price = price + 1 where name = 'n1'");
+      c.commit();
+      int n = 1;
+      while (r.next()) n++;
+      same(n, 105);
+    }
+    c.commit();
+    c.setAutoCommit(true);
+  }
+
+  static void transactions(Connection c) throws Exception {
+    c.setAutoCommit(false);
+    run(c, "insert into item (name) values ('t1')");
+    c.rollback();
+    same(one(c, "select count(*) from item where name = 't1'"), 0L);
+    run(c, "insert into item (name) values ('t1')");
+    Savepoint first = c.setSavepoint("sp1");
+    run(c, "insert into item (name) values ('t2')");
+    c.rollback(first);
+    run(c, "insert into item (name) values ('t3')");
+    Savepoint second = c.setSavepoint("sp2");
+    c.releaseSavepoint(second);
+    // a failed statement does not end the transaction
+    fails(-268, () -> run(c, "insert into item (name) values ('t1')"));
+    fails(-206, () -> run(c, "select * from nosuch"));
+    c.commit();
+    same(one(c, "select count(*) from item where name in ('t1', 't2', 't3')"), 2L);
+    c.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+    same(one(c, "select count(*) from item where name = 't1'"), 1L);
+    c.commit();
+    c.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+    c.setAutoCommit(true);
+  }
+
+  static void insertCursor() throws Exception {
+    try (Connection c = connect("IFX_USEPUT", "1", "OPTOFC", "0")) {
+      run(c, "create table put (n integer, t varchar(20), d decimal(10,2))");
+      c.setAutoCommit(false);
+      try (PreparedStatement p = c.prepareStatement("insert into put values (?, ?, ?)")) {
+        for (int i = 0; i < 50; i++) { p.setInt(1, i); p.setString(2, "row " + i); p.setBigDecimal(3, new BigDecimal(i)); p.addBatch(); }
+        same(p.executeBatch().length, 50);
+      }
+      c.commit();
+      same(one(c, "select sum(n) from put"), 1225L);
+      same(one(c, "select t from put where d = 49"), "row 49");
+      c.setAutoCommit(true);
+      run(c, "drop table put");
+    }
+  }
+
+  static void errors(Connection c) throws Exception {
+    same(fails(-206, () -> run(c, "select * from nosuch")).getMessage().contains("nosuch"), true);
+    same(fails(-217, () -> run(c, "select nosuch from item")).getMessage().contains("nosuch"), true);
+    fails(-201, () -> run(c, "selec 1"));
+    fails(-310, () -> run(c, "create table item (a int)"));
+    fails(-391, () -> run(c, "insert into item (price) values (1)"));
+    fails(-268, () -> run(c, "insert into item (name) values ('n1')"));
+    fails(-1202, () -> run(c, "select 1 / (id - id) from item"));
+    fails(-1213, () -> run(c, "select name::integer from item"));
+    fails(-674, () -> run(c, "execute procedure nosuch(1)"));
+    for (String refused : new String[] {"unload to 'x' select * from item", "merge into item using item on 1 = 1", "create procedure p() end procedure", "select * from other:item", "set pdqpriority 1"}) {
+      same(fails(-746, () -> run(c, refused)).getMessage().contains("not supported"), true);
+    }
+    run(c, "create table parent (id integer primary key constraint pk_parent)", "create table child (id integer, parent integer references parent constraint fk_child)");
+    same(fails(-691, () -> run(c, "insert into child values (1, 1)")).getMessage().contains("fk_child"), true);
+    run(c, "insert into parent values (1)", "insert into child values (1, 1)");
+    same(fails(-692, () -> run(c, "delete from parent")).getMessage().contains("fk_child"), true);
+  }
+
+  static void metadata(Connection c) throws Exception {
+    DatabaseMetaData m = c.getMetaData();
+    same(m.getDatabaseProductName(), "IBM Informix Dynamic Server");
+    same(names(m.getTables(null, null, "%e%", new String[] {"TABLE"}), "TABLE_NAME").contains("item"), true);
+    same(names(m.getColumns(null, null, "item", "%"), "COLUMN_NAME"), List.of("id", "name", "price", "made"));
+    same(names(m.getColumns(null, null, "item", "%"), "TYPE_NAME"), List.of("serial", "varchar", "decimal", "datetime"));
+    same(names(m.getColumns(null, null, "item", "%"), "NULLABLE"), List.of("0", "0", "1", "1"));
+    same(names(m.getPrimaryKeys(null, null, "item"), "COLUMN_NAME"), List.of("id"));
+    same(names(m.getIndexInfo(null, null, "item", false, false), "INDEX_NAME").contains("item_name"), true);
+    same(names(m.getImportedKeys(null, null, "child"), "PKTABLE_NAME"), List.of("parent"));
+    same(names(m.getExportedKeys(null, null, "parent"), "FKTABLE_NAME"), List.of("child"));
+    same(names(m.getCatalogs(), "TABLE_CAT"), List.of("stores"));
+    same(names(m.getSchemas(), "TABLE_SCHEM").contains("informix"), true);
+    same(names(m.getTypeInfo(), "TYPE_NAME").isEmpty(), false);
+    same(names(m.getProcedures(null, null, "%"), "PROCEDURE_NAME"), List.of());
+    try (PreparedStatement p = c.prepareStatement("select id, name, price, made from item")) {
+      ResultSetMetaData r = p.getMetaData();
+      same(r.getColumnCount(), 4); same(r.getPrecision(3), 10); same(r.getScale(3), 2); same(r.getColumnTypeName(4), "datetime year to second"); same(r.isAutoIncrement(1), true);
+    }
+  }
+
+  static List<String> names(ResultSet r, String column) throws SQLException {
+    List<String> out = new ArrayList<>();
+    while (r.next()) out.add(r.getString(column).trim());
+    r.close();
+    return out;
+  }
+
+  static void cancelling(Connection c) throws Exception {
+    run(c, "create table many (n integer)", "insert into many values (1)");
+    for (int i = 0; i < 11; i++) run(c, "insert into many select n from many");
+    String slow = "select count(*) from many a, many b, many d where a.n + b.n + d.n = 4";
+    try (Statement s = c.createStatement()) {
+      Thread t = new Thread(() -> { try { Thread.sleep(500); s.cancel(); } catch (Exception e) { throw new RuntimeException(e); } });
+      t.start();
+      fails(-213, () -> s.executeQuery(slow));
+      t.join();
+    }
+    same(one(c, "select count(*) from item where name = 'n1'"), 1L);
+    try (Statement s = c.createStatement()) {
+      s.setQueryTimeout(1);
+      try { s.executeQuery(slow); throw new AssertionError("no timeout"); } catch (SQLException e) { same(e.getErrorCode() == -213 || e instanceof SQLTimeoutException, true); }
+    }
+    same(one(c, "select count(*) from item where name = 'n1'"), 1L);
+  }
+
+  static void tls() throws Exception {
+    KeyStore store = KeyStore.getInstance("JKS");
+    store.load(null, null);
+    try (var in = Files.newInputStream(Path.of(System.getenv("SQLI_CERTIFICATE")))) { store.setCertificateEntry("server", CertificateFactory.getInstance("X.509").generateCertificate(in)); }
+    Path file = Files.createTempFile("trust", ".jks");
+    try (var out = Files.newOutputStream(file)) { store.store(out, "changeit".toCharArray()); }
+    try (Connection c = connect("ENCRYPT", "true", "SSL_TRUSTSTORE", file.toString(), "SSL_TRUSTSTORE_PASSWORD", "changeit")) {
+      same(one(c, "select count(*) from item where name = 'n1'"), 1L);
+    } finally { Files.delete(file); }
+  }
+
+  static void codesets() throws Exception {
+    try (Connection c = connect("CLIENT_LOCALE", "en_US.utf8", "DB_LOCALE", "en_US.utf8")) {
+      run(c, "create table texts (t varchar(40), u lvarchar(100))");
+      try (PreparedStatement p = c.prepareStatement("insert into texts values (?, 'ä€日')")) { p.setString(1, "é日本"); p.executeUpdate(); }
+      same(one(c, "select t from texts where u = 'ä€日'"), "é日本");
+    }
+    // what 8859-1 does not have is an error, not a question mark
+    try (Connection c = connect()) { fails(-23103, () -> one(c, "select t from texts")); }
+  }
+
+  public static void main(String[] args) throws Exception {
+    try (Connection c = connect()) {
+      types(c);
+      statements(c);
+      cursors(c);
+      transactions(c);
+      insertCursor();
+      errors(c);
+      metadata(c);
+      cancelling(c);
+    }
+    tls();
+    codesets();
+    System.out.println("ok");
+  }
+}
