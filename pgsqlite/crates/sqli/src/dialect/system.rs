@@ -438,10 +438,13 @@ fn sysindexes(catalog: &Catalog) -> Table {
     Table { columns: names, rows }
 }
 
-/// `CASE coltype …` over type numbers.
+/// `CASE coltype …` over type numbers. Its own names are such that they hide nothing of the query around.
 fn by_type(coltype: &str, branches: &[(&str, &str)], otherwise: &str) -> String {
-    let whens: String = branches.iter().map(|(numbers, then)| format!(" WHEN t IN ({numbers}) THEN {then}")).collect();
-    format!("(SELECT CASE{whens} ELSE {otherwise} END FROM (SELECT ({coltype})::int & 255 AS t) AS c)")
+    let whens: String =
+        branches.iter().map(|(numbers, then)| format!(" WHEN \"(code)\" IN ({numbers}) THEN {then}")).collect();
+    format!(
+        "(SELECT CASE{whens} ELSE {otherwise} END FROM (SELECT ({coltype})::int & 255 AS \"(code)\") AS \"(type)\")"
+    )
 }
 
 /// The routines that clients ask for descriptions of columns, written out over their arguments; None: unknown.
