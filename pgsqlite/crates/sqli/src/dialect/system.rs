@@ -519,6 +519,8 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
                     ("5, 8", &decimal),
                     (CHARACTERS, &plain),
                     ("7", "10"),
+                    // the driver reads the qualifier from it
+                    ("10, 14", &plain),
                     ("41", "1"),
                 ],
                 "NULL::int",

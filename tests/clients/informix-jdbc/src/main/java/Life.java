@@ -201,7 +201,7 @@ public class Life {
     same(m.getDatabaseProductName(), "IBM Informix Dynamic Server");
     same(names(m.getTables(null, null, "%e%", new String[] {"TABLE"}), "TABLE_NAME").contains("item"), true);
     same(names(m.getColumns(null, null, "item", "%"), "COLUMN_NAME"), List.of("id", "name", "price", "made"));
-    same(names(m.getColumns(null, null, "item", "%"), "TYPE_NAME"), List.of("serial", "varchar", "decimal", "datetime"));
+    same(names(m.getColumns(null, null, "item", "%"), "TYPE_NAME"), List.of("serial", "varchar", "decimal", "datetime year to second"));
     same(names(m.getColumns(null, null, "item", "%"), "NULLABLE"), List.of("0", "0", "1", "1"));
     same(names(m.getPrimaryKeys(null, null, "item"), "COLUMN_NAME"), List.of("id"));
     same(names(m.getIndexInfo(null, null, "item", false, false), "INDEX_NAME").contains("item_name"), true);
