@@ -6,6 +6,7 @@ use crate::client::{Client, End};
 use crate::{conversation, login};
 use pgsqlite_engine::session::CancelHandle;
 use pgsqlite_server::listen::{is_loopback, Shared};
+use pgsqlite_server::socket::Socket;
 use pgsqlite_server::stream::Stream;
 use pgsqlite_server::Server;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -167,7 +168,11 @@ async fn serve(shared: &Arc<Shared>, socket: TcpStream, address: SocketAddr) {
     };
     let Ok((mut client, started)) = started else { return };
     let end = match started {
-        Ok(identity) => conversation::run(shared, &mut client, identity, &watcher).await,
+        Ok(identity) => tokio::select! {
+            biased;
+            () = shared.abandoned() => End::Gone,
+            end = conversation::run(shared, &mut client, identity, &watcher) => end,
+        },
         Err(end) => end,
     };
     if let End::Malformed(what) = &end {
@@ -195,9 +200,10 @@ async fn encrypt(shared: &Shared, socket: TcpStream) -> std::result::Result<Stre
     // a handshake record of TLS 1.x is 16 03 01 … 03 with a length that a login packet's mark (60) is above
     let mut start = [0u8; 4];
     let is_tls = first[..2] == [0x16, 3] && socket.peek(&mut start).await? >= 3 && start[3] != 60;
-    match (&shared.tls, is_tls) {
-        (Some(tls), true) => Ok(Stream::Tls(Box::new(tls.acceptor.accept(socket).await?))),
-        (None, true) => Err(End::Malformed("TLS is not set up".into())),
-        (_, false) => Ok(Stream::Tcp(socket)),
+    let mut stream = Stream::Plain(Socket::new(socket.into_std()?.into())?);
+    if is_tls {
+        let tls = shared.tls.as_ref().ok_or_else(|| End::Malformed("TLS is not set up".into()))?;
+        stream.encrypt(&tls.acceptor).await?;
     }
+    Ok(stream)
 }

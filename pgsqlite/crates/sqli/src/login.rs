@@ -6,7 +6,6 @@ use crate::wire::login::{accept, decode, reject, Login};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_server::config::{Auth, Databases};
 use pgsqlite_server::listen::{Place, Shared};
-use pgsqlite_server::stream::Stream;
 use pgsqlite_wire::scram::Verifier;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ fn admit(
     login: Login,
     address: SocketAddr,
 ) -> Result<Identity, (i16, &'static str)> {
-    if shared.config.require_tls && !matches!(client.stream, Stream::Tls(_)) {
+    if shared.config.require_tls && !client.stream.is_encrypted() {
         return Err((NO_CONNECTION, "this server takes connections with TLS only"));
     }
     let codeset = CodeSet::of_locale(login.variable("CLIENT_LOCALE")).ok_or((BAD_LOCALE, "unknown code set"))?;
