@@ -487,11 +487,26 @@ pub struct DatabaseProperties {
     /// ALTER DATABASE … SET: (name, value)
     #[serde(default)]
     pub settings: Vec<(String, String)>,
+    /// ALTER DEFAULT PRIVILEGES
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default_acls: Vec<DefaultAcl>,
+}
+
+/// What new objects of a role grant by themselves: a row of `pg_default_acl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DefaultAcl {
+    pub oid: Oid,
+    pub role: Oid,
+    /// 0: in every schema
+    pub schema: Oid,
+    /// as `defaclobjtype`: `r` tables and views, `S` sequences, `f` functions, `T` types, `n` schemas
+    pub object: char,
+    pub acl: Vec<AclItem>,
 }
 
 impl Default for DatabaseProperties {
     fn default() -> Self {
-        DatabaseProperties { owner: BOOTSTRAP_ROLE, acl: None, settings: Vec::new() }
+        DatabaseProperties { owner: BOOTSTRAP_ROLE, acl: None, settings: Vec::new(), default_acls: Vec::new() }
     }
 }
 
@@ -695,6 +710,7 @@ impl Catalog {
             r.triggers.iter().for_each(|t| see(t.oid));
         }
         self.routines.keys().for_each(|&o| see(o));
+        self.properties.default_acls.iter().for_each(|d| see(d.oid));
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);
             match &t.kind {

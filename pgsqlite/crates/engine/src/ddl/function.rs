@@ -281,7 +281,7 @@ impl Ddl<'_> {
             settings: options.settings.into_iter().filter_map(|(n, v)| v.map(|v| (n, v))).collect(),
             source,
             standard,
-            acl: None,
+            acl: self.default_acl(pgsqlite_sql::acl::AclObject::Function, schema),
         };
         match old {
             Some(old) => {

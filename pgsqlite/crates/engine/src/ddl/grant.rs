@@ -580,6 +580,7 @@ impl Ddl<'_> {
         for function in functions {
             self.put_function(function)?;
         }
+        self.drop_default_privileges(&roles)?;
         let properties = self.catalog.properties.clone();
         if without(&properties.acl) != properties.acl {
             self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
@@ -622,13 +623,14 @@ impl Ddl<'_> {
                 out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
             }
         }
+        out.extend(self.default_privileges_of(role));
         out.sort_by_key(|o| o.0);
         out.into_iter().map(|o| o.1).collect()
     }
 }
 
 /// The bits of privilege words for a kind of object (none: all). Errors: 42601 for an unknown word, 0LP01 for one that does not fit.
-fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
+pub(super) fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
     if words.is_empty() {
         return Ok(kind.all());
     }
@@ -659,7 +661,7 @@ fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
     Ok(bits)
 }
 
-fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, option: bool) {
+pub(super) fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, option: bool) {
     let options = if option { bits } else { 0 };
     match items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) {
         Some(item) => {
@@ -672,7 +674,14 @@ fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, opt
 
 /// Takes `bits` (or, for those in `kept`, only the grant option) from the grantee, and what it granted on with them.
 /// Errors: 2BP01 if it granted on and CASCADE was not written.
-fn revoke(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, kept: u32, cascade: bool) -> Result<()> {
+pub(super) fn revoke(
+    items: &mut Vec<AclItem>,
+    grantee: Oid,
+    grantor: Oid,
+    bits: u32,
+    kept: u32,
+    cascade: bool,
+) -> Result<()> {
     let Some(item) = items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) else { return Ok(()) };
     let lost = item.grant_options & bits;
     item.privileges &= !(bits & !kept);

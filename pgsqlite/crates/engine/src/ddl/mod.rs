@@ -14,6 +14,7 @@ mod alter_table;
 mod composite;
 mod create_as;
 mod create_table;
+mod default_privileges;
 mod domain;
 mod drop;
 mod foreign_key;
@@ -315,7 +316,7 @@ impl Ddl<'_> {
             NodeEnum::DropOwnedStmt(s) => self.drop_owned(s),
             NodeEnum::AlterDatabaseStmt(s) => self.alter_database(s),
             NodeEnum::AlterDatabaseSetStmt(s) => self.alter_database_set(s),
-            NodeEnum::AlterDefaultPrivilegesStmt(_) => Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
+            NodeEnum::AlterDefaultPrivilegesStmt(s) => self.alter_default_privileges(s),
             NodeEnum::CreatePolicyStmt(s) => self.create_policy(s),
             NodeEnum::AlterPolicyStmt(s) => self.alter_policy(s),
             NodeEnum::CreatedbStmt(s) => self.create_database(s),

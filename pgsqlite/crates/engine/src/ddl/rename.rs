@@ -503,7 +503,7 @@ impl Ddl<'_> {
     }
 
     /// 42501 unless the session's role could become the new owner.
-    fn check_becomes_owner(&self, owner: Oid) -> Result<()> {
+    pub(super) fn check_becomes_owner(&self, owner: Oid) -> Result<()> {
         let user = self.environment.user;
         if pgsqlite_sql::acl::is_superuser(&self.catalog, user)
             || pgsqlite_sql::acl::member_of(&self.catalog, user, owner)

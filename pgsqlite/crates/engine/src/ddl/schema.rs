@@ -63,7 +63,8 @@ impl Ddl<'_> {
             }
             return Err(PgError::new(SqlState::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists")));
         }
-        let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid, acl: None };
+        let acl = self.default_acl(pgsqlite_sql::acl::AclObject::Schema, 0);
+        let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid, acl };
         store::write::put_schema(self.conn, &schema)?;
         self.catalog.add_schema(schema);
         self.changed = true;

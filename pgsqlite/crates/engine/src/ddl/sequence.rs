@@ -180,7 +180,7 @@ impl Ddl<'_> {
             rowid_column: None,
             without_rowid: false,
             origin: Origin::Pgsqlite,
-            acl: None,
+            acl: self.default_acl(pgsqlite_sql::acl::AclObject::Sequence, schema),
             tuples: None,
             on_commit: Default::default(),
             security: Default::default(),

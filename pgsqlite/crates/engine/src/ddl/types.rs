@@ -29,7 +29,7 @@ impl Ddl<'_> {
             name,
             owner: self.environment.user,
             kind,
-            acl: None,
+            acl: self.default_acl(pgsqlite_sql::acl::AclObject::Type, schema),
         };
         self.put_type(user_type)
     }

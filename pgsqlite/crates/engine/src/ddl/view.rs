@@ -146,7 +146,7 @@ impl Ddl<'_> {
             rowid_column: None,
             without_rowid: false,
             origin: Origin::Pgsqlite,
-            acl: None,
+            acl: self.default_acl(pgsqlite_sql::acl::AclObject::Table, schema),
             tuples: None,
             on_commit: Default::default(),
             security: Default::default(),

@@ -178,7 +178,6 @@ enum Maker {
 /// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
 const EMPTY: &[&str] = &[
     "pg_conversion",
-    "pg_default_acl",
     "pg_event_trigger",
     "pg_foreign_data_wrapper",
     "pg_foreign_server",
@@ -244,6 +243,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_all_indexes" | "pg_statio_all_indexes" => Catalog(views::all_indexes),
         "pg_stat_sys_indexes" | "pg_statio_sys_indexes" => Catalog(views::system_indexes),
         "pg_stat_user_indexes" | "pg_statio_user_indexes" => Catalog(views::user_indexes),
+        "pg_default_acl" => Catalog(relations::default_acls),
         "pg_policy" => Catalog(relations::policies),
         "pg_policies" => Path(views::policies),
         "pg_auth_members" => Catalog(views::auth_members),

@@ -493,3 +493,15 @@ pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {
         }
     }
 }
+
+pub(super) fn default_acls(rows: &mut Rows, catalog: &Catalog) {
+    for entry in &catalog.properties.default_acls {
+        rows.push(&[
+            ("oid", int(entry.oid)),
+            ("defaclrole", int(entry.role)),
+            ("defaclnamespace", int(entry.schema)),
+            ("defaclobjtype", text(entry.object.to_string())),
+            ("defaclacl", super::views::acl_array(catalog, &Some(entry.acl.clone()))),
+        ]);
+    }
+}
