@@ -4,7 +4,7 @@ use crate::datetime::io as datetime;
 use crate::int::Width;
 use crate::json::io as json;
 use crate::oid::{self, Oid};
-use crate::{array, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, uuid};
+use crate::{array, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, tid, uuid};
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
 
@@ -72,6 +72,7 @@ pub enum TypeCodec {
     TimestampTz,
     Interval,
     Uuid,
+    Tid,
     Json,
     Jsonb,
     JsonPath,
@@ -132,6 +133,7 @@ impl TypeCodec {
             oid::TIMESTAMPTZ => TypeCodec::TimestampTz,
             oid::INTERVAL => TypeCodec::Interval,
             oid::UUID => TypeCodec::Uuid,
+            oid::TID => TypeCodec::Tid,
             oid::JSONPATH => TypeCodec::JsonPath,
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
@@ -183,6 +185,7 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_in(text, typmod, true, settings),
             TypeCodec::Interval => datetime::interval_in(text, typmod, settings),
             TypeCodec::Uuid => uuid::text_in(text),
+            TypeCodec::Tid => tid::text_in(text),
             TypeCodec::JsonPath => jsonpath::text_in(text),
             TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
             TypeCodec::Json => json::json_in(text),
@@ -218,6 +221,7 @@ impl TypeCodec {
             TypeCodec::TimestampTz => datetime::timestamp_out(value, true, context.settings, out),
             TypeCodec::Interval => datetime::interval_out(value, context.settings, out),
             TypeCodec::Uuid => uuid::text_out(value, out),
+            TypeCodec::Tid => tid::text_out(value, out),
             TypeCodec::JsonPath => text::text_out(value, out),
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
@@ -249,6 +253,7 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_in(bytes, typmod),
             TypeCodec::Interval => datetime::interval_binary_in(bytes, typmod),
             TypeCodec::Uuid => uuid::binary_in(bytes),
+            TypeCodec::Tid => tid::binary_in(bytes),
             TypeCodec::JsonPath => jsonpath::binary_in(bytes),
             TypeCodec::Reg(_) => int::oid_binary_in(bytes),
             TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
@@ -286,6 +291,7 @@ impl TypeCodec {
             TypeCodec::Timestamp | TypeCodec::TimestampTz => datetime::timestamp_binary_out(value, out),
             TypeCodec::Interval => datetime::interval_binary_out(value, out),
             TypeCodec::Uuid => uuid::binary_out(value, out),
+            TypeCodec::Tid => tid::binary_out(value, out),
             TypeCodec::JsonPath => jsonpath::binary_out(value, out),
             TypeCodec::Reg(_) => int::oid_binary_out(value, out),
             TypeCodec::Json => text::text_out(value, out),

@@ -152,6 +152,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),
+        TypeCodec::Tid => Err(invalid("tid", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }
 }

@@ -44,6 +44,7 @@ pub mod reg;
 pub mod settings;
 pub mod sqlstate;
 pub mod text;
+mod tid;
 pub mod typmod;
 pub mod uuid;
 pub mod write;

@@ -4,7 +4,7 @@
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 /// The memory of one statement; it is empty for most.
@@ -14,6 +14,8 @@ pub struct StatementRows {
     kept: RefCell<HashMap<i64, (u64, Datum)>>,
     /// table and key of each row that was inserted or updated
     touched: RefCell<HashSet<Vec<Key>>>,
+    /// the row at hand was there before the statement
+    updates: Cell<bool>,
 }
 
 /// A part of a row's identity, comparable.
@@ -26,6 +28,7 @@ enum Key {
 impl StatementRows {
     /// Before each statement.
     pub fn clear(&self) {
+        self.updates.set(false);
         // borrowed first: most statements have nothing to forget
         if !self.kept.borrow().is_empty() {
             self.kept.borrow_mut().clear();
@@ -101,6 +104,25 @@ fn touch(c: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
 
+fn updates(c: &Call) -> Result<Datum> {
+    let condition = c.datum(0).to_owned();
+    c.session.rows.updates.set(!c.is_null(0) && c.int(0)? != 0);
+    Ok(condition)
+}
+
+fn xmax(c: &Call) -> Result<Datum> {
+    match c.session.rows.updates.get() {
+        // transaction numbers are shown without their epoch
+        true => Ok(super::server::transaction_number(c)?.map(|n| i64::from(n as u32)).into()),
+        false => Ok(Datum::Int(0)),
+    }
+}
+
+fn next_row(c: &Call) -> Result<Datum> {
+    c.session.rows.updates.set(false);
+    Ok(Datum::Null)
+}
+
 fn after(c: &Call) -> Result<Datum> {
     Ok(c.datum(c.len() - 1).to_owned())
 }
@@ -110,6 +132,9 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::AFTER, -1, false, after),
     (support::KEEP, 2, false, keep),
     (support::KEPT, 1, false, kept),
+    (support::XMAX, 0, false, xmax),
+    (support::UPDATES, 1, false, updates),
+    (support::NEXT_ROW, 0, false, next_row),
     (support::UNTOUCHED, -1, false, untouched),
     (support::TOUCH, -1, false, touch),
 ];

@@ -18,8 +18,12 @@ fn void() -> Result<Datum> {
     Ok(Datum::Text(String::new()))
 }
 
+/// The number of the transaction, given to it now if it has none.
+pub(super) fn transaction_number(c: &Call) -> Result<Option<u64>> {
+    server(c)?.transaction_id(true)
+}
 fn transaction_id(c: &Call) -> Result<Datum> {
-    Ok(server(c)?.transaction_id(true)?.map(|n| n as i64).into())
+    Ok(transaction_number(c)?.map(|n| n as i64).into())
 }
 fn assigned_transaction_id(c: &Call) -> Result<Datum> {
     Ok(server(c)?.transaction_id(false)?.map(|n| n as i64).into())

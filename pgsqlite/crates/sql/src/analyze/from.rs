@@ -5,7 +5,7 @@ use super::{entry, relation_columns, var, Analyzer, Clause};
 use crate::catalog::{Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, RteColumn, RteKind, TableFunction};
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// Something whose columns can be named: a table, a sub-query, a function, a join.
@@ -807,7 +807,7 @@ impl Analyzer<'_> {
                 if let Some(expr) = self.bare_column(name, c.location)? {
                     return Ok(expr);
                 }
-                if let Some(expr) = self.bare_table_oid(name, c.location)? {
+                if let Some(expr) = self.bare_system_column(name, c.location)? {
                     return Ok(expr);
                 }
                 if let Some((levels_up, index)) = self.find_item(None, name, c.location)? {
@@ -912,47 +912,8 @@ impl Analyzer<'_> {
         Ok(None)
     }
 
-    fn item(&self, levels_up: usize, index: usize) -> &NamespaceItem {
+    pub(super) fn item(&self, levels_up: usize, index: usize) -> &NamespaceItem {
         &self.levels[self.levels.len() - 1 - levels_up].namespace[index]
-    }
-
-    /// The OID of the table that an item's rows come from: of the relation where a column that is never NULL is not, NULL in
-    /// the rows that an outer join adds. None: the item is no table, or all its columns may be NULL.
-    fn table_oid(&self, up: usize, index: usize, location: i32) -> Option<Expr> {
-        let item = self.item(up, index);
-        let level = &self.levels[self.levels.len() - 1 - up];
-        let entry = &level.range_table[item.rte?];
-        let RteKind::Relation(relation) = &entry.kind else { return None };
-        let key = entry.columns.iter().position(|c| relation.column_by_attnum(c.attnum).is_some_and(|c| c.not_null))?;
-        let column = super::var(up, item.rte?, key, &entry.columns[key], location);
-        let present = Expr::new(ExprKind::IsNull { arg: Box::new(column), negated: true }, oid::BOOL, location);
-        let oid = Expr::new(ExprKind::Const(Datum::Int(relation.oid.into())), oid::OID, location);
-        let kind = ExprKind::Case { whens: vec![(present, oid)], otherwise: None };
-        Some(Expr::new(kind, oid::OID, location))
-    }
-
-    /// `tableoid` without a table, where the nearest level with a table in sight has one only.
-    fn bare_table_oid(&self, name: &str, location: i32) -> Result<Option<Expr>> {
-        if name != "tableoid" {
-            return Ok(None);
-        }
-        for (up, level) in self.levels.iter().rev().enumerate() {
-            let is_table = |item: &NamespaceItem| {
-                item.rte.is_some_and(|rte| matches!(level.range_table[rte].kind, RteKind::Relation(_)))
-            };
-            let mut tables = (level.namespace.iter().enumerate())
-                .filter(|(_, item)| item.columns_visible && !item.lateral_only && is_table(item));
-            let Some((index, _)) = tables.next() else { continue };
-            if tables.next().is_some() {
-                let message = "column reference \"tableoid\" is ambiguous";
-                return Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, message).at(location));
-            }
-            return match self.table_oid(up, index, location) {
-                Some(expr) => Ok(Some(expr)),
-                None => Err(PgError::not_supported("system column tableoid").at(location)),
-            };
-        }
-        Ok(None)
     }
 
     fn qualified_column(&mut self, schema: Option<&str>, table: &str, name: &str, location: i32) -> Result<Expr> {
@@ -968,13 +929,8 @@ impl Analyzer<'_> {
                     .at(location))
             }
             (None, _) => {
-                if name == "tableoid" {
-                    if let Some(expr) = self.table_oid(up, index, location) {
-                        return Ok(expr);
-                    }
-                }
-                if matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
-                    return Err(PgError::not_supported(format!("system column {name}")).at(location));
+                if let Some(expr) = self.system_column(up, index, name, location)? {
+                    return Ok(expr);
                 }
                 Err(self.missing_column(Some(table), name, location))
             }
@@ -1046,7 +1002,8 @@ impl Analyzer<'_> {
     /// The columns of a whole-row reference.
     pub(crate) fn whole_row_fields(&self, levels_up: usize, rte: usize, location: i32) -> Vec<Expr> {
         let entry = &self.levels[self.levels.len() - 1 - levels_up].range_table[rte];
-        entry.columns.iter().enumerate().map(|(i, c)| var(levels_up, rte, i, c, location)).collect()
+        let shown = entry.columns.iter().enumerate().filter(|(_, c)| c.attnum >= 0);
+        shown.map(|(i, c)| var(levels_up, rte, i, c, location)).collect()
     }
 
     /// `(t).column`

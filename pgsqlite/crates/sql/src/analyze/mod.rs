@@ -22,6 +22,7 @@ mod resolve;
 mod row_security;
 mod select;
 mod spelling;
+mod system_columns;
 pub(crate) mod typename;
 pub mod variables;
 mod view_target;
@@ -131,6 +132,8 @@ pub(crate) struct Level {
     pub pending_ctes: Vec<String>,
     /// the view through which a statement changes a table
     pub view_target: Option<view_target::ViewTarget>,
+    /// the level of an INSERT
+    pub inserts: bool,
     /// what row-level security demands of the rows that a statement writes
     pub checks: Vec<crate::typed::RowCheck>,
 }
@@ -149,6 +152,7 @@ impl Level {
             dependency_keys: Vec::new(),
             pending_ctes: Vec::new(),
             view_target: None,
+            inserts: false,
             checks: Vec::new(),
         }
     }

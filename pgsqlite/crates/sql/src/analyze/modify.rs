@@ -261,6 +261,7 @@ impl Analyzer<'_> {
             None => None,
         };
         self.level().namespace = vec![item];
+        self.level().inserts = true;
         let returning = self.returning(stmt.returning_clause.as_ref())?;
         let secured = self.as_target(|a| a.is_secured(&target))?;
         if secured && on_conflict.as_ref().is_some_and(|c| c.set.is_some()) {

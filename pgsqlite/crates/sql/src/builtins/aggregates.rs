@@ -10,12 +10,12 @@ pub const ROWS: &[Row] = &[
     row("avg(int2) avg(int4) avg(int8) avg(numeric) avg(float4) avg(float8)", NativeAggregate { typed: false }),
     row(
         "min(int2) min(int4) min(int8) min(oid) min(float4) min(float8) min(text) min(bpchar) min(date) min(time) \
-         min(timetz) min(timestamp) min(timestamptz) min(interval) min(numeric) min(anyenum) min(anyarray)",
+         min(timetz) min(timestamp) min(timestamptz) min(interval) min(tid) min(numeric) min(anyenum) min(anyarray)",
         InlineAggregate("min($1)"),
     ),
     row(
         "max(int2) max(int4) max(int8) max(oid) max(float4) max(float8) max(text) max(bpchar) max(date) max(time) \
-         max(timetz) max(timestamp) max(timestamptz) max(interval) max(numeric) max(anyenum) max(anyarray)",
+         max(timetz) max(timestamp) max(timestamptz) max(interval) max(tid) max(numeric) max(anyenum) max(anyarray)",
         InlineAggregate("max($1)"),
     ),
     row("bool_and(bool) every(bool)", InlineAggregate("min($1)")),

@@ -693,8 +693,10 @@ impl<'a> Printer<'a> {
             return Ok(());
         }
         if let Some(own) = own_columns {
-            if !entry.columns.iter().map(|c| &c.name).eq(own.iter()) {
-                let names: Vec<String> = entry.columns.iter().map(|c| quote_identifier(&c.name)).collect();
+            // (without ctid and its like)
+            let columns = || entry.columns.iter().filter(|c| c.attnum >= 0);
+            if !columns().map(|c| &c.name).eq(own.iter()) {
+                let names: Vec<String> = columns().map(|c| quote_identifier(&c.name)).collect();
                 self.out.push_str(&format!("({})", names.join(", ")));
             }
         }

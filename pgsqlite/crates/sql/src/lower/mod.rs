@@ -60,6 +60,12 @@ pub mod support {
     pub const KEEP: &str = "pg_keep";
     /// (attnum) → the value that was remembered last; NULL if none was
     pub const KEPT: &str = "pg_kept";
+    /// () → xmax of the row that INSERT returns: 0, or the transaction's number if the row was there and is updated
+    pub const XMAX: &str = "pg_xmax";
+    /// (condition) → condition; if it holds, the statement updates a row that was there
+    pub const UPDATES: &str = "pg_updates";
+    /// () → NULL; the statement is done with the row that it returned
+    pub const NEXT_ROW: &str = "pg_next_row";
     /// (value, key …) → value; 21000 if the statement has touched the row with this key already
     pub const UNTOUCHED: &str = "pg_untouched";
     /// (table, key …) → NULL; the statement has touched the row with this key

@@ -234,9 +234,16 @@ impl Lowerer<'_> {
         Ok(format!("{}.", quote(name)))
     }
 
-    /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
+    /// The texts of a table's columns, under a prefix (`"t".`, `excluded.` or none), and after them those of the hidden columns
+    /// that analysis may have added: ctid and xmax.
     pub(super) fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
-        relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
+        let column = |c: &Column| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)));
+        let mut texts: Vec<String> = relation.live_columns().map(column).collect();
+        if let (true, false, Ok(rowid)) = (relation.is_stored(), relation.without_rowid, rowid_name(relation)) {
+            texts.push(format!("{prefix}{rowid}"));
+            texts.push(format!("{}()", support::XMAX));
+        }
+        texts
     }
 
     // --- INSERT --------------------------------------------------------------------------------------------------------
@@ -504,6 +511,7 @@ impl Lowerer<'_> {
         }
         scope.entries[excluded] = columns;
         let several = affects_several(modify);
+        let shows_xmax = shows_xmax(modify);
         let mut assignments = self.assignments(target, set, &format!("{alias}."))?;
         let mut filter = match &conflict.filter {
             Some(filter) => Some(self.expr(filter)?),
@@ -513,6 +521,10 @@ impl Lowerer<'_> {
             // the row is locked, and found to be this command's own, before the condition is looked at
             let condition = filter.unwrap_or_else(|| "1".into());
             filter = Some(format!("{}({condition}, {})", support::UNTOUCHED, identity(target, &format!("{alias}."))?));
+        }
+        if shows_xmax {
+            // (the row is updated if the condition holds)
+            filter = Some(format!("{}({})", support::UPDATES, filter.unwrap_or_else(|| "1".into())));
         }
         text += &format!(" DO UPDATE SET {}", std::mem::take(&mut assignments).join(", "));
         if let Some(filter) = filter {
@@ -655,6 +667,9 @@ impl Lowerer<'_> {
             }
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
+        if shows_xmax(modify) {
+            out.push(format!("{}()", support::NEXT_ROW));
+        }
         if touches {
             // after the columns that the client sees
             out.push(format!("{}({})", support::TOUCH, identity(&modify.target, "")?));
@@ -677,6 +692,17 @@ fn affects_several(modify: &Modify) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether RETURNING shows which rows ON CONFLICT DO UPDATE changed.
+fn shows_xmax(modify: &Modify) -> bool {
+    let hidden = modify.range_table.first().and_then(|e| e.columns.iter().position(|c| c.attnum == -4));
+    let is_xmax = |depth: usize, e: &Expr| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 && Some(v.column) == hidden);
+    let mut found = false;
+    for target in modify.returning.iter().filter(|_| hidden.is_some()) {
+        crate::analyze::walk::deep(&target.expr, 0, &mut |depth, e| found |= is_xmax(depth, e));
+    }
+    found
 }
 
 /// What tells a row of a table from all others, as arguments of a native function: the table's OID and the key.

@@ -2,7 +2,7 @@
 
 use super::expr::direction;
 use super::stages::{plain_limit, Stage};
-use super::{quote, support, table_name, Lowerer, Scope};
+use super::{support, table_name, Lowerer, Scope};
 use crate::analyze::walk;
 use crate::catalog::RelationKind;
 use crate::typed::{
@@ -364,13 +364,7 @@ impl Lowerer<'_> {
                     let columns = ["last_value", "log_cnt", "is_called"].map(|c| format!("{alias}.{c}"));
                     return Ok((row, columns.to_vec()));
                 }
-                let columns = relation
-                    .live_columns()
-                    .map(|c| {
-                        let reference = format!("{alias}.{}", quote(&c.name));
-                        self.column_text(relation, c, reference)
-                    })
-                    .collect();
+                let columns = self.target_columns(relation, &format!("{alias}."));
                 let Some(sample) = &rte.sample else {
                     return Ok((format!("{} AS {alias}", table_name(relation)), columns));
                 };
