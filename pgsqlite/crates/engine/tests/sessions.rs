@@ -111,3 +111,28 @@ fn a_read_only_transaction_names_the_command() {
         assert_eq!(error.message(), "cannot execute INSERT in a read-only transaction");
     });
 }
+
+#[test]
+fn system_columns_that_nothing_is_known_of_are_refused_where_they_stand() {
+    let folder = Folder::new("system_columns");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let mut a = session(&engine);
+        ok(&mut a, "CREATE TABLE t (a int PRIMARY KEY); CREATE TABLE p (a int)").await;
+        for (text, column) in [
+            ("SELECT xmin FROM t", "xmin"),
+            ("SELECT t.xmin, a FROM t", "xmin"),
+            ("SELECT a FROM t WHERE cmax = '1'", "cmax"),
+            ("UPDATE t SET a = 1 WHERE xmin = '5'", "xmin"),
+            ("UPDATE t SET a = 1 RETURNING xmax", "xmax"),
+            ("SELECT xmax FROM t", "xmax"),
+            ("SELECT oid, xmin FROM pg_class", "xmin"),
+            ("SELECT ctid FROM p TABLESAMPLE BERNOULLI (50)", "ctid"),
+        ] {
+            let error = run(&mut a, text).await.expect_err(text);
+            assert_eq!(error.message(), format!("system column {column} is not supported by pgsqlite"), "{text}");
+            let place = text.find(column).map(|at| if text[..at].ends_with("t.") { at - 2 } else { at });
+            assert_eq!(error.fields().location, place, "{text}");
+        }
+    });
+}

@@ -40,15 +40,17 @@ impl StatementRows {
 
     /// While another statement runs inside this one: what was remembered so far.
     pub fn set_aside(&self) -> StatementRows {
+        let updates = Cell::new(self.updates.take());
         if self.kept.borrow().is_empty() && self.touched.borrow().is_empty() {
-            return StatementRows::default();
+            return StatementRows { updates, ..Default::default() };
         }
-        StatementRows { kept: RefCell::new(self.kept.take()), touched: RefCell::new(self.touched.take()) }
+        StatementRows { kept: RefCell::new(self.kept.take()), touched: RefCell::new(self.touched.take()), updates }
     }
 
     /// The other statement has ended.
     pub fn put_back(&self, remembered: StatementRows) {
         self.clear();
+        self.updates.set(remembered.updates.get());
         if !remembered.kept.borrow().is_empty() || !remembered.touched.borrow().is_empty() {
             self.kept.replace(remembered.kept.into_inner());
             self.touched.replace(remembered.touched.into_inner());

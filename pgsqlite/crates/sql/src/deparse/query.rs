@@ -615,6 +615,7 @@ impl<'a> Printer<'a> {
                     entry
                         .columns
                         .iter()
+                        .filter(|c| c.attnum >= 0)
                         .map(|c| relation.column_by_attnum(c.attnum).map(|c| c.name.clone()).unwrap_or_default())
                         .collect(),
                 );
