@@ -43,6 +43,8 @@ pub enum CastForm {
     Implicit,
     /// no cast: `CURRENT_TIMESTAMP` and its like, printed as this word, around the calls that they stand for
     Keyword(&'static str),
+    /// no cast: `COLLATE`, around the expression whose collation it sets
+    Collate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -370,6 +372,8 @@ pub enum FromItem {
         left: Box<FromItem>,
         right: Box<FromItem>,
         on: Option<Expr>,
+        /// USING's columns (`on` compares them); NATURAL's, too
+        using: Vec<String>,
         entry: Option<usize>,
     },
 }

@@ -7,6 +7,7 @@ use crate::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::typed::{CastForm, ExprKind};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -328,7 +329,26 @@ impl Ddl<'_> {
                         "functions in index expression must be marked IMMUTABLE",
                     ));
                 }
-                (IndexKey::Expression(text), expr.ty, naming::default_collation(&self.catalog, expr.ty))
+                let collation = match &expr.kind {
+                    ExprKind::Cast { form: CastForm::Collate, .. } => expr.collation,
+                    _ => naming::default_collation(&self.catalog, expr.ty),
+                };
+                // an expression that is but a column is the column
+                let bare = match &expr.kind {
+                    ExprKind::Cast { arg, form: CastForm::Collate, .. } => &**arg,
+                    _ => &expr,
+                };
+                match &bare.kind {
+                    ExprKind::Var(v) => {
+                        let column = relation
+                            .live_columns()
+                            .nth(v.column)
+                            .ok_or_else(|| PgError::internal("an index key that its relation does not have"))?;
+                        let own = if std::ptr::eq(bare, &expr) { column.collation } else { collation };
+                        (IndexKey::Column(column.attnum), column.type_oid, own)
+                    }
+                    _ => (IndexKey::Expression(text), expr.ty, collation),
+                }
             }
         };
         if !element.collation.is_empty() {

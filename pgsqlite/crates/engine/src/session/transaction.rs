@@ -43,6 +43,8 @@ pub(super) struct Transaction {
     pub read_only: bool,
     /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
     pub emptied: Vec<(Oid, usize)>,
+    /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
+    pub restarted: Vec<(Oid, Option<crate::sequence::State>, usize)>,
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     pub queried: bool,
     pub savepoints: Vec<Savepoint>,
@@ -519,9 +521,29 @@ impl Session {
         result
     }
 
+    /// Sequences that were set since a savepoint (None: since the transaction's beginning) stand where they stood before.
+    fn take_back_restarts(&mut self, savepoint: Option<usize>) {
+        let mut sequences = self.engine.sequences.lock();
+        let mut kept = Vec::new();
+        for (sequence, before, at) in std::mem::take(&mut self.transaction.restarted).into_iter().rev() {
+            match before {
+                _ if savepoint.is_some_and(|i| at <= i) => kept.push((sequence, before, at)),
+                Some(state) => {
+                    sequences.insert(sequence, state);
+                }
+                None => {
+                    sequences.remove(&sequence);
+                }
+            }
+        }
+        kept.reverse();
+        self.transaction.restarted = kept;
+    }
+
     fn finish(&mut self, rolled_back: bool) {
         let gucs = self.transaction.gucs.take();
         if rolled_back {
+            self.take_back_restarts(None);
             self.server.pending.lock().clear();
             let own = &mut *self.sequences.own.lock();
             own.left_over.append(&mut own.dirty);
@@ -610,7 +632,16 @@ impl Session {
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
                 }
+                // READ ONLY that was set since the savepoint ends with it
+                let read_only = self.transaction.savepoints[i].gucs.is_on("transaction_read_only");
+                if read_only != self.gucs.is_on("transaction_read_only") {
+                    self.gucs.set("transaction_read_only", Some(if read_only { "on" } else { "off" }))?;
+                    self.apply_characteristics();
+                }
                 self.transaction.savepoints.truncate(i);
+                for (_, _, depth) in &mut self.transaction.restarted {
+                    *depth = (*depth).min(i);
+                }
                 for (_, depth) in &mut self.transaction.emptied {
                     *depth = (*depth).min(i);
                 }
@@ -628,6 +659,7 @@ impl Session {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                 }
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);
+                self.take_back_restarts(Some(i));
                 self.transaction.savepoints.truncate(i + 1);
                 let savepoint = &self.transaction.savepoints[i];
                 self.server.pending.lock().roll_back_to(savepoint.pending);

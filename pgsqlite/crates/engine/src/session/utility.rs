@@ -260,14 +260,16 @@ impl Session {
         self.notices.extend(outcome.notices);
         {
             // states that the statement stored are read from this transaction, not from what others see
-            let connection = self.connection()?;
-            let mut sequences = self.engine.sequences.lock();
+            let depth = self.transaction.savepoints.len();
             // (what the statement took of a new sequence stays taken)
             for &sequence in outcome.sequences.iter().filter(|s| !used.contains(s)) {
-                match crate::store::sequence_state(connection.rusqlite(), sequence)? {
+                let stored = crate::store::sequence_state(self.connection()?.rusqlite(), sequence)?;
+                let mut sequences = self.engine.sequences.lock();
+                let before = match stored {
                     Some((last, called)) => sequences.insert(sequence, crate::sequence::State { last, called }),
                     None => sequences.remove(&sequence),
                 };
+                self.transaction.restarted.push((sequence, before, depth));
             }
         }
         if let Some(mut new) = outcome.catalog {

@@ -840,7 +840,9 @@ impl Analyzer<'_> {
             )
             .at(c.location));
         }
-        Ok(Expr { collation, ..arg })
+        let (ty, typmod, location) = (arg.ty, arg.typmod, arg.location);
+        let kind = ExprKind::Cast { arg: Box::new(arg), method: CastMethod::Relabel, form: CastForm::Collate };
+        Ok(Expr { kind, ty, typmod, collation, location })
     }
 
     /// A collation by name. All that are known compare by code point, as the database's own does; others are refused.
@@ -903,7 +905,7 @@ impl Analyzer<'_> {
         let kind = ExprKind::Cast {
             arg: Box::new(expr),
             method: crate::typed::CastMethod::Relabel,
-            form: crate::typed::CastForm::Keyword(word),
+            form: CastForm::Keyword(word),
         };
         let mut keyword = Expr::new(kind, ty, location);
         keyword.typmod = f.typmod;

@@ -774,6 +774,7 @@ impl Analyzer<'_> {
             left: Box::new(left),
             right: Box::new(right),
             on,
+            using,
             entry: None,
         };
         Ok((item, namespace))

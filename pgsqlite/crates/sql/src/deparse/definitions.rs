@@ -5,7 +5,7 @@ use crate::analyze::{self, Environment};
 use crate::builtins::catalog as builtin;
 use crate::catalog::*;
 use crate::parse::NodeEnum;
-use crate::typed::{Expr, ExprKind};
+use crate::typed::{CastForm, Expr, ExprKind};
 use pgsqlite_types::{Oid, PgError, Result};
 
 fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
@@ -129,6 +129,11 @@ pub fn index_definition(
             IndexKey::Expression(text) => {
                 let expr = analyzed(environment, text, Some(table))?;
                 let names = Names::new(catalog, environment.search_path);
+                // its COLLATE is the key's
+                let expr = match expr.kind {
+                    ExprKind::Cast { arg, form: CastForm::Collate, .. } => *arg,
+                    _ => expr,
+                };
                 let printed = expression(names, style, &expr, Some(table))?;
                 let call = matches!(
                     expr.kind,

@@ -97,6 +97,14 @@ impl<'a> Printer<'a> {
                     self.out.push_str(&format!("({})", expr.typmod));
                 }
             }
+            ExprKind::Cast { arg, form: CastForm::Collate, .. } => {
+                self.full('(');
+                self.operand(arg, show_implicit, expr)?;
+                if let Some(name) = self.names.collation(expr.collation) {
+                    self.out.push_str(&format!(" COLLATE {name}"));
+                }
+                self.full(')');
+            }
             // the value of a cast with a modifier, used without it: nothing that PostgreSQL has a node for
             ExprKind::Cast { arg, method: CastMethod::Relabel, form: CastForm::Implicit } if arg.ty == expr.ty => {
                 self.operand_of_hidden_cast(arg)?
@@ -274,17 +282,7 @@ impl<'a> Printer<'a> {
             #[allow(unreachable_patterns)]
             other => return Err(PgError::not_supported(format!("printing {other:?}"))),
         }
-        if expr.collation != 0 && !matches!(expr.kind, ExprKind::Const(_)) && self.explicit_collation(expr) {
-            if let Some(name) = self.names.collation(expr.collation) {
-                self.out.push_str(&format!(" COLLATE {name}"));
-            }
-        }
         Ok(())
-    }
-
-    /// The node itself carries COLLATE (and does not just inherit a column's).
-    fn explicit_collation(&self, expr: &Expr) -> bool {
-        !matches!(expr.kind, ExprKind::Var(_))
     }
 
     fn parenthesised(&mut self, expr: &Expr, needed: bool) -> Result<()> {
@@ -593,6 +591,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
         ExprKind::Or(_) => matches!(parent.kind, ExprKind::Or(_)) || brackets(parent),
         ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
         ExprKind::Cast { form: CastForm::Keyword(_), .. } => true,
+        ExprKind::Cast { form: CastForm::Collate, .. } => false,
         ExprKind::Cast { arg, form, .. } => {
             let hidden = *form != CastForm::Explicit && (!show_implicit || arg.ty == node.ty);
             if hidden {

@@ -1,6 +1,7 @@
 //! Queries (view definitions), laid out line by line as ruleutils does.
 
 use super::{quote_identifier, Level, Printer, Style};
+use crate::catalog::RelationKind;
 use crate::typed::*;
 use pgsqlite_types::{PgError, Result};
 
@@ -552,7 +553,7 @@ impl<'a> Printer<'a> {
     fn from_item(&mut self, query: &'a Query, item: &'a FromItem) -> Result<()> {
         match item {
             FromItem::Entry(i) => self.entry(query, *i),
-            FromItem::Join { kind, left, right, on, entry } => {
+            FromItem::Join { kind, left, right, on, using, entry } => {
                 let alias = entry.and_then(|e| query.range_table.get(e)).filter(|e| e.has_alias);
                 let parentheses = self.style == Style::Full || alias.is_some();
                 if parentheses {
@@ -576,7 +577,10 @@ impl<'a> Printer<'a> {
                 if right_join {
                     self.out.push(')');
                 }
-                if let Some(on) = on {
+                if !using.is_empty() && self.using_holds(query, left, right, on.as_ref(), using) {
+                    let names: Vec<String> = using.iter().map(|n| quote_identifier(n)).collect();
+                    self.out.push_str(&format!(" USING ({})", names.join(", ")));
+                } else if let Some(on) = on {
                     self.out.push_str(" ON ");
                     if self.style == Style::Full {
                         self.out.push('(');
@@ -597,6 +601,53 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Whether a join reads back with USING: the columns that it compares still have those names, and so has a column of every
+    /// entry below it (else one that a table gets later could be meant as well).
+    fn using_holds(&self, query: &Query, left: &FromItem, right: &FromItem, on: Option<&Expr>, using: &[String]) -> bool {
+        fn entries(item: &FromItem, out: &mut Vec<usize>) {
+            match item {
+                FromItem::Entry(i) => out.push(*i),
+                FromItem::Join { left, right, .. } => {
+                    entries(left, out);
+                    entries(right, out);
+                }
+            }
+        }
+        let mut below = Vec::new();
+        entries(left, &mut below);
+        entries(right, &mut below);
+        let named = |i: usize, name: &str| {
+            let entry = &query.range_table[i];
+            (0..entry.columns.len()).any(|c| self.entry_column_name(entry, c) == name)
+        };
+        let mut conditions: Vec<&Expr> = Vec::new();
+        let mut rest = on;
+        while let Some(e) = rest {
+            rest = match &e.kind {
+                ExprKind::And(list) if list.len() == 2 => {
+                    conditions.insert(0, &list[1]);
+                    Some(&list[0])
+                }
+                _ => {
+                    conditions.insert(0, e);
+                    None
+                }
+            };
+        }
+        let compares = |condition: &Expr, name: &str| {
+            let mut right_names = true;
+            crate::analyze::walk::deep(condition, 0, &mut |depth, e| {
+                if let (0, ExprKind::Var(v)) = (depth, &e.kind) {
+                    right_names &= self.entry_column_name(&query.range_table[v.rte], v.column) == name;
+                }
+            });
+            right_names
+        };
+        conditions.len() == using.len()
+            && using.iter().zip(conditions).all(|(name, condition)| compares(condition, name))
+            && using.iter().all(|name| below.iter().all(|&i| named(i, name)))
+    }
+
     fn entry(&mut self, query: &'a Query, index: usize) -> Result<()> {
         let entry = &query.range_table[index];
         let alias = self.levels.last().and_then(|l| l.aliases.get(index)).cloned().unwrap_or_default();
@@ -611,14 +662,15 @@ impl<'a> Printer<'a> {
                 let now = self.names.catalog.relation(relation.oid).unwrap_or(relation);
                 // The alias is needed, too, where it was made unique.
                 show_alias |= alias != now.name;
-                own_columns = Some(
+                let sequence = matches!(relation.kind, RelationKind::Sequence(_));
+                own_columns = (!sequence).then(|| {
                     entry
                         .columns
                         .iter()
                         .filter(|c| c.attnum >= 0)
                         .map(|c| relation.column_by_attnum(c.attnum).map(|c| c.name.clone()).unwrap_or_default())
-                        .collect(),
-                );
+                        .collect()
+                });
             }
             RteKind::Subquery { query, lateral } => {
                 if *lateral {

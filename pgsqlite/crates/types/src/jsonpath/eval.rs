@@ -324,6 +324,9 @@ impl<'a> Evaluator<'a> {
         unwrap: bool,
     ) -> Result<Outcome> {
         let mut outcome = Outcome::NotFound;
+        if level > last {
+            return Ok(outcome);
+        }
         for child in children(value) {
             let container = is_container(&child);
             // `last` alone means the leaves.
