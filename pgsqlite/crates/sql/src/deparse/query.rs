@@ -603,7 +603,14 @@ impl<'a> Printer<'a> {
 
     /// Whether a join reads back with USING: the columns that it compares still have those names, and so has a column of every
     /// entry below it (else one that a table gets later could be meant as well).
-    fn using_holds(&self, query: &Query, left: &FromItem, right: &FromItem, on: Option<&Expr>, using: &[String]) -> bool {
+    fn using_holds(
+        &self,
+        query: &Query,
+        left: &FromItem,
+        right: &FromItem,
+        on: Option<&Expr>,
+        using: &[String],
+    ) -> bool {
         fn entries(item: &FromItem, out: &mut Vec<usize>) {
             match item {
                 FromItem::Entry(i) => out.push(*i),
