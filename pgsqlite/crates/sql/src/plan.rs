@@ -60,10 +60,36 @@ pub struct QueryPlan {
     pub constant: bool,
     /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
     pub locks_rows: bool,
+    /// it fires triggers: the engine carries it out row by row, and the steps only refuse to be run
+    pub triggered: Option<Box<Triggered>>,
     /// it calls functions of the user that may change data: it needs the writer slot, unless the transaction is read-only
     pub calls_writers: bool,
     /// … NOWAIT: do not wait for the slot; the table that 55P03 names
     pub nowait: Option<String>,
+}
+
+/// A data modification that fires triggers (`lower/triggered.rs`). Its two statements are SQLite's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Triggered {
+    pub table: Oid,
+    pub event: crate::routine::Event,
+    /// attnums that UPDATE sets
+    pub set: Vec<i16>,
+    /// The rows. INSERT: the values of `columns`. UPDATE: rowid, the old row, the new row (all live columns each). DELETE: rowid, the old
+    /// row. UPDATE and DELETE: then `others` values that RETURNING needs.
+    pub rows: String,
+    /// Stores (or deletes) one row. Its parameters: those of the statement, the rowid, the values of `columns`, the `others`. It gives the
+    /// live columns of the row, then what RETURNING shows.
+    pub apply: String,
+    /// how many parameters the statement has
+    pub parameters: usize,
+    /// attnums
+    pub columns: Vec<i16>,
+    /// the table's key is the rowid, and `apply` does not set it
+    pub key_stays: bool,
+    pub others: usize,
+    /// how many values RETURNING shows; 0: there is none
+    pub returning: usize,
 }
 
 /// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).

@@ -285,6 +285,20 @@ impl Ddl<'_> {
             T::AtEnableRowSecurity | T::AtDisableRowSecurity | T::AtForceRowSecurity | T::AtNoForceRowSecurity => {
                 self.row_security(relation, kind)
             }
+            T::AtEnableTrig => self.set_trigger(&relation, Some(&command.name), b'O'),
+            T::AtDisableTrig => self.set_trigger(&relation, Some(&command.name), b'D'),
+            T::AtEnableAlwaysTrig => self.set_trigger(&relation, Some(&command.name), b'A'),
+            T::AtEnableReplicaTrig => self.set_trigger(&relation, Some(&command.name), b'R'),
+            T::AtEnableTrigUser => self.set_trigger(&relation, None, b'O'),
+            T::AtDisableTrigUser => self.set_trigger(&relation, None, b'D'),
+            T::AtEnableTrigAll => self.set_trigger(&relation, None, b'O'),
+            T::AtDisableTrigAll => {
+                // the triggers of foreign keys would be off, too
+                if !relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. })) {
+                    return self.set_trigger(&relation, None, b'D');
+                }
+                Err(PgError::not_supported("DISABLE TRIGGER ALL on a table with foreign keys"))
+            }
             T::AtSetLogged | T::AtSetUnLogged => {
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
             }

@@ -141,6 +141,14 @@ impl Ddl<'_> {
                         }
                     }
                 }
+                let name = relation.column_by_attnum(attnum).map_or("", |c| c.name.as_str());
+                for trigger in &relation.triggers {
+                    let condition = trigger.condition.as_deref().unwrap_or("");
+                    let names = [format!("new.{name}"), format!("old.{name}")];
+                    if trigger.columns.contains(&attnum) || names.iter().any(|n| condition.contains(n)) {
+                        out.push((Object::Trigger(table, trigger.oid), false));
+                    }
+                }
                 for column in relation.live_columns().filter(|c| c.attnum != attnum) {
                     if let Some(text) = &column.generated {
                         if self.expression_columns(text, relation)?.contains(&attnum) {
@@ -277,6 +285,9 @@ impl Ddl<'_> {
             return self.drop_policy(statement);
         }
         if let Some(tag) = self.drop_functions(statement)? {
+            return Ok(tag);
+        }
+        if let Some(tag) = self.drop_trigger(statement)? {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_absent(statement)? {

@@ -31,6 +31,7 @@ mod schema;
 mod sequence;
 mod sqlite;
 mod statistics;
+mod trigger;
 mod types;
 mod view;
 
@@ -170,6 +171,8 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::DropOwnedStmt(_)
         | NodeEnum::CreateFunctionStmt(_)
         | NodeEnum::AlterFunctionStmt(_)
+        | NodeEnum::CreateTrigStmt(_)
+        | NodeEnum::CreateEventTrigStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -323,6 +326,8 @@ impl Ddl<'_> {
             NodeEnum::DropdbStmt(s) => self.drop_database(s),
             NodeEnum::CreateFunctionStmt(s) => self.create_function(s),
             NodeEnum::AlterFunctionStmt(s) => self.alter_function(s),
+            NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
+            NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }

@@ -89,6 +89,10 @@ impl Ddl<'_> {
                 self.rename_policy(statement)?;
                 "ALTER POLICY"
             }
+            T::ObjectTrigger => {
+                self.rename_trigger(statement)?;
+                return Ok("ALTER TRIGGER".into());
+            }
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
                 self.check_function_free(&function, function.schema, new_name)?;
@@ -117,6 +121,12 @@ impl Ddl<'_> {
                     _ => "ALTER TABLE",
                 };
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                if relation.triggers.iter().any(|t| {
+                    let names = [format!("new.{}", statement.subname), format!("old.{}", statement.subname)];
+                    t.condition.as_ref().is_some_and(|c| names.iter().any(|n| c.contains(n)))
+                }) {
+                    return Err(PgError::not_supported("renaming a column that a trigger's WHEN condition names"));
+                }
                 let mut new = (*relation).clone();
                 let attnum = relation.column(&statement.subname).map(|c| c.attnum).ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", statement.subname))

@@ -4,6 +4,7 @@
 //! in the catalog and runs its body on the same connection: SQLite allows statements inside a function that a statement calls.
 //!
 //! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
+//! * [`trigger`]: statements that fire triggers
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
@@ -13,6 +14,7 @@ pub(crate) mod convert;
 pub(crate) mod plpgsql;
 mod sql;
 pub(crate) mod statement;
+pub(crate) mod trigger;
 pub(crate) mod utility;
 
 use crate::connection::RawStatement;
@@ -56,6 +58,12 @@ pub struct Runtime {
     steady: Cell<bool>,
     compiled: RefCell<HashMap<(Oid, String), Compiled>>,
     conversions: RefCell<HashMap<(Oid, Oid, i32), Rc<statement::Planned>>>,
+    /// WHEN conditions of triggers, by trigger
+    conditions: RefCell<HashMap<Oid, Rc<Condition>>>,
+    /// the rows of tables with triggers, by table: with the catalog's epoch
+    shapes: RefCell<HashMap<Oid, (u64, Rc<plpgsql::Shape>)>>,
+    /// prepared statements that are not in use, by text
+    statements: RefCell<HashMap<String, Vec<RawStatement>>>,
     /// the catalog after DDL of a body, and the sequences that it made or set: the session takes them over
     pub changed: RefCell<Option<(Arc<Catalog>, Vec<Oid>)>>,
     /// temporary tables were made
@@ -110,8 +118,42 @@ impl Runtime {
     pub fn clear(&self) {
         self.compiled.borrow_mut().clear();
         self.conversions.borrow_mut().clear();
+        self.conditions.borrow_mut().clear();
+        self.statements.borrow_mut().clear();
+    }
+
+    /// The shape of a table's rows: one and the same as long as the catalog is.
+    fn shape(&self, host: Host, relation: &pgsqlite_sql::catalog::Relation) -> Rc<plpgsql::Shape> {
+        let epoch = host.cell.state().catalog.epoch;
+        if let Some((made, shape)) = self.shapes.borrow().get(&relation.oid) {
+            if *made == epoch {
+                return shape.clone();
+            }
+        }
+        let fields = relation.live_columns().map(|c| (c.name.clone(), c.type_oid, c.typmod)).collect();
+        let shape = Rc::new(plpgsql::Shape { fields, ty: relation.row_type });
+        self.shapes.borrow_mut().insert(relation.oid, (epoch, shape.clone()));
+        shape
+    }
+
+    /// A trigger's WHEN, planned.
+    fn condition(&self, host: Host, trigger: Oid, text: &str, names: &trigger::RowNames) -> Result<Rc<Condition>> {
+        if let Some(found) = self.conditions.borrow().get(&trigger) {
+            if found.0.holds(host) {
+                return Ok(found.clone());
+            }
+        }
+        let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}"))?;
+        let node = &statements.first().ok_or_else(|| PgError::internal("a condition that is none"))?.node;
+        let planned = statement::Planned::new(host, node, names, || names.types())?;
+        let made = Rc::new((planned, names.sources.borrow().clone()));
+        self.conditions.borrow_mut().insert(trigger, made.clone());
+        Ok(made)
     }
 }
+
+/// A planned condition, and what its parameters are: NEW (else OLD), and the field.
+type Condition = (statement::Planned, Vec<(bool, Option<usize>)>);
 
 /// The connection on which a body runs, seen from inside it.
 #[derive(Clone, Copy)]
@@ -152,6 +194,29 @@ impl<'a> Host<'a> {
 
     pub fn prepare(&self, sql: &str) -> Result<RawStatement> {
         RawStatement::prepare(self.db, sql).map_err(|_| self.error())
+    }
+
+    /// A prepared statement of this text: kept, or prepared now.
+    pub fn kept_statement(&self, sql: &str) -> Result<RawStatement> {
+        let found = self.routines().statements.borrow_mut().get_mut(sql).and_then(Vec::pop);
+        match found {
+            Some(statement) => Ok(statement),
+            None => self.prepare(sql),
+        }
+    }
+
+    /// Gives a statement back that has been reset.
+    pub fn keep_statement(&self, sql: &str, statement: RawStatement) {
+        let mut kept = self.routines().statements.borrow_mut();
+        if kept.len() >= KEPT && !kept.contains_key(sql) {
+            kept.clear();
+        }
+        match kept.get_mut(sql) {
+            Some(list) => list.push(statement),
+            None => {
+                kept.insert(sql.to_string(), vec![statement]);
+            }
+        }
     }
 
     pub fn catalog(&self) -> Arc<Catalog> {
@@ -425,10 +490,16 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(format!("[{}]", out.join(","))))
 }
 
+/// What runs the steps of a statement that fires triggers does not know of them.
+fn pg_fires_triggers(_: &Call) -> Result<Datum> {
+    Err(PgError::not_supported("a data modification that fires triggers, in this place,"))
+}
+
 /// (name, arity, deterministic, function) of the natives of this module.
 pub const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (pgsqlite_sql::lower::support::CALL, -1, false, pg_call),
     (pgsqlite_sql::lower::support::CALL_ROWS, -1, false, pg_call_rows),
+    (pgsqlite_sql::lower::support::FIRES_TRIGGERS, 0, false, pg_fires_triggers),
     (pgsqlite_sql::lower::support::CALL_RECORDS, -1, false, pg_call_records),
 ];
 

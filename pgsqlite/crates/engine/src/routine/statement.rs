@@ -119,6 +119,10 @@ impl Planned {
             rows(vec![value.clone()])?;
             return Ok(Done { rows: 1 });
         }
+        if let Some(triggered) = &self.plan.query.triggered {
+            let rows = super::trigger::run(host, triggered, parameters, rows)?;
+            return Ok(Done { rows });
+        }
         if self.writes() {
             check_may_write(host, self.command())?;
         }

@@ -193,7 +193,11 @@ impl Session {
                     portal.state = State::New;
                     return Box::pin(self.run_portal(portal, max_rows, sink)).await;
                 }
-                let result = result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e));
+                let result = match query.triggered {
+                    // (what the triggers have made of the row cannot be told again)
+                    Some(_) => result,
+                    None => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
+                };
                 let result = match result {
                     Ok(Execution::Complete(tag)) if !query.modifies.is_empty() => {
                         self.check_constraints().map(|()| Execution::Complete(tag))
@@ -473,11 +477,39 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
+        if let (State::New, Some(triggered)) = (&portal.state, &plan.triggered) {
+            return self.run_triggered(portal, plan, triggered, max_rows, sink);
+        }
         if matches!(portal.state, State::New) {
             if let Some(done) = self.start(portal, plan, epoch, sink)? {
                 return Ok(done);
             }
         }
+        self.give_rows(portal, plan.tag, max_rows, sink)
+    }
+
+    /// A data modification that fires triggers: RETURNING's rows come when all of it is done.
+    fn run_triggered(
+        &mut self,
+        portal: &mut Portal,
+        plan: &QueryPlan,
+        triggered: &pgsqlite_sql::plan::Triggered,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        let connection = self.connection()?;
+        let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+        let mut rows: Vec<Box<[Datum]>> = Vec::new();
+        let count = crate::routine::trigger::run(host, triggered, &portal.parameters, &mut |row| {
+            rows.push(row.into_boxed_slice());
+            Ok(true)
+        })?;
+        let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
+            return Ok(Execution::Complete(tag(plan.tag, count)));
+        };
+        sink.columns(&columns)?;
+        rows.into_iter().for_each(|row| portal.spool.push(row));
+        portal.state = State::Exhausted;
         self.give_rows(portal, plan.tag, max_rows, sink)
     }
 

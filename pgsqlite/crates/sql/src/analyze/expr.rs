@@ -611,9 +611,19 @@ impl Analyzer<'_> {
 
     fn indirection(&mut self, i: &ast::AIndirection) -> Result<Expr> {
         let mut expr = self.expr_opt(i.arg.as_deref())?;
+        let from_zero = match (self.variables, i.arg.as_ref().and_then(|a| a.node.as_ref())) {
+            (Some(variables), Some(NodeEnum::ColumnRef(c))) => variables.counts_from_zero(&name_parts(&c.fields)),
+            _ => false,
+        };
+        let shifted: Vec<ast::AIndices> = match from_zero {
+            true => i.indirection.iter().filter_map(|n| one_higher(n.node.as_ref())).collect(),
+            false => vec![],
+        };
+        let mut shifted = shifted.iter();
         let mut pending: Vec<&ast::AIndices> = Vec::new();
         for node in &i.indirection {
             match &node.node {
+                Some(NodeEnum::AIndices(_)) if from_zero => pending.extend(shifted.next()),
                 Some(NodeEnum::AIndices(indices)) => pending.push(indices),
                 Some(NodeEnum::String(field)) => {
                     if !pending.is_empty() {
@@ -1117,4 +1127,25 @@ pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<&str> 
 pub(crate) fn node_name(node: &NodeEnum) -> String {
     let debug = format!("{node:?}");
     debug.split(['(', ' ', '{']).next().unwrap_or("").to_string()
+}
+
+/// Subscripts that count from 0 as ones that count from 1.
+fn one_higher(node: Option<&NodeEnum>) -> Option<ast::AIndices> {
+    let Some(NodeEnum::AIndices(indices)) = node else { return None };
+    let add = |bound: &Option<Box<ast::Node>>| -> Option<Box<ast::Node>> {
+        let left = bound.clone()?;
+        let one =
+            ast::AConst { val: Some(ast::a_const::Val::Ival(ast::Integer { ival: 1 })), isnull: false, location: -1 };
+        let plus = ast::String { sval: "+".into() };
+        let sum = ast::AExpr {
+            kind: ast::AExprKind::AexprOp as i32,
+            name: vec![ast::Node { node: Some(NodeEnum::String(plus)) }],
+            lexpr: Some(left),
+            rexpr: Some(Box::new(ast::Node { node: Some(NodeEnum::AConst(one)) })),
+            location: -1,
+            ..Default::default()
+        };
+        Some(Box::new(ast::Node { node: Some(NodeEnum::AExpr(Box::new(sum))) }))
+    };
+    Some(ast::AIndices { lidx: add(&indices.lidx), uidx: add(&indices.uidx), ..(**indices).clone() })
 }

@@ -92,9 +92,6 @@ impl<'a> Analyzer<'a> {
         let mut types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
         self.calling = calling;
         let mut candidates = self.functions_named(schema, name);
-        if calling {
-            candidates.retain(|p| p.kind == b'p');
-        }
         for (i, n) in names.iter().enumerate() {
             if n.is_some() && names[..i].contains(n) {
                 return Err(PgError::new(
@@ -128,6 +125,20 @@ impl<'a> Analyzer<'a> {
             }
         };
         let proc = resolved.proc;
+        if proc.kind != b'p' && calling {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("{} is not a procedure", self.signature(name, &types)),
+            )
+            .hint("To call a function, use SELECT.")
+            .at(call.location));
+        }
+        if proc.ret == oid::TRIGGER {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "trigger functions can only be called as triggers",
+            ));
+        }
         if proc.kind == b'p' && !calling {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,

@@ -41,6 +41,10 @@ pub trait Variables {
     fn parameter(&self, n: usize) -> Result<Option<Variable>>;
     /// The fields of a variable that is a row, for `variable.*`.
     fn fields(&self, names: &[&str]) -> Result<Option<Vec<(String, Variable)>>>;
+    /// The subscripts of this variable count from 0 (TG_ARGV).
+    fn counts_from_zero(&self, _names: &[&str]) -> bool {
+        false
+    }
     fn precedence(&self) -> Precedence;
     /// How the language calls a variable in DETAIL of 42702.
     fn word(&self) -> &'static str {

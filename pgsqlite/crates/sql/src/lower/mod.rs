@@ -21,6 +21,7 @@ pub mod proposed;
 mod query;
 mod sets;
 mod stages;
+mod triggered;
 mod with;
 
 use crate::analyze::{Environment, Statement};
@@ -122,6 +123,8 @@ pub mod support {
     pub const CALL_ROWS: &str = "pg_call_rows";
     /// (function, types, argument …, expected types) → JSON array of arrays: of a function that gives records
     pub const CALL_RECORDS: &str = "pg_call_records";
+    /// () → 0A000: a statement that fires triggers is run by something that does not know of them
+    pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
     pub const SET_JSON: &str = "pg_jsonb_set_path";
 }
@@ -204,6 +207,7 @@ impl<'a> Lowerer<'a> {
                 locks_rows: locks.any,
                 nowait: locks.nowait,
                 calls_writers: self.calls_writers(),
+                triggered: None,
                 bounded: is_bounded(&query),
                 constant: is_constant(&query),
                 steps,

@@ -23,8 +23,12 @@ impl Lowerer<'_> {
         let mut modifies = Vec::new();
         let modify = self.modification_after_ctes(modify, &mut steps, &mut modifies)?;
         let ctes = modify.ctes.clone();
-        let own = self.modify_steps(&modify, &ctes)?;
+        let triggered = !matches!(modify.action, ModifyAction::Merge { .. }) && self.fires_triggers(&modify);
+        let own = if triggered { vec![] } else { self.modify_steps(&modify, &ctes)? };
         let several = steps.len() + own.len() > 1;
+        if triggered && !steps.is_empty() {
+            return Err(PgError::not_supported("a data-modifying WITH before a statement that fires triggers"));
+        }
         steps.extend(own);
         modifies.push(modify.target.oid);
         let tag = match &modify.action {
@@ -49,6 +53,10 @@ impl Lowerer<'_> {
             }
             Some(columns)
         };
+        if triggered {
+            let query = self.triggered_plan(&modify, &ctes, parameters.len())?;
+            return Ok(Plan { parameters, columns, query, uses_catalog: true });
+        }
         let bounded = !several
             && match &modify.action {
                 ModifyAction::Insert { source: InsertSource::Values(rows), .. } => rows.len() <= 100,
@@ -70,6 +78,7 @@ impl Lowerer<'_> {
                 locks_rows: false,
                 nowait: super::locks::of_modify(&modify).nowait,
                 calls_writers: self.calls_writers(),
+                triggered: None,
             },
             uses_catalog: true,
         })
@@ -81,6 +90,16 @@ impl Lowerer<'_> {
 
     /// The steps of one INSERT, UPDATE or DELETE; `ctes` are the WITH queries it may refer to.
     pub(super) fn modify_steps(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
+        self.check_triggers(modify, true)?;
+        self.steps_without_triggers(modify, ctes)
+    }
+
+    /// As [`Lowerer::modify_steps`], of the statement that stores a row whose triggers the engine fires.
+    pub(super) fn modify_steps_of_row(&mut self, modify: &Modify) -> Result<Vec<Step>> {
+        self.steps_without_triggers(modify, &[])
+    }
+
+    fn steps_without_triggers(&mut self, modify: &Modify, ctes: &[Cte]) -> Result<Vec<Step>> {
         self.uses_catalog = true;
         self.scopes.push(Scope::default());
         let around = std::mem::replace(&mut self.row_checks, modify.checks.clone());
@@ -773,7 +792,7 @@ fn uses_other_entries(expr: &Expr) -> bool {
 }
 
 /// The columns of entries besides the target that an expression uses, sub-queries included, as this level writes them.
-fn collect_other_columns(expr: &Expr, out: &mut Vec<Expr>) {
+pub(super) fn collect_other_columns(expr: &Expr, out: &mut Vec<Expr>) {
     crate::analyze::walk::deep(expr, 0, &mut |depth, e| {
         let kind = match &e.kind {
             ExprKind::Var(v) if v.levels_up == depth && v.rte != 0 => {

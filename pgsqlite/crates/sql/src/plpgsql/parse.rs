@@ -192,7 +192,8 @@ impl Parser<'_> {
                     return Err(match depth {
                         0 => PgError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input"),
                         _ => PgError::new(SqlState::SYNTAX_ERROR, "mismatched parentheses at end of input"),
-                    })
+                    }
+                    .at(self.place()))
                 }
                 Token::Mark(m) if depth == 0 && ends.contains(&m.as_str()) => break,
                 Token::Word { text, quoted: false } if depth == 0 && ends.contains(&text.as_str()) => break,

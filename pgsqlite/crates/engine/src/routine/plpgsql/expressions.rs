@@ -7,6 +7,7 @@ use super::values::{Shape, Typed};
 use super::{Kind, Value};
 use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
+use pgsqlite_sql::effects::TRIGGER_VARIABLES;
 use pgsqlite_sql::parse::{parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Conflict, Sql, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -112,6 +113,12 @@ impl Variables for Scope<'_, '_> {
             out.push((name.clone(), self.field(variable, name)?));
         }
         Ok(Some(out))
+    }
+
+    fn counts_from_zero(&self, names: &[&str]) -> bool {
+        names == ["tg_argv"]
+            && self.frame.program.is_trigger()
+            && matches!(self.frame.program.body.look_up(self.names, names), Some((v, 1)) if v <= TRIGGER_VARIABLES.len())
     }
 
     fn precedence(&self) -> Precedence {

@@ -140,6 +140,11 @@ impl Program {
         })
     }
 
+    /// It is a trigger function's.
+    pub fn is_trigger(&self) -> bool {
+        matches!(self.result, Result_::Trigger)
+    }
+
     /// Whether the body may change data.
     pub fn may_write(&self, host: Host) -> bool {
         effects::body_may_write(&host.catalog(), &self.body, &self.source)

@@ -41,6 +41,13 @@ pub(crate) enum Value {
     Row(Option<Row>),
 }
 
+impl Value {
+    /// A row of a table, as NEW and OLD are.
+    pub fn row(shape: &Rc<Shape>, values: Option<&Vec<Datum>>) -> Value {
+        Value::Row(values.map(|v| Row { shape: shape.clone(), values: v.clone() }))
+    }
+}
+
 /// A value with its type.
 #[derive(Debug, Clone)]
 pub(crate) struct Typed {

@@ -1,0 +1,351 @@
+//! CREATE TRIGGER, DROP TRIGGER, ALTER TRIGGER … RENAME, ALTER TABLE … ENABLE and DISABLE TRIGGER. A trigger is stored with its table.
+
+use super::drop::Object;
+use super::{qualified, strings, Ddl, NodeEnum};
+use pgsqlite_sql::acl::{self, privilege};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{condition_text, Style};
+use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// Bits of CreateTrigStmt.timing and events (PostgreSQL's trigger.h).
+mod bit {
+    pub const BEFORE: i32 = 1 << 1;
+    pub const INSERT: i32 = 1 << 2;
+    pub const DELETE: i32 = 1 << 3;
+    pub const UPDATE: i32 = 1 << 4;
+    pub const TRUNCATE: i32 = 1 << 5;
+    pub const INSTEAD: i32 = 1 << 6;
+}
+
+fn invalid(message: impl Into<String>) -> PgError {
+    PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message)
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_trigger(&mut self, s: &ast::CreateTrigStmt) -> Result<String> {
+        let name = s.relation.as_ref().ok_or_else(|| PgError::internal("a trigger without a table"))?;
+        let relation = self.find(name)?;
+        if relation.oid < oid::FIRST_USER_OID {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied: \"{}\" is a system catalog", relation.name),
+            ));
+        }
+        let timing = match s.timing {
+            t if t & bit::BEFORE != 0 => Timing::Before,
+            t if t & bit::INSTEAD != 0 => Timing::InsteadOf,
+            _ => Timing::After,
+        };
+        let mut events = Vec::new();
+        for (flag, event) in [
+            (bit::INSERT, Event::Insert),
+            (bit::DELETE, Event::Delete),
+            (bit::UPDATE, Event::Update),
+            (bit::TRUNCATE, Event::Truncate),
+        ] {
+            if s.events & flag != 0 {
+                events.push(event);
+            }
+        }
+        match &relation.kind {
+            RelationKind::Table if timing == Timing::InsteadOf => {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is a table", relation.name))
+                    .detail("Tables cannot have INSTEAD OF triggers."))
+            }
+            RelationKind::Table => {}
+            RelationKind::View { .. } if timing != Timing::InsteadOf && s.row => {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is a view", relation.name))
+                    .detail("Views cannot have row-level BEFORE or AFTER triggers."))
+            }
+            RelationKind::View { .. } if events.contains(&Event::Truncate) => {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is a view", relation.name))
+                    .detail("Views cannot have TRUNCATE triggers."))
+            }
+            RelationKind::View { .. } | RelationKind::ForeignView => {
+                return Err(PgError::not_supported("a trigger of a view"))
+            }
+            _ => {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("relation \"{}\" cannot have triggers", relation.name),
+                ))
+            }
+        }
+        if relation.temporary {
+            return Err(PgError::not_supported("a trigger of a temporary table"));
+        }
+        let has = acl::relation_privileges(&self.catalog, self.environment.user, &relation);
+        if has & privilege::TRIGGER == 0 && !acl::owns(&self.catalog, self.environment.user, relation.owner) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for table {}", relation.name),
+            ));
+        }
+        if events.contains(&Event::Truncate) {
+            if s.row {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "TRUNCATE FOR EACH ROW triggers are not supported",
+                ));
+            }
+            return Err(PgError::not_supported("a trigger for TRUNCATE"));
+        }
+        if s.deferrable || s.initdeferred {
+            return Err(PgError::not_supported("a deferrable constraint trigger"));
+        }
+        if s.constrrel.is_some() {
+            return Err(PgError::not_supported("FROM of a constraint trigger"));
+        }
+        if !s.transition_rels.is_empty() {
+            return Err(PgError::not_supported("REFERENCING of a trigger"));
+        }
+        let mut columns = Vec::new();
+        for column in strings(&s.columns) {
+            let found = relation.column(column).ok_or_else(|| {
+                PgError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{column}\" of relation \"{}\" does not exist", relation.name),
+                )
+            })?;
+            if columns.contains(&found.attnum) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_COLUMN,
+                    format!("column \"{column}\" specified more than once"),
+                ));
+            }
+            columns.push(found.attnum);
+        }
+        let condition = match s.when_clause.as_deref() {
+            Some(_) => Some(self.trigger_condition(&relation, s.row, timing, &events)?),
+            None => None,
+        };
+        let function = self.trigger_function(&strings(&s.funcname))?;
+        let mut triggers = relation.triggers.clone();
+        let old = triggers.iter().position(|t| t.name == s.trigname);
+        let mut replaced = None;
+        if let Some(at) = old {
+            if !s.replace {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_OBJECT,
+                    format!("trigger \"{}\" for relation \"{}\" already exists", s.trigname, relation.name),
+                ));
+            }
+            let old = triggers.remove(at);
+            if old.constraint != 0 || s.isconstraint {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_OBJECT,
+                    format!("trigger \"{}\" for relation \"{}\" is a constraint trigger", s.trigname, relation.name),
+                ));
+            }
+            replaced = Some(old.oid);
+        }
+        let trigger_oid = match replaced {
+            Some(oid) => oid,
+            None => self.new_oid(false)?,
+        };
+        let constraint = if s.isconstraint { self.new_oid(false)? } else { 0 };
+        triggers.push(Trigger {
+            oid: trigger_oid,
+            name: s.trigname.clone(),
+            function,
+            timing,
+            events,
+            row: s.row,
+            columns,
+            condition,
+            arguments: strings(&s.args).into_iter().map(String::from).collect(),
+            old_table: None,
+            new_table: None,
+            enabled: b'O',
+            constraint,
+        });
+        triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        self.put_relation(Relation { triggers, ..(*relation).clone() })?;
+        Ok("CREATE TRIGGER".into())
+    }
+
+    /// The function that a trigger calls: without arguments, returning trigger.
+    fn trigger_function(&self, parts: &[&str]) -> Result<Oid> {
+        let (schema, name) = qualified(parts)?;
+        let path: Vec<Oid> = if schema.is_empty() {
+            self.environment.search_path.to_vec()
+        } else {
+            self.catalog.schema_oid(schema).into_iter().collect()
+        };
+        let found = path.iter().find_map(|s| {
+            self.catalog
+                .routines_named(name)
+                .find(|r| r.function.schema == *s && r.function.arguments.is_empty())
+                .map(|r| &r.function)
+        });
+        let Some(function) = found else {
+            if pgsqlite_sql::builtins::catalog::procs_named(name).any(|p| p.ret == oid::TRIGGER) {
+                return Err(PgError::not_supported(format!("the built-in trigger function {name}")));
+            }
+            return Err(PgError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("function {}() does not exist", parts.join(".")),
+            ));
+        };
+        let has = acl::privileges(
+            &self.catalog,
+            self.environment.user,
+            acl::AclObject::Function,
+            function.owner,
+            function.acl.as_ref(),
+        );
+        if has & privilege::EXECUTE == 0 {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for function {}", function.name),
+            ));
+        }
+        if !function.is_trigger() {
+            return Err(invalid(format!("function {} must return type trigger", function.name)));
+        }
+        Ok(function.oid)
+    }
+
+    /// WHEN as it is stored. Errors: 42P17 for rows that there are none of.
+    fn trigger_condition(&self, relation: &Relation, row: bool, timing: Timing, events: &[Event]) -> Result<String> {
+        if timing == Timing::InsteadOf {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "INSTEAD OF triggers cannot have WHEN conditions",
+            ));
+        }
+        let (mut old, mut new) = (false, false);
+        let mut generated = None;
+        let (text, from) = self.condition_source()?;
+        let mut places = (-1, -1);
+        for (start, end) in pgsqlite_sql::parse::words(&text)? {
+            let word = text[start..end].to_ascii_lowercase();
+            let place = (self.offset + from + start) as i32;
+            if word == "old" && !old {
+                old = true;
+                places.0 = place;
+            } else if word == "new" && !new {
+                new = true;
+                places.1 = place;
+            }
+        }
+        for column in relation.live_columns().filter(|c| c.generated.is_some()) {
+            if text.to_lowercase().contains(&format!("new.{}", column.name)) {
+                generated = Some(column.name.clone());
+            }
+        }
+        if !row && (old || new) {
+            return Err(invalid("statement trigger's WHEN condition cannot reference column values").at(if new {
+                places.1
+            } else {
+                places.0
+            }));
+        }
+        if old && events.contains(&Event::Insert) {
+            return Err(invalid("INSERT trigger's WHEN condition cannot reference OLD values").at(places.0));
+        }
+        if new && events.contains(&Event::Delete) {
+            return Err(invalid("DELETE trigger's WHEN condition cannot reference NEW values").at(places.1));
+        }
+        if let (Some(column), Timing::Before) = (&generated, timing) {
+            return Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
+                .detail(format!("Column \"{column}\" is a generated column.")));
+        }
+        let table = pgsqlite_sql::deparse::Names::stored(&self.catalog).relation(relation.oid);
+        self.analyze(|e| condition_text(e, &table, &text, Style::Full)).map_err(|mut e| {
+            e.fields_mut().location = None;
+            e
+        })
+    }
+
+    /// The text of WHEN in the statement, and where it begins: between the bracket behind WHEN and the one that closes it.
+    fn condition_source(&self) -> Result<(String, usize)> {
+        let text = self.text.to_string();
+        let words = pgsqlite_sql::parse::words(&text)?;
+        let mut at = None;
+        for (i, (start, end)) in words.iter().enumerate() {
+            if text[*start..*end].eq_ignore_ascii_case("when")
+                && words.get(i + 1).is_some_and(|w| &text[w.0..w.1] == "(")
+            {
+                at = Some(i + 1);
+                break;
+            }
+        }
+        let open = at.ok_or_else(|| PgError::internal("WHEN that is not in the text"))?;
+        let mut depth = 0;
+        for (start, end) in &words[open..] {
+            match &text[*start..*end] {
+                "(" => depth += 1,
+                ")" => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok((text[words[open].1..*start].to_string(), words[open].1));
+            }
+        }
+        Err(PgError::internal("WHEN without its end"))
+    }
+
+    /// DROP TRIGGER of a trigger that is there; None: it is not.
+    pub(super) fn drop_trigger(&mut self, statement: &ast::DropStmt) -> Result<Option<String>> {
+        if statement.remove_type() != ast::ObjectType::ObjectTrigger {
+            return Ok(None);
+        }
+        let mut targets = Vec::new();
+        for node in &statement.objects {
+            let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
+            let parts = strings(&list.items);
+            let [table @ .., name] = &parts[..] else { return Ok(None) };
+            let (schema, table) = qualified(table)?;
+            let Some(relation) = self.find_relation(schema, table) else { return Ok(None) };
+            let Some(trigger) = relation.triggers.iter().find(|t| t.name == *name) else { return Ok(None) };
+            self.check_owner(&relation)?;
+            targets.push(Object::Trigger(relation.oid, trigger.oid));
+        }
+        self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;
+        Ok(Some("DROP TRIGGER".into()))
+    }
+
+    /// ALTER TRIGGER … RENAME TO
+    pub(super) fn rename_trigger(&mut self, statement: &ast::RenameStmt) -> Result<()> {
+        let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("a trigger without a table"))?;
+        let relation = self.find(name)?;
+        self.check_owner(&relation)?;
+        let missing = || {
+            PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("trigger \"{}\" for table \"{}\" does not exist", statement.subname, relation.name),
+            )
+        };
+        let mut new = (*relation).clone();
+        if new.triggers.iter().any(|t| t.name == statement.newname) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_OBJECT,
+                format!("trigger \"{}\" for relation \"{}\" already exists", statement.newname, relation.name),
+            ));
+        }
+        let trigger = new.triggers.iter_mut().find(|t| t.name == statement.subname).ok_or_else(missing)?;
+        trigger.name.clone_from(&statement.newname);
+        new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        self.put_relation(new)
+    }
+
+    /// ENABLE and DISABLE TRIGGER: of one (by name), or of all that are the user's.
+    pub(super) fn set_trigger(&mut self, relation: &Relation, name: Option<&str>, enabled: u8) -> Result<()> {
+        let mut new = relation.clone();
+        if let Some(name) = name {
+            let trigger = new.triggers.iter_mut().find(|t| t.name == name).ok_or_else(|| {
+                PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("trigger \"{name}\" for table \"{}\" does not exist", relation.name),
+                )
+            })?;
+            trigger.enabled = enabled;
+        } else {
+            new.triggers.iter_mut().for_each(|t| t.enabled = enabled);
+        }
+        self.put_relation(new)
+    }
+}

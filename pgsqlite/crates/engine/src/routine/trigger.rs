@@ -1,0 +1,395 @@
+//! Statements that fire triggers, carried out row by row (`pgsqlite_sql::lower` has the statements of SQLite for it).
+//!
+//! The order is PostgreSQL's (manual, "Overview of Trigger Behavior"): BEFORE … FOR EACH STATEMENT; for each row the BEFORE triggers
+//! by name, each with what the one before it returned, then the row is stored; after all rows AFTER … FOR EACH ROW, row by row;
+//! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs.
+
+use super::plpgsql::{Shape, Value};
+use super::statement::{bind, check_may_write, step_once};
+use super::{compiled, Host, Runnable, STACK};
+use crate::connection::{RawStatement, Step};
+use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
+use pgsqlite_sql::catalog::Relation;
+use pgsqlite_sql::plan::Triggered;
+use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A row that was changed: as it was and as it is.
+struct Changed {
+    old: Option<Vec<Datum>>,
+    new: Option<Vec<Datum>>,
+}
+
+/// What is known while a statement runs.
+struct Firing<'h> {
+    host: Host<'h>,
+    relation: Arc<Relation>,
+    shape: Rc<Shape>,
+    event: Event,
+    triggers: Vec<Trigger>,
+}
+
+/// Runs the statement; what RETURNING shows goes to `rows` when all is done. Returns how many rows were changed.
+pub(crate) fn run(
+    host: Host,
+    t: &Triggered,
+    parameters: &[Datum],
+    rows: &mut dyn FnMut(Vec<Datum>) -> Result<bool>,
+) -> Result<u64> {
+    check_may_write(host, t.event.word())?;
+    let remembered = host.cell.rows.set_aside();
+    let result = run_inside(host, t, parameters);
+    host.cell.rows.put_back(remembered);
+    let (count, shown) = result?;
+    for row in shown {
+        if !rows(row)? {
+            break;
+        }
+    }
+    Ok(count)
+}
+
+fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+    let catalog = host.catalog();
+    let relation =
+        catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
+    let triggers: Vec<Trigger> = relation
+        .triggers
+        .iter()
+        .filter(|trigger| {
+            let columns = trigger.columns.is_empty() || trigger.columns.iter().any(|c| t.set.contains(c));
+            trigger.is_on() && trigger.events.contains(&t.event) && (t.event != Event::Update || columns)
+        })
+        .cloned()
+        .collect();
+    let shape = host.routines().shape(host, &relation);
+    let firing = Firing { host, relation, shape, event: t.event, triggers };
+    firing.statement(Timing::Before)?;
+    let live: Vec<_> = firing.relation.live_columns().cloned().collect();
+    let position = |attnum: i16| {
+        live.iter().position(|c| c.attnum == attnum).ok_or_else(|| PgError::internal("a column that is gone"))
+    };
+    let stored = t.columns.iter().map(|a| position(*a)).collect::<Result<Vec<_>>>()?;
+    let key_column = firing.relation.rowid_column.and_then(|a| live.iter().position(|c| c.attnum == a));
+    let proposed = all_rows(host, &t.rows, parameters)?;
+    let mut apply = host.kept_statement(&t.apply)?;
+    let mut changed: Vec<Changed> = Vec::new();
+    let mut shown = Vec::new();
+    let mut count = 0;
+    let keep = firing
+        .triggers
+        .iter()
+        .any(|tr| tr.timing == Timing::After && (tr.row || tr.old_table.is_some() || tr.new_table.is_some()));
+    let result = (|| -> Result<()> {
+        for row in proposed {
+            host.check_interrupt()?;
+            let mut row = row.into_iter();
+            let mut key = Datum::Null;
+            let mut old = None;
+            if t.event != Event::Insert {
+                key = row.next().unwrap_or_default();
+                old = Some(row.by_ref().take(live.len()).collect::<Vec<_>>());
+            }
+            let mut new = match t.event {
+                Event::Insert => {
+                    let mut values = vec![Datum::Null; live.len()];
+                    for (at, value) in stored.iter().zip(row.by_ref()) {
+                        values[*at] = value;
+                    }
+                    Some(values)
+                }
+                Event::Update => Some(row.by_ref().take(live.len()).collect::<Vec<_>>()),
+                _ => None,
+            };
+            let others: Vec<Datum> = row.collect();
+            let Some(after) = firing.before_row(old.as_ref(), new.take())? else { continue };
+            let new = after;
+            if let Some(values) = &new {
+                for (i, column) in live.iter().enumerate() {
+                    let unstored = !stored.contains(&i) && column.generated.is_none() && !values[i].is_null();
+                    let moved = t.key_stays && key_column == Some(i) && old.as_ref().is_some_and(|o| o[i] != values[i]);
+                    if unstored || moved {
+                        return Err(PgError::not_supported(format!(
+                            "a BEFORE trigger that sets column \"{}\" of table \"{}\"",
+                            column.name, firing.relation.name
+                        )));
+                    }
+                }
+            }
+            // statement's parameters, the key, the stored values, what RETURNING needs
+            let mut values: Vec<Datum> = parameters.iter().take(t.parameters).cloned().collect();
+            values.resize(t.parameters, Datum::Null);
+            values.push(key);
+            for &at in &stored {
+                values.push(new.as_ref().map_or(Datum::Null, |n| n[at].clone()));
+            }
+            values.extend(others);
+            let result = store(host, &mut apply, &values, live.len() + t.returning)?;
+            let Some(mut result) = result else {
+                if t.event == Event::Insert {
+                    // ON CONFLICT DO NOTHING
+                    continue;
+                }
+                let word = if t.event == Event::Update { "updated" } else { "deleted" };
+                return Err(PgError::new(
+                    SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+                    format!("tuple to be {word} was already modified by an operation triggered by the current command"),
+                )
+                .hint(
+                    "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.",
+                ));
+            };
+            count += 1;
+            let returned = result.split_off(live.len());
+            if t.returning > 0 {
+                shown.push(returned);
+            }
+            if keep {
+                changed.push(Changed { old, new: new.map(|_| result) });
+            }
+        }
+        Ok(())
+    })();
+    host.keep_statement(&t.apply, apply);
+    result?;
+    for row in &changed {
+        firing.after_row(row)?;
+    }
+    firing.after_statement(&changed)?;
+    Ok((count, shown))
+}
+
+/// All rows of a query.
+fn all_rows(host: Host, sql: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
+    let mut statement = host.kept_statement(sql)?;
+    let mut out = Vec::new();
+    // SAFETY: the parameters live until the statement is reset below.
+    let mut result = unsafe { bind(host, &mut statement, parameters) };
+    let width = statement.column_count();
+    while result.is_ok() {
+        match step_once(host, &mut statement) {
+            Ok(Step::Row) => out.push((0..width).map(|i| statement.column(i).to_owned()).collect()),
+            Ok(Step::Done) => break,
+            Err(e) => result = Err(e),
+        }
+    }
+    statement.reset();
+    host.keep_statement(sql, statement);
+    result.map(|()| out)
+}
+
+/// Stores a row; what it is then. None: nothing was changed.
+fn store(host: Host, apply: &mut RawStatement, values: &[Datum], width: usize) -> Result<Option<Vec<Datum>>> {
+    // SAFETY: the values live until the statement is reset below.
+    let mut result = unsafe { bind(host, apply, values) };
+    let mut row = None;
+    while result.is_ok() {
+        match step_once(host, apply) {
+            Ok(Step::Row) => row = Some((0..width).map(|i| apply.column(i).to_owned()).collect()),
+            Ok(Step::Done) => break,
+            Err(e) => result = Err(e),
+        }
+    }
+    apply.reset();
+    result.map(|()| row)
+}
+
+impl Firing<'_> {
+    fn of(&self, timing: Timing, row: bool) -> impl Iterator<Item = &Trigger> {
+        self.triggers.iter().filter(move |t| t.timing == timing && t.row == row)
+    }
+
+    fn statement(&self, timing: Timing) -> Result<()> {
+        for trigger in self.of(timing, false) {
+            if self.condition(trigger, None, None)? {
+                self.fire(trigger, None, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The BEFORE triggers of a row. None: the row is left out. Inner None: there is no new row (DELETE).
+    fn before_row(&self, old: Option<&Vec<Datum>>, new: Option<Vec<Datum>>) -> Result<Option<Option<Vec<Datum>>>> {
+        let mut new = new;
+        for trigger in self.of(Timing::Before, true) {
+            if !self.condition(trigger, old, new.as_ref())? {
+                continue;
+            }
+            let returned = self.fire(trigger, old, new.as_ref())?;
+            match (returned, &new) {
+                (None, _) => return Ok(None),
+                (Some(row), Some(_)) => {
+                    let mut row = row;
+                    // generated columns are computed when the row is stored
+                    for (i, column) in self.relation.live_columns().enumerate() {
+                        if column.generated.is_some() {
+                            row[i] = new.as_ref().map_or(Datum::Null, |n| n[i].clone());
+                        }
+                    }
+                    new = Some(row);
+                }
+                (Some(_), None) => {}
+            }
+        }
+        Ok(Some(new))
+    }
+
+    fn after_row(&self, row: &Changed) -> Result<()> {
+        for trigger in self.of(Timing::After, true) {
+            if self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
+                self.fire(trigger, row.old.as_ref(), row.new.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn after_statement(&self, _changed: &[Changed]) -> Result<()> {
+        self.statement(Timing::After)
+    }
+
+    fn row(&self, values: Option<&Vec<Datum>>) -> Value {
+        Value::row(&self.shape, values)
+    }
+
+    /// Whether WHEN lets the trigger fire.
+    fn condition(&self, trigger: &Trigger, old: Option<&Vec<Datum>>, new: Option<&Vec<Datum>>) -> Result<bool> {
+        let Some(text) = &trigger.condition else { return Ok(true) };
+        let names = RowNames { shape: &self.shape, sources: RefCell::default() };
+        let planned = self.host.routines().condition(self.host, trigger.oid, text, &names)?;
+        let parameters: Vec<Datum> = planned
+            .1
+            .iter()
+            .map(|(is_new, at)| {
+                let row = if *is_new { new } else { old };
+                match at {
+                    Some(i) => row.map_or(Datum::Null, |r| r[*i].clone()),
+                    None => row
+                        .map_or(Datum::Null, |r| super::record_of(&self.shape.fields, r, self.shape.ty == oid::RECORD)),
+                }
+            })
+            .collect();
+        let mut found = false;
+        planned.0.run(self.host, &parameters, &mut |row| {
+            found = row.first() == Some(&Datum::Int(1));
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// Calls the trigger's function; the row that it returned.
+    fn fire(
+        &self,
+        trigger: &Trigger,
+        old: Option<&Vec<Datum>>,
+        new: Option<&Vec<Datum>>,
+    ) -> Result<Option<Vec<Datum>>> {
+        let host = self.host;
+        let runtime = host.routines();
+        let catalog = host.catalog();
+        let routine = catalog
+            .routines
+            .get(&trigger.function)
+            .ok_or_else(|| PgError::internal("a trigger's function that is gone"))?;
+        let depth = runtime.depth.get();
+        if depth >= super::DEEPEST {
+            return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+        }
+        let schema = catalog.schema_name(self.relation.schema).to_string();
+        let text = |s: &str| Value::Scalar(Datum::Text(s.to_string()));
+        let arguments = pgsqlite_types::array::Array::from_elements(
+            trigger.arguments.iter().map(|a| Datum::Text(a.clone())).collect(),
+        );
+        let given = vec![
+            self.row(new),
+            self.row(old),
+            text(&trigger.name),
+            text(match trigger.timing {
+                Timing::Before => "BEFORE",
+                Timing::After => "AFTER",
+                Timing::InsteadOf => "INSTEAD OF",
+            }),
+            text(if trigger.row { "ROW" } else { "STATEMENT" }),
+            text(self.event.word()),
+            Value::Scalar(Datum::Int(i64::from(self.relation.oid))),
+            text(&self.relation.name),
+            text(&self.relation.name),
+            text(&schema),
+            Value::Scalar(Datum::Int(trigger.arguments.len() as i64)),
+            Value::Scalar(if trigger.arguments.is_empty() { Datum::Null } else { arguments.to_datum() }),
+        ];
+        runtime.depth.set(depth + 1);
+        let steady = runtime.steady.replace(false);
+        let result = stacker::maybe_grow(STACK, STACK * 32, || {
+            super::with_settings(host, &routine.function, || {
+                match compiled(host, &routine.function, &[], oid::TRIGGER)? {
+                    Runnable::PlPgSql(program) => program.fire(host, given, trigger.row.then_some(&self.shape)),
+                    Runnable::Sql(_) => Err(PgError::internal("a trigger function in SQL")),
+                }
+            })
+        });
+        runtime.steady.set(steady);
+        runtime.depth.set(depth);
+        result
+    }
+}
+
+/// OLD and NEW in WHEN.
+pub(super) struct RowNames<'s> {
+    shape: &'s Rc<Shape>,
+    /// NEW (else OLD), and the field; None: the whole row
+    pub sources: RefCell<Vec<(bool, Option<usize>)>>,
+}
+
+impl RowNames<'_> {
+    fn number(&self, source: (bool, Option<usize>)) -> usize {
+        let mut sources = self.sources.borrow_mut();
+        if let Some(i) = sources.iter().position(|s| *s == source) {
+            return i + 1;
+        }
+        sources.push(source);
+        sources.len()
+    }
+
+    pub fn types(&self) -> Vec<Oid> {
+        let of = |field: &Option<usize>| field.map_or(self.shape.ty, |i| self.shape.fields[i].1);
+        self.sources.borrow().iter().map(|(_, field)| of(field)).collect()
+    }
+}
+
+impl Variables for RowNames<'_> {
+    fn find(&self, names: &[&str]) -> Result<Option<(Variable, usize)>> {
+        let is_new = match names.first() {
+            Some(&"new") => true,
+            Some(&"old") => false,
+            _ => return Ok(None),
+        };
+        let Some(field) = names.get(1) else {
+            let number = self.number((is_new, None));
+            return Ok(Some((Variable { number, ty: self.shape.ty, typmod: -1 }, 1)));
+        };
+        let Some(i) = self.shape.find(field) else { return Ok(None) };
+        let (_, ty, typmod) = self.shape.fields[i];
+        Ok(Some((Variable { number: self.number((is_new, Some(i))), ty, typmod }, 2)))
+    }
+    fn parameter(&self, _n: usize) -> Result<Option<Variable>> {
+        Ok(None)
+    }
+    fn fields(&self, names: &[&str]) -> Result<Option<Vec<(String, Variable)>>> {
+        let mut out = Vec::new();
+        if !matches!(names, ["new"] | ["old"]) {
+            return Ok(None);
+        }
+        for (name, _, _) in &self.shape.fields {
+            if let Some((variable, _)) = self.find(&[names[0], name])? {
+                out.push((name.clone(), variable));
+            }
+        }
+        Ok(Some(out))
+    }
+    fn precedence(&self) -> Precedence {
+        Precedence::Variables
+    }
+}

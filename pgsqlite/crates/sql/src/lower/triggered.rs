@@ -1,0 +1,314 @@
+//! INSERT, UPDATE and DELETE on a table whose triggers they fire.
+//!
+//! Such a statement is not one of SQLite's: its rows are computed first ([`Triggered::rows`]), then the engine fires the BEFORE
+//! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
+//! So triggers run between SQLite's statements, never inside one that writes.
+//!
+//! What would change such a table in another way (MERGE, a data-modifying WITH, ON CONFLICT DO UPDATE, a cascading foreign key)
+//! is refused: its triggers would not fire.
+
+use super::modify::is_repeatable;
+use super::{rowid_name, table_name, Lowerer};
+use crate::analyze::walk;
+use crate::catalog::{ConstraintKind, ForeignKeyAction, Relation};
+use crate::plan::{QueryPlan, Step, StepOutput, Tag, Triggered};
+use crate::routine::Event;
+use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, Target, Var};
+use pgsqlite_types::{oid, Oid, PgError, Result};
+
+/// The events of a data modification, with the columns that it sets.
+fn events(modify: &Modify) -> Vec<(Event, Vec<i16>)> {
+    match &modify.action {
+        ModifyAction::Insert { on_conflict, .. } => {
+            let mut out = vec![(Event::Insert, vec![])];
+            if let Some(set) = on_conflict.as_ref().and_then(|c| c.set.as_ref()) {
+                out.push((Event::Update, set.iter().map(|s| s.0).collect()));
+            }
+            out
+        }
+        ModifyAction::Update { set, .. } => vec![(Event::Update, set.iter().map(|s| s.0).collect())],
+        ModifyAction::Delete { .. } => vec![(Event::Delete, vec![])],
+        ModifyAction::Merge { .. } => {
+            vec![(Event::Insert, vec![]), (Event::Update, vec![]), (Event::Delete, vec![])]
+        }
+    }
+}
+
+/// Whether a table has a trigger for the event that is on.
+fn fires(relation: &Relation, event: Event) -> bool {
+    relation.triggers.iter().any(|t| t.is_on() && t.events.contains(&event))
+}
+
+impl Lowerer<'_> {
+    /// Whether a statement fires triggers of its table.
+    pub(super) fn fires_triggers(&self, modify: &Modify) -> bool {
+        events(modify).iter().any(|(event, _)| fires(&modify.target, *event))
+    }
+
+    /// Refuses a modification that reaches triggers which would not fire: those of its own table (`own`, unless it is carried
+    /// out row by row), and those of tables that SQLite changes for a foreign key.
+    pub(super) fn check_triggers(&self, modify: &Modify, own: bool) -> Result<()> {
+        if own && self.fires_triggers(modify) {
+            return Err(PgError::not_supported(format!(
+                "this form of data modification on table \"{}\", whose triggers it fires,",
+                modify.target.name
+            )));
+        }
+        let mut seen = Vec::new();
+        for (event, _) in events(modify) {
+            self.check_cascade(&modify.target, event, &mut seen)?;
+        }
+        Ok(())
+    }
+
+    fn check_cascade(&self, parent: &Relation, event: Event, seen: &mut Vec<(Oid, Event)>) -> Result<()> {
+        if event == Event::Insert || seen.contains(&(parent.oid, event)) {
+            return Ok(());
+        }
+        seen.push((parent.oid, event));
+        for (child, constraint) in self.env.catalog.referencing(parent.oid) {
+            let ConstraintKind::ForeignKey { on_update, on_delete, .. } = &constraint.kind else { continue };
+            let action = if event == Event::Delete { on_delete } else { on_update };
+            let caused = match (action, event) {
+                (ForeignKeyAction::NoAction | ForeignKeyAction::Restrict, _) => continue,
+                (ForeignKeyAction::Cascade, Event::Delete) => Event::Delete,
+                _ => Event::Update,
+            };
+            if fires(child, caused) {
+                return Err(PgError::not_supported(format!(
+                    "a change of table \"{}\" that reaches table \"{}\", which has triggers, by foreign key \"{}\"",
+                    parent.name, child.name, constraint.name
+                )));
+            }
+            self.check_cascade(child, caused, seen)?;
+        }
+        Ok(())
+    }
+
+    /// The plan of a statement that fires triggers. `parameters`: how many the statement has itself.
+    pub(super) fn triggered_plan(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<QueryPlan> {
+        let target = modify.target.clone();
+        self.check_triggers(modify, false)?;
+        if target.without_rowid {
+            return Err(PgError::not_supported("triggers of a table WITHOUT ROWID"));
+        }
+        self.uses_catalog = true;
+        self.scopes.push(super::Scope::default());
+        let made = self.triggered(modify, ctes, parameters);
+        self.scopes.pop();
+        let (triggered, tag) = made?;
+        Ok(QueryPlan {
+            // whoever runs the steps of a plan and does not know of triggers is refused
+            steps: vec![Step {
+                sql: format!("SELECT {}()", super::support::FIRES_TRIGGERS),
+                output: StepOutput::Rows,
+                counts: true,
+            }],
+            tag,
+            writes: true,
+            bounded: false,
+            modifies: vec![target.oid],
+            constant: false,
+            locks_rows: false,
+            calls_writers: true,
+            nowait: None,
+            triggered: Some(Box::new(triggered)),
+        })
+    }
+
+    fn triggered(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<(Triggered, Tag)> {
+        let target = modify.target.clone();
+        let with = self.with_queries(ctes)?;
+        let live: Vec<_> = target.live_columns().cloned().collect();
+        // the columns that a row is stored with
+        let stored: Vec<_> = match &modify.action {
+            ModifyAction::Insert { columns, .. } => live.iter().filter(|c| columns.contains(&c.attnum)).collect(),
+            _ => live.iter().filter(|c| c.generated.is_none()).collect::<Vec<_>>(),
+        };
+        let key = parameters + 1;
+        let first_new = key + 1;
+        let parameter = |at: usize, ty: Oid| Expr::new(ExprKind::Param(at), ty, -1);
+        // columns of other tables that RETURNING shows become parameters
+        let mut others: Vec<Expr> = Vec::new();
+        for t in &modify.returning {
+            super::modify::collect_other_columns(&t.expr, &mut others);
+        }
+        let first_other = first_new + stored.len();
+        let values: Vec<Expr> = stored
+            .iter()
+            .enumerate()
+            .map(|(i, c)| Expr { typmod: c.typmod, ..parameter(first_new + i, c.type_oid) })
+            .collect();
+        let mut apply = Modify { ctes: vec![], ..modify.clone() };
+        apply.returning = live
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
+                Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
+            })
+            .collect();
+        for t in &modify.returning {
+            let expr = walk::map(&t.expr, &mut |e| {
+                let at = others.iter().position(|o| o == e)?;
+                Some(Expr { typmod: e.typmod, ..parameter(first_other + at, e.ty) })
+            });
+            apply.returning.push(Target { expr, ..t.clone() });
+        }
+        let (rows, event, set, tag) = match &modify.action {
+            ModifyAction::Insert { columns, source, on_conflict } => {
+                if on_conflict.as_ref().is_some_and(|c| c.set.is_some()) {
+                    return Err(PgError::not_supported(format!(
+                        "ON CONFLICT DO UPDATE on table \"{}\", whose triggers it fires,",
+                        target.name
+                    )));
+                }
+                let attnums: Vec<i16> = stored.iter().map(|c| c.attnum).collect();
+                apply.action = ModifyAction::Insert {
+                    columns: attnums.clone(),
+                    source: InsertSource::Values(vec![values]),
+                    on_conflict: on_conflict.clone(),
+                };
+                (self.proposed_inserts(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
+            }
+            ModifyAction::Update { set, from, filter } => {
+                let alias = self.unique("t");
+                let from_text = self.other_entries(modify, &format!("{alias}."), from)?;
+                let rowid = rowid_name(&target)?;
+                let old = self.target_columns(&target, &format!("{alias}."));
+                let mut columns = vec![format!("{alias}.{rowid}")];
+                columns.extend(old.iter().cloned());
+                for (column, old) in live.iter().zip(&old) {
+                    match set.iter().find(|(a, _)| *a == column.attnum) {
+                        Some((_, expr)) => columns.push(self.expr(expr)?),
+                        None => columns.push(old.clone()),
+                    }
+                }
+                for other in &others {
+                    columns.push(self.expr(other)?);
+                }
+                let rows = self.row_query(&target, &alias, &columns, &from_text, filter.as_ref())?;
+                let key_column = stored.iter().position(|c| target.rowid_column == Some(c.attnum));
+                let all: Vec<(i16, Expr)> = stored.iter().zip(values).map(|(c, v)| (c.attnum, v)).collect();
+                // the row's number stays, unless it is set
+                let mut kept = all.clone();
+                if let Some(at) = key_column {
+                    if !set.iter().any(|(a, _)| target.rowid_column == Some(*a)) {
+                        kept.remove(at);
+                    }
+                }
+                apply.action =
+                    ModifyAction::Update { set: kept, from: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                (rows, Event::Update, set.iter().map(|s| s.0).collect(), Tag::Update)
+            }
+            ModifyAction::Delete { using, filter } => {
+                let alias = self.unique("t");
+                let from_text = self.other_entries(modify, &format!("{alias}."), using)?;
+                let rowid = rowid_name(&target)?;
+                let mut columns = vec![format!("{alias}.{rowid}")];
+                columns.extend(self.target_columns(&target, &format!("{alias}.")));
+                for other in &others {
+                    columns.push(self.expr(other)?);
+                }
+                let rows = self.row_query(&target, &alias, &columns, &from_text, filter.as_ref())?;
+                apply.action = ModifyAction::Delete { using: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                (rows, Event::Delete, vec![], Tag::Delete)
+            }
+            ModifyAction::Merge { .. } => return Err(PgError::internal("MERGE row by row")),
+        };
+        let steps = self.modify_steps_of_row(&apply)?;
+        let [step] = &steps[..] else {
+            return Err(PgError::not_supported("RETURNING with a sub-query over a table whose triggers fire"));
+        };
+        let place = format!(" WHERE ?{key}");
+        let apply = match event {
+            Event::Insert => step.sql.clone(),
+            _ => {
+                if step.sql.matches(&place).count() != 1 {
+                    return Err(PgError::internal("the place of the row's key"));
+                }
+                step.sql.replace(&place, &format!(" WHERE {} = ?{key}", rowid_name(&target)?))
+            }
+        };
+        let triggered = Triggered {
+            table: target.oid,
+            event,
+            set,
+            rows: format!("{with}{rows}"),
+            apply,
+            parameters,
+            columns: stored.iter().map(|c| c.attnum).collect(),
+            key_stays: matches!(event, Event::Update)
+                && target.rowid_column.is_some_and(
+                    |a| !matches!(&modify.action, ModifyAction::Update { set, .. } if set.iter().any(|s| s.0 == a)),
+                ),
+            others: others.len(),
+            returning: modify.returning.len(),
+        };
+        Ok((triggered, tag))
+    }
+
+    /// The rows of UPDATE and DELETE, each once.
+    fn row_query(
+        &mut self,
+        target: &Relation,
+        alias: &str,
+        columns: &[String],
+        from: &str,
+        filter: Option<&Expr>,
+    ) -> Result<String> {
+        let condition = match filter {
+            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
+            None => String::new(),
+        };
+        let (items, group) = match from.is_empty() {
+            true => (String::new(), String::new()),
+            false => (format!(", {from}"), format!(" GROUP BY {alias}.{}", rowid_name(target)?)),
+        };
+        Ok(format!("SELECT {} FROM {} AS {alias}{items}{condition}{group}", columns.join(", "), table_name(target)))
+    }
+
+    /// The rows of INSERT: the values of the columns `stored`, in their order.
+    fn proposed_inserts(
+        &mut self,
+        modify: &Modify,
+        columns: &[i16],
+        stored: &[i16],
+        source: &InsertSource,
+    ) -> Result<String> {
+        let target = modify.target.clone();
+        let order: Vec<usize> = stored.iter().filter_map(|a| columns.iter().position(|c| c == a)).collect();
+        self.scope().entries = vec![self.target_columns(&target, "")];
+        let row_text = |lowerer: &mut Self, row: &[Expr]| -> Result<Vec<String>> {
+            let mut out = Vec::new();
+            for &i in &order {
+                let expr = row.get(i).ok_or_else(|| PgError::internal("a row that is too short"))?;
+                if matches!(expr.kind, ExprKind::Default) {
+                    return Err(PgError::not_supported("DEFAULT of this column").at(expr.location));
+                }
+                out.push(lowerer.expr(expr)?);
+            }
+            if out.is_empty() {
+                out.push("NULL".into());
+            }
+            Ok(out)
+        };
+        match source {
+            InsertSource::Values(rows) => {
+                let mut out = Vec::new();
+                for row in rows {
+                    out.push(format!("({})", row_text(self, row)?.join(", ")));
+                }
+                Ok(format!("VALUES {}", out.join(", ")))
+            }
+            InsertSource::Query { query, values } => {
+                let inner = self.query(query)?;
+                let alias = self.unique("t");
+                self.source_entry(modify, query, &alias)?;
+                let row = row_text(self, values)?;
+                debug_assert!(values.iter().all(is_repeatable) || !row.is_empty());
+                Ok(format!("SELECT {} FROM ({inner}) AS {alias}", row.join(", ")))
+            }
+        }
+    }
+}
