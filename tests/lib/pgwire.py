@@ -29,7 +29,7 @@ def fields_of(body: bytes) -> dict[str, str]:
     out = {}
     for part in body.rstrip(b"\0").split(b"\0"):
         if part:
-            out[chr(part[0])] = part[1:].decode("utf-8", "replace")
+            out[chr(part[0])] = part[1:].decode("utf-8", "backslashreplace")
     return out
 
 

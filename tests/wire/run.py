@@ -37,8 +37,8 @@ SILENCE, PATIENCE = 0.4, 30
 # --- messages of the client ------------------------------------------------------------------------------------------------
 
 
-def text(value: str) -> bytes:
-    return value.encode() + b"\0"
+def text(value: str | bytes) -> bytes:
+    return (value if isinstance(value, bytes) else value.encode()) + b"\0"
 
 
 def numbers(code: str, values: list[int]) -> bytes:
@@ -135,7 +135,7 @@ def shown(kind: bytes, body: bytes) -> str:
         at, columns = 2, []
         for _ in range(count):
             end = body.index(b"\0", at)
-            name = body[at:end].decode()
+            name = body[at:end].decode(errors="backslashreplace")
             table, attnum, oid, size, typmod, fmt = struct.unpack_from("!IhIhih", body, end + 1)
             at = end + 19
             origin = f" column {attnum}" if table else ""

@@ -8,6 +8,7 @@ use crate::sink::{describe, WireSink};
 use crate::startup::{self, Started};
 use crate::stream::Stream;
 use pgsqlite_engine::session::{Execution, Format, Script, Session, StatementSource, TransactionStatus};
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::frontend::{self, Message, Target};
@@ -39,7 +40,8 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     let end = match started {
         Ok(None) => End::Gone,
         Ok(Some(Started { session, registered })) => {
-            let conversation = Conversation { session, client, text: None, skip_to_sync: false };
+            let conversation =
+                Conversation { session, client, text: None, skip_to_sync: false, encoding: Encoding::Utf8 };
             let ended = own_thread::run(shared, conversation).await;
             drop(registered);
             let Some((conversation, end)) = ended else { return };
@@ -66,6 +68,8 @@ pub struct Conversation {
     text: Option<String>,
     /// after an error in the extended protocol: messages are skipped up to Sync
     skip_to_sync: bool,
+    /// in which messages are written
+    encoding: Encoding,
 }
 
 type Step = Result<(), End>;
@@ -178,7 +182,21 @@ impl Conversation {
         self.client.out.ready_for_query(status);
     }
 
+    /// The client's encoding; messages are written in it from now on.
+    fn client_encoding(&mut self) -> Encoding {
+        let encoding = self.session.client_encoding();
+        if self.encoding != encoding {
+            self.encoding = encoding;
+            self.client.out.encode = match encoding.is_single_byte() {
+                true => Some(Arc::new(move |text: &str| encoding.encode_lossy(text))),
+                false => None,
+            };
+        }
+        encoding
+    }
+
     fn notices(&mut self) {
+        self.client_encoding();
         for notice in self.session.take_notices() {
             errors::write(&mut self.client.out, &notice, b'N', self.text.as_deref());
         }
@@ -201,10 +219,10 @@ impl Conversation {
     // --- simple protocol -------------------------------------------------------------------------------------------------
 
     async fn query(&mut self, text: &[u8]) -> Step {
-        match pgsqlite_types::text::decode_utf8(text) {
+        match self.client_encoding().decode(text) {
             Ok(text) => {
                 self.text = Some(text.to_string());
-                match self.script(text).await {
+                match self.script(&text).await {
                     Ok(()) => {}
                     Err(Ok(error)) => self.error(error).await?,
                     Err(Err(end)) => return Err(end),
@@ -220,7 +238,9 @@ impl Conversation {
         let mut columns = None;
         loop {
             let formats = self.session.script_formats(&script);
-            let mut sink = WireSink { out: &mut self.client.out, columns: columns.take(), formats, describe: true };
+            let encoding = self.client_encoding();
+            let mut sink =
+                WireSink { out: &mut self.client.out, columns: columns.take(), formats, describe: true, encoding };
             let execution = self.session.execute_script(&mut script, &mut sink).await.map_err(Ok)?;
             let kept = sink.columns.take();
             match execution {
@@ -288,28 +308,30 @@ impl Conversation {
     // --- extended protocol -----------------------------------------------------------------------------------------------
 
     async fn extended(&mut self, message: Message<'_>) -> Result<(), Result<PgError, End>> {
-        let utf8 = |bytes| pgsqlite_types::text::decode_utf8(bytes).map_err(Ok);
+        let encoding = self.client_encoding();
+        let utf8 = |bytes| encoding.decode(bytes).map_err(Ok);
         match message {
             Message::Parse { name, text, types } => {
                 let text = utf8(text)?;
                 self.text = Some(text.to_string());
-                self.session.parse(utf8(name)?, text, &types).await.map_err(Ok)?;
+                self.session.parse(&utf8(name)?, &text, &types).await.map_err(Ok)?;
                 self.client.out.parse_complete();
             }
             Message::Bind { portal, statement, formats, values, result_formats } => {
                 self.text = None;
                 let portal = utf8(portal)?;
                 let formats = to_formats(&formats)
-                    .map_err(|e| Ok(if values.is_empty() { e } else { e.context(parameter_context(portal, 1)) }))?;
+                    .map_err(|e| Ok(if values.is_empty() { e } else { e.context(parameter_context(&portal, 1)) }))?;
                 let result_formats = to_formats(&result_formats).map_err(Ok)?;
                 let statement = utf8(statement)?;
-                let source = self.session.statement_source(statement);
-                let bound = self.session.bind(portal, statement, &formats, &values, &result_formats).await.map_err(Ok);
+                let source = self.session.statement_source(&statement);
+                let bound =
+                    self.session.bind(&portal, &statement, &formats, &values, &result_formats).await.map_err(Ok);
                 self.locate(bound, source)?;
                 self.client.out.bind_complete();
             }
             Message::Describe { target: Target::Statement, name } => {
-                let description = self.session.describe_statement(utf8(name)?).await.map_err(Ok)?;
+                let description = self.session.describe_statement(&utf8(name)?).await.map_err(Ok)?;
                 self.client.out.parameter_description(&description.parameters);
                 match &description.columns {
                     Some(columns) => describe(&mut self.client.out, columns, &[]),
@@ -317,23 +339,23 @@ impl Conversation {
                 }
             }
             Message::Describe { target: Target::Portal, name } => {
-                match self.session.describe_portal(utf8(name)?).map_err(Ok)? {
+                match self.session.describe_portal(&utf8(name)?).map_err(Ok)? {
                     Some((columns, formats)) => describe(&mut self.client.out, &columns, &formats),
                     None => self.client.out.no_data(),
                 }
             }
             Message::Execute { portal, max_rows } => {
                 let portal = utf8(portal)?;
-                let source = self.session.portal_source(portal);
-                let executed = self.execute(portal, max_rows).await;
+                let source = self.session.portal_source(&portal);
+                let executed = self.execute(&portal, max_rows).await;
                 self.locate(executed, source)?;
             }
             Message::Close { target: Target::Statement, name } => {
-                self.session.close_statement(utf8(name)?).map_err(Ok)?;
+                self.session.close_statement(&utf8(name)?).map_err(Ok)?;
                 self.client.out.close_complete();
             }
             Message::Close { target: Target::Portal, name } => {
-                self.session.close_portal(utf8(name)?).map_err(Ok)?;
+                self.session.close_portal(&utf8(name)?).map_err(Ok)?;
                 self.client.out.close_complete();
             }
             _ => return Err(Ok(PgError::internal("not a message of the extended protocol"))),
@@ -362,11 +384,13 @@ impl Conversation {
             None => (None, vec![]),
         };
         loop {
+            let encoding = self.client_encoding();
             let mut sink = WireSink {
                 out: &mut self.client.out,
                 columns: columns.take(),
                 formats: formats.clone(),
                 describe: false,
+                encoding,
             };
             let execution = self.session.execute(portal, max_rows, &mut sink).await.map_err(Ok)?;
             columns = sink.columns.take();

@@ -1,7 +1,9 @@
 //! Rows straight from SQLite into DataRow messages.
 
+use pgsqlite_engine::session::client_text::to_client;
 use pgsqlite_engine::session::{Flow, Format, OutputColumn, Row, RowSink};
 use pgsqlite_types::codec::Context;
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{DatumRef, PgError, Result};
 use pgsqlite_wire::backend::{Column, Output};
 use std::sync::Arc;
@@ -17,6 +19,8 @@ pub struct WireSink<'a> {
     pub formats: Vec<Format>,
     /// simple protocol: RowDescription goes out before the first row
     pub describe: bool,
+    /// the client's
+    pub encoding: Encoding,
 }
 
 /// RowDescription of these columns.
@@ -59,6 +63,13 @@ impl RowSink for WireSink<'_> {
             } else {
                 column.codec.text_out(value, context, buffer)
             };
+            let encoded = match encoded {
+                Ok(()) if self.encoding.is_single_byte() => {
+                    let binary = self.formats.get(i) == Some(&Format::Binary);
+                    to_client(self.encoding, &column.codec, binary, buffer, at + 4)
+                }
+                other => other,
+            };
             if let Err(mut e) = encoded {
                 // the half-written row is taken back
                 self.out.buffer.truncate(start - 1);
@@ -83,7 +94,10 @@ impl RowSink for WireSink<'_> {
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        self.out.copy_data(data);
+        match std::str::from_utf8(data) {
+            Ok(text) if self.encoding.is_single_byte() => self.out.copy_data(&self.encoding.encode(text)?),
+            _ => self.out.copy_data(data),
+        }
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
 

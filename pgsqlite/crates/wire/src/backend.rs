@@ -1,9 +1,14 @@
 //! Messages to the client, appended to an output buffer.
 
+/// How texts become the client's bytes.
+pub type Encode = std::sync::Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
+
 /// The output buffer of a session.
 #[derive(Default)]
 pub struct Output {
     pub buffer: Vec<u8>,
+    /// None: texts are sent in UTF-8
+    pub encode: Option<Encode>,
 }
 
 /// A column as RowDescription tells it.
@@ -47,9 +52,10 @@ impl Output {
     }
     /// The mechanisms a client may choose from, the best first.
     pub fn authentication_sasl(&mut self, mechanisms: &[&str]) {
+        let encode = self.encode.clone();
         self.message(b'R', |b| {
             b.extend_from_slice(&10i32.to_be_bytes());
-            mechanisms.iter().for_each(|m| cstr(b, m));
+            mechanisms.iter().for_each(|m| cstr(b, &encode, m));
             b.push(0);
         });
     }
@@ -73,16 +79,18 @@ impl Output {
     }
     /// The newest version we speak is 3.0; options the client asked for and we do not know.
     pub fn negotiate_protocol_version(&mut self, unknown: &[String]) {
+        let encode = self.encode.clone();
         self.message(b'v', |b| {
             b.extend_from_slice(&(3i32 << 16).to_be_bytes());
             b.extend_from_slice(&(unknown.len() as i32).to_be_bytes());
-            unknown.iter().for_each(|name| cstr(b, name));
+            unknown.iter().for_each(|name| cstr(b, &encode, name));
         });
     }
     pub fn parameter_status(&mut self, name: &str, value: &str) {
+        let encode = self.encode.clone();
         self.message(b'S', |b| {
-            cstr(b, name);
-            cstr(b, value);
+            cstr(b, &encode, name);
+            cstr(b, &encode, value);
         });
     }
     /// `status`: `I`, `T` or `E`
@@ -90,7 +98,8 @@ impl Output {
         self.message(b'Z', |b| b.push(status));
     }
     pub fn command_complete(&mut self, tag: &str) {
-        self.message(b'C', |b| cstr(b, tag));
+        let encode = self.encode.clone();
+        self.message(b'C', |b| cstr(b, &encode, tag));
     }
     pub fn empty_query_response(&mut self) {
         self.empty(b'I');
@@ -131,10 +140,11 @@ impl Output {
         });
     }
     pub fn row_description<'a>(&mut self, columns: impl ExactSizeIterator<Item = Column<'a>>) {
+        let encode = self.encode.clone();
         self.message(b'T', |b| {
             b.extend_from_slice(&(columns.len() as i16).to_be_bytes());
             for c in columns {
-                cstr(b, c.name);
+                cstr(b, &encode, c.name);
                 b.extend_from_slice(&c.table_oid.to_be_bytes());
                 b.extend_from_slice(&c.attnum.to_be_bytes());
                 b.extend_from_slice(&c.type_oid.to_be_bytes());
@@ -145,18 +155,20 @@ impl Output {
         });
     }
     pub fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        let encode = self.encode.clone();
         self.message(b'A', |b| {
             b.extend_from_slice(&pid.to_be_bytes());
-            cstr(b, channel);
-            cstr(b, payload);
+            cstr(b, &encode, channel);
+            cstr(b, &encode, payload);
         });
     }
     /// ErrorResponse (`E`) or NoticeResponse (`N`): (field code, value) pairs.
     pub fn fields<'a>(&mut self, kind: u8, fields: impl Iterator<Item = (u8, std::borrow::Cow<'a, str>)>) {
+        let encode = self.encode.clone();
         self.message(kind, |b| {
             for (code, value) in fields {
                 b.push(code);
-                cstr(b, &value);
+                cstr(b, &encode, &value);
             }
             b.push(0);
         });
@@ -164,8 +176,11 @@ impl Output {
 }
 
 /// A C string; a NUL inside would end it early, so it is cut there.
-fn cstr(b: &mut Vec<u8>, text: &str) {
+fn cstr(b: &mut Vec<u8>, encode: &Option<Encode>, text: &str) {
     let text = text.split('\0').next().unwrap_or("");
-    b.extend_from_slice(text.as_bytes());
+    match encode {
+        Some(encode) if !text.is_ascii() => b.extend_from_slice(&encode(text)),
+        _ => b.extend_from_slice(text.as_bytes()),
+    }
     b.push(0);
 }

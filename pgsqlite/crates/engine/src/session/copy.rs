@@ -35,6 +35,20 @@ impl Session {
                 return Err(PgError::not_supported(format!("COPY {direction} a program"))
                     .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
             }
+            let encoding = self.gucs.client_encoding;
+            if encoding.is_single_byte() {
+                // whose bytes these are is not the connection's affair alone
+                let told = |option: &str| {
+                    c.options.iter().any(|o| matches!(&o.node, Some(NodeEnum::DefElem(d)) if d.defname == option))
+                };
+                if !c.filename.is_empty() || told("encoding") || told("format") && !self.copies_text(c) {
+                    let what = format!(
+                        "COPY of a file, BINARY or with ENCODING, with client_encoding \"{}\"",
+                        encoding.name()
+                    );
+                    return Err(PgError::not_supported(what));
+                }
+            }
             if !c.filename.is_empty() {
                 return self.copy_file(c, raw).await;
             }
@@ -44,6 +58,15 @@ impl Session {
             self.begin_copy_to(c, raw)?;
         }
         self.give_copy(sink).await
+    }
+
+    /// FORMAT text or csv.
+    fn copies_text(&self, c: &ast::CopyStmt) -> bool {
+        let mut formats = c.options.iter().filter_map(|o| match &o.node {
+            Some(NodeEnum::DefElem(d)) if d.defname == "format" => d.arg.as_ref().and_then(|a| a.node.as_ref()),
+            _ => None,
+        });
+        formats.all(|f| matches!(f, NodeEnum::String(s) if s.sval != "binary"))
     }
 
     pub(super) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {

@@ -194,6 +194,17 @@ impl Session {
     /// A piece of CopyData, cut anywhere.
     pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
         let mut copy = self.take_copy()?;
+        let encoding = self.gucs.client_encoding;
+        let converted;
+        let data = if encoding.is_single_byte() {
+            match encoding.decode(data) {
+                Ok(text) => converted = text,
+                Err(e) => return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"))),
+            }
+            converted.as_bytes()
+        } else {
+            data
+        };
         let waiting = if copy.options.binary {
             copy.tuples.push(data);
             copy.tuples.waiting()

@@ -180,10 +180,14 @@ impl Session {
             // an input function's error also shows that there was a text, but (as PostgreSQL by default) not which
             let mut shown = "";
             let datum = match format {
-                Format::Text => pgsqlite_types::text::decode_utf8(bytes).and_then(|text| {
+                Format::Text => self.gucs.client_encoding.decode(bytes).and_then(|text| {
                     shown = if text.is_empty() { " = ''" } else { " = '...'" };
-                    codec.text_in(text, -1, &context)
+                    codec.text_in(&text, -1, &context)
                 }),
+                Format::Binary if self.gucs.client_encoding.is_single_byte() => {
+                    super::client_text::binary_to_utf8(self.gucs.client_encoding, &codec, bytes)
+                        .and_then(|bytes| codec.binary_in(&bytes, -1, &context))
+                }
                 Format::Binary => codec.binary_in(bytes, -1, &context),
             };
             parameters.push(datum.map_err(|e| {

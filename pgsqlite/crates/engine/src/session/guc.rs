@@ -94,6 +94,7 @@ pub struct Gucs {
     values: HashMap<String, String>,
     defaults: HashMap<String, String>,
     pub typed: Settings,
+    pub client_encoding: Encoding,
     /// changes with every change, unique in the process
     version: u64,
     pub often: Often,
@@ -151,6 +152,7 @@ impl Gucs {
             values: HashMap::new(),
             defaults,
             typed: Settings::default(),
+            client_encoding: Encoding::Utf8,
             version: next_version(),
             often: Often::DEFAULT,
         }
@@ -328,10 +330,10 @@ impl Gucs {
             }
             "client_encoding" => {
                 return match Encoding::by_name(value) {
-                    Some(Encoding::Utf8) => Ok("UTF8".into()),
-                    Some(Encoding::SqlAscii) => Ok("SQL_ASCII".into()),
-                    Some(Encoding::Latin1 | Encoding::Other) => {
-                        Err(PgError::not_supported(format!("client_encoding \"{value}\"")))
+                    Some(Encoding::Other) => Err(PgError::not_supported(format!("client_encoding \"{value}\""))),
+                    Some(encoding) => {
+                        self.client_encoding = encoding;
+                        Ok(encoding.name().into())
                     }
                     None => Err(invalid()),
                 };

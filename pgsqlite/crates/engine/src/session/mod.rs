@@ -13,6 +13,7 @@
 mod api;
 mod cancel;
 mod characteristics;
+pub mod client_text;
 mod constraints;
 mod copy;
 mod copy_binary;
@@ -384,6 +385,11 @@ impl Session {
 
     pub fn cancel_handle(&self) -> CancelHandle {
         self.cancel.clone()
+    }
+
+    /// The encoding of the texts that the client sends and gets.
+    pub fn client_encoding(&self) -> pgsqlite_types::encoding::Encoding {
+        self.gucs.client_encoding
     }
 
     /// A setting's value as SHOW prints it.

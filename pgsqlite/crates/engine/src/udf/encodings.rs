@@ -4,7 +4,7 @@ use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::encoding::Encoding;
-use pgsqlite_types::{text, Datum, PgError, Result, SqlState};
+use pgsqlite_types::{text, Datum, PgError, Result};
 use unicode_normalization::UnicodeNormalization;
 
 /// The encoding of a name; 22023 for one that PostgreSQL does not know, either. `role` is `source`, `destination` or nothing.
@@ -17,48 +17,21 @@ fn encoding(name: &str, role: &str) -> Result<Encoding> {
     }
 }
 
-/// The bytes of a text in an encoding; 22P05 for a character that it has not.
-fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>> {
-    if encoding != Encoding::Latin1 {
-        return Ok(text.as_bytes().to_vec());
-    }
-    text.chars()
-        .map(|c| {
-            u8::try_from(c as u32).map_err(|_| {
-                let mut bytes = [0; 4];
-                let shown: Vec<String> = c.encode_utf8(&mut bytes).bytes().map(|b| format!("0x{b:02x}")).collect();
-                PgError::new(
-                    SqlState::UNTRANSLATABLE_CHARACTER,
-                    format!(
-                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"",
-                        shown.join(" ")
-                    ),
-                )
-            })
-        })
-        .collect()
-}
-/// The text of bytes in an encoding; 22021 for what is none.
-fn decode(bytes: &[u8], encoding: Encoding) -> Result<String> {
-    match encoding {
-        Encoding::Latin1 if !bytes.contains(&0) => Ok(bytes.iter().map(|b| *b as char).collect()),
-        _ => Ok(text::decode_utf8(bytes)?.to_string()),
-    }
-}
-
 fn convert_to(c: &Call) -> Result<Datum> {
-    encode(c.text(0)?, encoding(c.text(1)?, "destination")?).map(Datum::Blob)
+    let encoding = encoding(c.text(1)?, "destination")?;
+    Ok(Datum::Blob(encoding.encode(c.text(0)?)?.into_owned()))
 }
 fn convert_from(c: &Call) -> Result<Datum> {
-    decode(c.bytes(0)?, encoding(c.text(1)?, "source")?).map(Datum::Text)
+    let encoding = encoding(c.text(1)?, "source")?;
+    Ok(Datum::Text(encoding.decode(c.bytes(0)?)?.into_owned()))
 }
 fn convert(c: &Call) -> Result<Datum> {
     let (from, to) = (encoding(c.text(1)?, "source")?, encoding(c.text(2)?, "destination")?);
     if from == to {
-        decode(c.bytes(0)?, from)?;
+        from.decode(c.bytes(0)?)?;
         return Ok(Datum::Blob(c.bytes(0)?.to_vec()));
     }
-    encode(&decode(c.bytes(0)?, from)?, to).map(Datum::Blob)
+    Ok(Datum::Blob(to.encode(&from.decode(c.bytes(0)?)?)?.into_owned()))
 }
 fn length_in(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(match encoding(c.text(1)?, "")? {
@@ -70,6 +43,7 @@ fn longest_character(c: &Call) -> Result<Datum> {
     match c.int(0)? {
         0 => Ok(Datum::Int(1)),
         6 => Ok(Datum::Int(4)),
+        n if Encoding::by_number(n).is_some() => Ok(Datum::Int(1)),
         n if !(0..42).contains(&n) => Ok(Datum::Null),
         n => Err(PgError::not_supported(format!("the character length of encoding {n}"))),
     }

@@ -5,6 +5,7 @@ use super::strings::invalid_parameter;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::{Interval, Timestamp};
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -54,21 +55,21 @@ fn backend_pid(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(c.session.state().backend_pid as i64))
 }
 fn encoding_name(c: &Call) -> Result<Datum> {
-    // Only UTF8 (6) and SQL_ASCII (0) are ever shown; another number is asked of nobody's column.
     match c.int(0)? {
-        6 => text("UTF8"),
-        0 => text("SQL_ASCII"),
+        n if Encoding::by_number(n).is_some() => text(Encoding::by_number(n).map_or("", Encoding::name)),
         n if !(0..42).contains(&n) => text(""),
         n => Err(PgError::not_supported(format!("the name of encoding {n}"))),
     }
 }
 fn encoding_number(c: &Call) -> Result<Datum> {
-    let plain: String = c.text(0)?.chars().filter(char::is_ascii_alphanumeric).collect();
-    match plain.to_ascii_lowercase().as_str() {
-        "utf8" | "unicode" => Ok(Datum::Int(6)),
-        "sqlascii" => Ok(Datum::Int(0)),
-        _ => Err(PgError::not_supported(format!("the number of encoding \"{}\"", c.text(0)?))),
+    match Encoding::by_name(c.text(0)?) {
+        Some(Encoding::Other) => Err(PgError::not_supported(format!("the number of encoding \"{}\"", c.text(0)?))),
+        found => Ok(Datum::Int(found.map_or(-1, Encoding::number))),
     }
+}
+fn client_encoding(c: &Call) -> Result<Datum> {
+    let variables = c.session.state().variables.clone();
+    text(variables.and_then(|v| v.get("client_encoding")).unwrap_or("UTF8".into()))
 }
 fn utf8(_: &Call) -> Result<Datum> {
     text("UTF8")
@@ -366,7 +367,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_backend_pid", backend_pid),
     ("PG_encoding_to_char", encoding_name),
     ("PG_char_to_encoding", encoding_number),
-    ("getdatabaseencoding pg_client_encoding", utf8),
+    ("getdatabaseencoding", utf8),
+    ("pg_client_encoding", client_encoding),
     ("show_config_by_name show_config_by_name_missing_ok", current_setting),
     ("set_config_by_name", set_config),
     ("nextval_oid", nextval),
