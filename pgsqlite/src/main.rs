@@ -96,6 +96,12 @@ struct Flags {
     /// Seconds that running statements may go on after SIGTERM [default: 30]
     #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
     shutdown_timeout: Option<u64>,
+    /// Serve metrics for Prometheus at http://ADDR/metrics, as in localhost:9187
+    #[arg(long, env = "PGSQLITE_METRICS_ADDR", value_name = "ADDR")]
+    metrics_addr: Option<String>,
+    /// Log statements that take at least this many milliseconds, as log_min_duration_statement does
+    #[arg(long, env = "PGSQLITE_LOG_MIN_DURATION_STATEMENT", value_name = "MS")]
+    log_min_duration_statement: Option<u64>,
     /// error, warn, info, debug or trace [default: warn]
     #[arg(long, env = "PGSQLITE_LOG_LEVEL")]
     log_level: Option<String>,
@@ -136,6 +142,8 @@ struct FileConfig {
     authentication_timeout: Option<u64>,
     send_timeout: Option<u64>,
     shutdown_timeout: Option<u64>,
+    metrics_addr: Option<String>,
+    log_min_duration_statement: Option<u64>,
     log_level: Option<String>,
 }
 
@@ -187,6 +195,11 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             seconds => Some(Duration::from_secs(seconds)),
         },
         shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
+        metrics_addr: flags.metrics_addr.or(file.metrics_addr),
+        log_min_duration: flags
+            .log_min_duration_statement
+            .or(file.log_min_duration_statement)
+            .map(Duration::from_millis),
     };
     Ok((config, flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into())))
 }

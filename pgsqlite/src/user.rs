@@ -95,6 +95,7 @@ fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
         pool_size: 1,
         pool_timeout: Duration::from_secs(30),
         databases: None,
+        statistics: Default::default(),
     };
     Engine::open(config).map_err(|e| anyhow::anyhow!("{}", e.message()))
 }

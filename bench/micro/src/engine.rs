@@ -73,6 +73,7 @@ fn database() -> Database {
         pool_size: 4,
         pool_timeout: Duration::from_secs(5),
         databases: None,
+        statistics: Default::default(),
     })
     .expect("an engine");
     let mut session =

@@ -14,4 +14,5 @@ mod pipelining;
 mod scram;
 mod shutdown;
 mod startup;
+mod statistics;
 mod tls;

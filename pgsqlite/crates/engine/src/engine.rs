@@ -27,6 +27,8 @@ pub(crate) fn next_epoch() -> u64 {
 /// A database, shared by its sessions.
 pub struct Engine {
     pub(crate) config: EngineConfig,
+    /// what is done in this database
+    pub(crate) counters: Arc<crate::statistics::DatabaseCounters>,
     pub(crate) path: PathBuf,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) idle: Idle,
@@ -89,6 +91,7 @@ impl Engine {
         let cookie = schema_version(&keeper)?;
         let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
         Ok(Arc::new(Engine {
+            counters: config.statistics.database(&config.database),
             config,
             path,
             catalog: RwLock::new(Arc::new(catalog)),

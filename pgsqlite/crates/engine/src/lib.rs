@@ -20,6 +20,7 @@ pub mod pg_catalog;
 pub(crate) mod routine;
 mod sequence;
 pub mod session;
+pub mod statistics;
 pub mod store;
 pub mod udf;
 pub mod vtab;

@@ -47,6 +47,10 @@ pub struct Config {
     pub send_timeout: Option<Duration>,
     /// how long running statements may go on after the server was told to stop
     pub shutdown_timeout: Duration,
+    /// `host:port` where metrics are served; None: nowhere
+    pub metrics_addr: Option<String>,
+    /// statements that take at least so long are logged (`log_min_duration_statement`); None: only where a session's settings say so
+    pub log_min_duration: Option<Duration>,
 }
 
 #[derive(Debug, Clone)]

@@ -211,6 +211,7 @@ impl Conversation {
         if matches!(error.fields().severity, Severity::Fatal | Severity::Panic) {
             return Err(End::Fatal(error));
         }
+        self.session.observe_error(error.code());
         self.session.failed().await;
         errors::write(&mut self.client.out, &error, b'E', self.text.as_deref());
         Ok(())

@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use pgsqlite_engine::ddl::{copy_database, DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
+use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 /// The open databases.
 pub struct Registry {
     config: Config,
+    pub statistics: Arc<Statistics>,
     open: Arc<Open>,
 }
 
@@ -186,7 +188,7 @@ fn first_database(dir: &Path) -> Result<()> {
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
-        let registry = Registry { config, open: Arc::default() };
+        let registry = Registry { config, statistics: Arc::default(), open: Arc::default() };
         match &registry.config.databases {
             Databases::File(path) => {
                 let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());
@@ -229,6 +231,7 @@ impl Registry {
             pooling: self.config.pooling,
             pool_size: self.config.pool_size,
             pool_timeout: self.config.pool_timeout,
+            statistics: self.statistics.clone(),
         })?;
         open.insert(key.to_string(), engine.clone());
         Ok(engine)

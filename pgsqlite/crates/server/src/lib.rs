@@ -13,6 +13,7 @@ mod connection;
 pub mod databases;
 mod errors;
 pub mod listen;
+mod metrics;
 mod own_thread;
 mod sink;
 pub mod socket;

@@ -3,6 +3,7 @@
 use crate::config::{Auth, Config};
 use crate::connection;
 use crate::databases::Registry;
+use crate::metrics;
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -34,6 +35,7 @@ pub struct Shared {
     /// clients that have a place
     places: AtomicUsize,
     next_pid: AtomicI32,
+    pub started: std::time::Instant,
     /// for the salts of users that do not exist
     pub mock_secret: [u8; 16],
     /// for sessions that want a thread of their own
@@ -88,6 +90,7 @@ pub struct Server {
     shared: Arc<Shared>,
     tcp: Vec<TcpListener>,
     unix: Option<UnixSocket>,
+    metrics: Option<TcpListener>,
 }
 
 /// A Unix socket and the lock that tells other servers of it.
@@ -157,6 +160,10 @@ impl Server {
                 "nothing to listen on: neither TCP nor a socket folder",
             ));
         }
+        let metrics = match &config.metrics_addr {
+            Some(address) => Some(metrics::listen(address).await?),
+            None => None,
+        };
         let databases = Registry::new(config.clone())?;
         let mut mock_secret = [0u8; 16];
         getrandom::fill(&mut mock_secret).map_err(|e| PgError::internal(format!("no random numbers: {e}")))?;
@@ -170,6 +177,7 @@ impl Server {
                 sockets: AtomicUsize::new(0),
                 places: AtomicUsize::new(0),
                 next_pid: AtomicI32::new(1),
+                started: std::time::Instant::now(),
                 mock_secret,
                 threads: Arc::new(Semaphore::new(crate::own_thread::MOST)),
                 stopping: tokio::sync::watch::Sender::new(false),
@@ -177,6 +185,7 @@ impl Server {
             }),
             tcp,
             unix,
+            metrics,
         })
     }
 
@@ -221,6 +230,9 @@ impl Server {
                     }
                 }
             }));
+        }
+        if let Some(listener) = self.metrics {
+            accepting.push(tokio::spawn(metrics::serve(listener, self.shared.clone())));
         }
         stop.await;
         tracing::info!("shutting down");
@@ -323,7 +335,14 @@ impl Config {
             n if n > 0 && n % 60 == 0 => format!("{}min", n / 60),
             n => format!("{n}s"),
         };
+        let log = self.log_min_duration.map_or("-1".to_string(), |least| match least.as_millis() {
+            ms if ms > 0 && ms % 60_000 == 0 => format!("{}min", ms / 60_000),
+            ms if ms > 0 && ms % 1000 == 0 => format!("{}s", ms / 1000),
+            0 => "0".to_string(),
+            ms => format!("{ms}ms"),
+        });
         Arc::from([
+            ("log_min_duration_statement", log),
             ("max_connections", self.max_connections.to_string()),
             ("superuser_reserved_connections", self.reserved_connections.to_string()),
             ("port", self.port.to_string()),

@@ -402,12 +402,14 @@ impl Ddl<'_> {
     }
 
     pub(super) fn create_extension(&mut self, statement: &ast::CreateExtensionStmt) -> Result<String> {
-        if statement.extname == "plpgsql" {
+        // these are always there
+        if let name @ ("plpgsql" | "pg_stat_statements") = statement.extname.as_str() {
+            let message = format!("extension \"{name}\" already exists");
             if statement.if_not_exists {
-                self.notice(SqlState::DUPLICATE_OBJECT, "extension \"plpgsql\" already exists, skipping");
+                self.notice(SqlState::DUPLICATE_OBJECT, &format!("{message}, skipping"));
                 return Ok("CREATE EXTENSION".into());
             }
-            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, "extension \"plpgsql\" already exists"));
+            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, message));
         }
         Err(PgError::not_supported(format!("extension \"{}\"", statement.extname)))
     }

@@ -280,4 +280,11 @@ pub(super) fn extensions(rows: &mut Rows) {
         ("extnamespace", int(PG_CATALOG)),
         ("extversion", text("1.0")),
     ]);
+    rows.push(&[
+        ("oid", int(15520)),
+        ("extname", text("pg_stat_statements")),
+        ("extowner", int(BOOTSTRAP_ROLE)),
+        ("extnamespace", int(PG_CATALOG)),
+        ("extversion", text("1.10")),
+    ]);
 }

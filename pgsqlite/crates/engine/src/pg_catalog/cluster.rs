@@ -91,13 +91,32 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
             ("datacl", acl),
         ]);
     };
-    let acl = super::views::acl_array(catalog, &catalog.properties.acl);
-    push(1, &state.database, catalog.properties.owner, acl);
-    // what another file says of its owner and privileges is not known here
-    let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != state.database);
-    for (name, oid) in others.zip(2i64..) {
-        push(oid, &name, BOOTSTRAP_ROLE, Datum::Null);
+    let mut acl = Some(super::views::acl_array(catalog, &catalog.properties.acl));
+    for database in known_databases(state) {
+        match acl.take() {
+            Some(acl) => push(database.number, &database.shown, catalog.properties.owner, acl),
+            // what another file says of its owner and privileges is not known here
+            None => push(database.number, &database.shown, BOOTSTRAP_ROLE, Datum::Null),
+        }
     }
+}
+
+/// A database as this session sees it.
+pub(super) struct KnownDatabase {
+    /// what the server calls it
+    pub name: String,
+    /// what the client calls it: of a server with one file it may be any name
+    pub shown: String,
+    /// its OID
+    pub number: i64,
+}
+
+/// The databases of the server, the open one first.
+pub(super) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
+    let own = KnownDatabase { name: state.catalog.database.clone(), shown: state.database.clone(), number: 1 };
+    let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != state.database);
+    let others = others.zip(2i64..).map(|(n, number)| KnownDatabase { shown: n.clone(), name: n, number });
+    std::iter::once(own).chain(others).collect()
 }
 
 pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
@@ -127,20 +146,4 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
             ("pending_restart", false.into()),
         ]);
     }
-}
-
-/// The session itself: what other sessions do is not known to the connection.
-pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
-    let user = state.catalog.role_named(&state.session_user).map_or(BOOTSTRAP_ROLE, |r| r.oid);
-    let setting = |name: &str| state.variables.as_ref().and_then(|v| v.get(name));
-    rows.push(&[
-        ("datid", int(1)),
-        ("datname", text(&*state.database)),
-        ("pid", int(state.backend_pid)),
-        ("usesysid", int(user)),
-        ("usename", text(&*state.session_user)),
-        ("application_name", setting("application_name").into()),
-        ("state", text("active")),
-        ("backend_type", text("client backend")),
-    ]);
 }

@@ -10,6 +10,7 @@ mod information_schema;
 mod information_usage;
 mod relations;
 mod session;
+mod statistics;
 mod types;
 mod views;
 
@@ -278,7 +279,9 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_settings" => Session(cluster::settings),
         "pg_cursors" => Session(session::cursors),
         "pg_prepared_statements" => Session(session::prepared_statements),
-        "pg_stat_activity" => Session(cluster::activity),
+        "pg_stat_activity" => Session(statistics::activity),
+        "pg_stat_database" => Session(statistics::stat_database),
+        "pg_stat_statements" => Session(statistics::stat_statements),
         name if EMPTY.contains(&name) => Empty,
         _ => return None,
     })

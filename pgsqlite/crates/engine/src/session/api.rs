@@ -38,6 +38,8 @@ pub struct EngineConfig {
     pub pool_timeout: Duration,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
+    /// shared by all databases of a server
+    pub statistics: Arc<crate::statistics::Statistics>,
 }
 
 /// A prepared statement's text, to be looked at after an error: positions in errors count in it.

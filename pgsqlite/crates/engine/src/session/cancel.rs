@@ -92,13 +92,15 @@ impl CancelHandle {
         self.0.wake.notified().await;
     }
 
-    /// A statement begins: from now on requests count.
-    pub(super) fn begin(&self) {
+    /// A statement begins: from now on requests count. False: it runs already (after a pause).
+    pub(super) fn begin(&self) -> bool {
         let mut running = self.0.running.lock();
-        if !running.active {
-            *running = Running { active: true, interrupt: None, reason: None };
-            self.0.requested.store(false, Ordering::Release);
+        if running.active {
+            return false;
         }
+        *running = Running { active: true, interrupt: None, reason: None };
+        self.0.requested.store(false, Ordering::Release);
+        true
     }
 
     /// The statement has ended.

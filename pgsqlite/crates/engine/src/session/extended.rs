@@ -209,12 +209,14 @@ impl Session {
     pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
         let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
         self.begin_running();
+        let began = std::time::Instant::now();
         let result = if taken.ran_once() {
             let message = format!("portal \"{portal}\" cannot be run");
             Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
         } else {
             self.run_portal(&mut taken, max_rows, sink).await
         };
+        self.observe_execution(portal, &mut taken, began, &result);
         // a pause, or COPY's data: the statement still runs
         if !matches!(result, Ok(Execution::Paused | Execution::CopyIn { .. })) {
             self.end_running();

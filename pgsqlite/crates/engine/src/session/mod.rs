@@ -7,7 +7,7 @@
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
-//! * [`diagnose`]: the row that a constraint refused
+//! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
@@ -35,6 +35,7 @@ mod identity;
 mod maintenance;
 mod natives;
 mod objects;
+mod observe;
 mod planning;
 pub mod plans;
 mod portal;
@@ -128,6 +129,13 @@ pub struct Session {
     random: [u64; 2],
     /// the whole text that the running statement came in
     source: Arc<str>,
+    /// the session as pg_stat_activity shows it
+    activity: Arc<crate::statistics::activity::Activity>,
+    /// of the settings when the activity's were last told
+    observed_version: u64,
+    thresholds: observe::Thresholds,
+    /// the statement that ended last, until it is known what its commit took
+    ended: Option<observe::Ended>,
 }
 
 impl Session {
@@ -154,6 +162,7 @@ impl Session {
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
         let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
+        let activity = observe::enter(&engine, &options, server.number());
         let is_role = engine.catalog().role_named(&options.user).is_some();
         let mut session = Session {
             engine,
@@ -178,6 +187,10 @@ impl Session {
             statement_timestamp: 0,
             random: [0, 0],
             source: "".into(),
+            activity,
+            observed_version: 0,
+            thresholds: Default::default(),
+            ended: None,
             notices: Vec::new(),
             reported: HashMap::new(),
             reported_version: 0,
@@ -190,6 +203,7 @@ impl Session {
             session.check_may_set(&name.to_ascii_lowercase()).map_err(|e| e.fatal())?;
         }
         session.refresh_superuser();
+        session.observe_settings();
         Ok(session)
     }
 
@@ -270,7 +284,9 @@ impl Session {
 
     /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
     fn begin_running(&mut self) {
-        self.cancel.begin();
+        if self.cancel.begin() {
+            self.observe_begin();
+        }
         let timeout = self.gucs.often.statement_timeout;
         if timeout > 0 && self.timer.is_none() {
             let cancel = self.cancel.clone();
@@ -406,6 +422,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.observe_end();
         self.server.close();
         self.abandon_copy();
         self.end_running();

@@ -98,6 +98,7 @@ impl Session {
                 columns,
                 epoch,
                 shows_session: false,
+                entry: Default::default(),
                 role: view.role,
             });
         }
@@ -117,6 +118,7 @@ impl Session {
             parameters: plan.parameters.clone(),
             shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
+            entry: Default::default(),
             columns,
             epoch,
             role: view.role,

@@ -39,6 +39,8 @@ pub struct Prepared {
     pub role: Oid,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
+    /// its entry in pg_stat_statements
+    pub entry: crate::statistics::statements::Slot,
 }
 
 pub enum Body {

@@ -34,6 +34,8 @@ pub(super) struct Portal {
     pub cursor: Option<super::cursor::Cursor>,
     /// how many savepoints the transaction had when it was made
     pub depth: usize,
+    /// what its execution took until now
+    pub spent: std::time::Duration,
 }
 
 enum State {
@@ -67,6 +69,7 @@ impl Portal {
             savepoint: false,
             cursor: None,
             depth: 0,
+            spent: Default::default(),
         }
     }
 

@@ -56,6 +56,11 @@ impl SessionServer {
         }
     }
 
+    /// Tells sessions apart.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The transaction committed: its LISTENs hold and its messages go out.
     pub fn committed(&self) {
         let mut pending = self.pending.lock();
@@ -167,6 +172,9 @@ impl ServerFunctions for SessionServer {
             }
             std::thread::sleep(left.min(LOOK));
         })
+    }
+    fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>> {
+        Some(self.engine.upgrade()?.config.statistics.clone())
     }
     fn start_time(&self) -> i64 {
         static START: OnceLock<i64> = OnceLock::new();

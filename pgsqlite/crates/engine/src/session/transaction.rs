@@ -7,6 +7,7 @@ use super::guc::Gucs;
 use super::portal::Portal;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
+use crate::statistics::activity::Wait;
 use crate::writer::Slot;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -70,6 +71,15 @@ pub(super) struct Transaction {
     pub error: bool,
 }
 
+/// Waiting is over when this is dropped, however it ends.
+struct Waited<'a>(&'a crate::statistics::activity::Activity);
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        self.0.set_wait(Wait::Nothing);
+    }
+}
+
 /// Now, in microseconds since 2000-01-01 00:00 UTC.
 pub(crate) fn clock() -> i64 {
     let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
@@ -116,11 +126,15 @@ impl Session {
             return Err(super::cancel::terminated());
         }
         if self.connection.is_none() {
-            self.connection = Some(tokio::select! {
+            self.activity.set_wait(Wait::Pool);
+            let waited = Waited(&self.activity);
+            let connection = tokio::select! {
                 biased;
                 leased = self.engine.connection() => leased?,
                 stopped = self.cancel.requested() => return Err(stopped),
-            });
+            };
+            drop(waited);
+            self.connection = Some(connection);
             // the state of random() is the session's, not the connection's
             self.connection()?.cell.random.set(self.random);
         }
@@ -228,6 +242,8 @@ impl Session {
                     wait => tokio::time::sleep(std::time::Duration::from_millis(wait)).await,
                 }
             };
+            self.activity.set_wait(Wait::Writer);
+            let _waited = Waited(&self.activity);
             let slot = tokio::select! {
                 biased;
                 slot = self.engine.writer.acquire() => slot?,
@@ -339,6 +355,12 @@ impl Session {
 
     /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
     pub async fn sync(&mut self) -> Result<()> {
+        let result = self.end_implicit().await;
+        self.observe_idle();
+        result
+    }
+
+    async fn end_implicit(&mut self) -> Result<()> {
         let failed = std::mem::take(&mut self.transaction.error);
         self.transaction.in_script = false;
         if self.transaction.block == Block::None {
@@ -459,7 +481,10 @@ impl Session {
         self.transaction.slot = None;
         self.finish(false);
         if let Some(commit) = durable.filter(|_| waits) {
-            self.engine.writer.wait_durable(commit).await?;
+            self.activity.set_wait(Wait::Sync);
+            let durable = self.engine.writer.wait_durable(commit).await;
+            self.activity.set_wait(Wait::Nothing);
+            durable?;
         }
         self.server.committed();
         Ok(())
@@ -541,6 +566,10 @@ impl Session {
     }
 
     fn finish(&mut self, rolled_back: bool) {
+        if self.transaction.started.is_some() {
+            let counters = &self.engine.counters;
+            crate::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
+        }
         let gucs = self.transaction.gucs.take();
         if rolled_back {
             self.take_back_restarts(None);

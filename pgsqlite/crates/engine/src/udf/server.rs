@@ -154,7 +154,37 @@ fn port(address: Option<std::net::SocketAddr>) -> Result<Datum> {
     Ok(address.map(|a| a.port() as i64).into())
 }
 
+// --- statistics ------------------------------------------------------------------------------------------------------
+
+fn statistics(c: &Call) -> Result<Arc<crate::statistics::Statistics>> {
+    server(c)?.statistics().ok_or_else(|| PgError::internal("a session without an engine"))
+}
+/// Only superusers may, as in PostgreSQL unless it is granted.
+fn check_may_reset(c: &Call, function: &str) -> Result<()> {
+    let state = c.session.state();
+    if pgsqlite_sql::acl::is_superuser(&state.catalog, state.user_oid) || state.catalog.roles.is_empty() {
+        return Ok(());
+    }
+    Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for function {function}")))
+}
+fn reset_database(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_reset")?;
+    let database = c.session.state().catalog.database.clone();
+    statistics(c)?.reset_database(&database, crate::session::transaction::clock());
+    void()
+}
+fn reset_statements(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_statements_reset")?;
+    if (0..3).any(|i| !matches!(c.int(i), Ok(0))) {
+        return Err(PgError::not_supported("pg_stat_statements_reset of some statements only"));
+    }
+    statistics(c)?.statements.reset();
+    void()
+}
+
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pg_stat_reset", reset_database),
+    ("pg_stat_statements_reset", reset_statements),
     ("pg_current_xact_id", transaction_id),
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
     ("pg_notify", notify),

@@ -60,6 +60,8 @@ pub trait ServerFunctions {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// Waits; false if the statement was interrupted meanwhile.
     fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool;
+    /// What the server counts; None: there is no server any more.
+    fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
 }

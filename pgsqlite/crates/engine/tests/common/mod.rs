@@ -82,6 +82,7 @@ pub fn open_with_pool(path: &Path, pool_size: usize, pool_timeout: Duration) -> 
         pool_size,
         pool_timeout,
         databases: None,
+        statistics: Default::default(),
     };
     Engine::open(config).expect("the database opens")
 }

@@ -106,7 +106,9 @@ struct Procs {
 fn procs() -> &'static Procs {
     static TABLE: OnceLock<Procs> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let rows: Vec<Proc> = include_str!("../../data/pg_proc.tsv").lines().skip(1).map(parse_proc).collect();
+        let extensions = include_str!("../../data/extension_proc.tsv").lines().skip(1);
+        let own = include_str!("../../data/pg_proc.tsv").lines().skip(1);
+        let rows: Vec<Proc> = own.chain(extensions).map(parse_proc).collect();
         let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
         for (i, p) in rows.iter().enumerate() {
             by_name.entry(p.name).or_default().push(i);
@@ -301,7 +303,9 @@ pub fn system_relations() -> &'static [SystemRelation] {
     static TABLE: OnceLock<Vec<SystemRelation>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut out: Vec<SystemRelation> = Vec::new();
-        for line in include_str!("../../data/catalog_columns.tsv").lines().skip(1) {
+        // pg_stat_statements is an extension's in PostgreSQL; here it is always there
+        let extensions = include_str!("../../data/extension_columns.tsv").lines().skip(1);
+        for line in include_str!("../../data/catalog_columns.tsv").lines().skip(1).chain(extensions) {
             let f = fields(line);
             let relation = oid(f[2]);
             if out.last().is_none_or(|r| r.oid != relation) {

@@ -1,0 +1,140 @@
+//! pg_stat_activity, pg_stat_database, pg_stat_statements: the server's statistics as rows.
+//!
+//! What this server does not count (blocks, WAL, temporary files) is NULL, not 0.
+
+use super::cluster::known_databases;
+use super::{int, text, Rows};
+use crate::statistics::activity::State;
+use crate::statistics::Statistics;
+use crate::udf::session_cell::SessionState;
+use pgsqlite_sql::acl;
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::{Datum, Oid};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+fn statistics(state: &SessionState) -> Option<Arc<Statistics>> {
+    state.server.as_ref().and_then(|s| s.statistics())
+}
+
+fn time(micros: i64) -> Datum {
+    text(Timestamp(micros).to_storage())
+}
+
+fn optional_time(micros: Option<i64>) -> Datum {
+    micros.map_or(Datum::Null, time)
+}
+
+/// Whether the session may see what this user does: its own, or with pg_read_all_stats.
+fn may_see(state: &SessionState, user: Oid) -> bool {
+    let catalog = &state.catalog;
+    acl::is_superuser(catalog, state.user_oid)
+        || catalog.roles.is_empty()
+        || acl::member_of(catalog, state.user_oid, user)
+        || acl::inherited_roles(catalog, state.user_oid)
+            .iter()
+            .any(|&r| catalog.role_name(r) == Some("pg_read_all_stats"))
+}
+
+pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let numbers = known_databases(state);
+    for session in statistics.sessions() {
+        let database = numbers.iter().find(|d| d.name == session.database);
+        let mut row = vec![
+            ("datid", database.map(|d| d.number).into()),
+            ("datname", text(database.map_or(&*session.database, |d| &*d.shown))),
+            ("pid", int(session.pid)),
+            ("usesysid", int(session.user_oid)),
+            ("usename", text(&*session.user)),
+        ];
+        let live = session.live();
+        row.push(("application_name", text(&*live.application_name)));
+        row.push(("backend_type", text("client backend")));
+        if !may_see(state, session.user_oid) {
+            row.push(("query", text("<insufficient privilege>")));
+            // who it is may be seen, what it does not
+            row.retain(|(name, _)| !matches!(*name, "backend_type"));
+            rows.push(&row);
+            continue;
+        }
+        let wait = match live.state {
+            State::Active => session.wait().event(),
+            _ => Some(("Client", "ClientRead")),
+        };
+        row.extend([
+            ("client_addr", session.client.map(|a| a.ip().to_string()).into()),
+            // as PostgreSQL has it for Unix sockets
+            ("client_port", int(session.client.map_or(-1, |a| i64::from(a.port())))),
+            ("backend_start", time(session.started)),
+            ("xact_start", optional_time(live.transaction_start)),
+            ("query_start", optional_time(live.query_start)),
+            ("state_change", time(live.state_change)),
+            ("wait_event_type", wait.map(|w| w.0.to_string()).into()),
+            ("wait_event", wait.map(|w| w.1.to_string()).into()),
+            ("state", text(live.state.name())),
+            ("query_id", live.query_id.into()),
+            ("query", text(&*live.query)),
+        ]);
+        rows.push(&row);
+    }
+}
+
+pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let sessions = statistics.sessions();
+    for database in known_databases(state) {
+        let counters = statistics.database(&database.name);
+        let count = |c: &std::sync::atomic::AtomicU64| Datum::Int(c.load(Ordering::Relaxed) as i64);
+        let ms = |c: &std::sync::atomic::AtomicU64| Datum::Real(c.load(Ordering::Relaxed) as f64 / 1000.0);
+        let reset = counters.reset.load(Ordering::Relaxed);
+        rows.push(&[
+            ("datid", Datum::Int(database.number)),
+            ("datname", text(&*database.shown)),
+            ("numbackends", int(sessions.iter().filter(|s| s.database == database.name).count() as i64)),
+            ("xact_commit", count(&counters.commits)),
+            ("xact_rollback", count(&counters.rollbacks)),
+            ("tup_returned", count(&counters.rows_returned)),
+            ("tup_inserted", count(&counters.rows_inserted)),
+            ("tup_updated", count(&counters.rows_updated)),
+            ("tup_deleted", count(&counters.rows_deleted)),
+            ("session_time", ms(&counters.session_time)),
+            ("active_time", ms(&counters.active_time)),
+            ("idle_in_transaction_time", ms(&counters.idle_in_transaction_time)),
+            ("sessions", count(&counters.sessions)),
+            ("sessions_killed", count(&counters.sessions_killed)),
+            ("stats_reset", optional_time((reset != 0).then_some(reset))),
+        ]);
+    }
+}
+
+pub(super) fn stat_statements(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let numbers = known_databases(state);
+    for entry in statistics.statements.all() {
+        let counts = entry.counts();
+        let database = numbers.iter().find(|d| *d.name == *entry.database);
+        let visible = may_see(state, entry.user);
+        rows.push(&[
+            ("userid", int(entry.user)),
+            ("dbid", database.map(|d| d.number).into()),
+            ("toplevel", true.into()),
+            ("queryid", if visible { Datum::Int(entry.query_id) } else { Datum::Null }),
+            ("query", text(if visible { &*entry.query } else { "<insufficient privilege>" })),
+            // planning is not tracked, as by default in PostgreSQL
+            ("plans", int(0i64)),
+            ("total_plan_time", Datum::Real(0.0)),
+            ("min_plan_time", Datum::Real(0.0)),
+            ("max_plan_time", Datum::Real(0.0)),
+            ("mean_plan_time", Datum::Real(0.0)),
+            ("stddev_plan_time", Datum::Real(0.0)),
+            ("calls", Datum::Int(counts.calls as i64)),
+            ("total_exec_time", Datum::Real(counts.total)),
+            ("min_exec_time", Datum::Real(counts.min)),
+            ("max_exec_time", Datum::Real(counts.max)),
+            ("mean_exec_time", Datum::Real(counts.mean)),
+            ("stddev_exec_time", Datum::Real(counts.deviation())),
+            ("rows", Datum::Int(counts.rows as i64)),
+        ]);
+    }
+}

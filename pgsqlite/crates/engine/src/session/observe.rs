@@ -1,0 +1,269 @@
+//! What others see of a session: its activity, what it adds to the server's statistics, and its slow statements in the log.
+
+use super::explain_format::{self, Explained, Format as Layout};
+use super::guc_values::parse_number;
+use super::plans::{Body, Prepared};
+use super::portal::Portal;
+use super::{explain_plan, Execution, Session, SessionOptions, TransactionStatus};
+use crate::engine::Engine;
+use crate::statistics::activity::{Activity, State};
+use crate::statistics::add;
+use crate::statistics::statements::Entry;
+use pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
+use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A statement that has ended and may be told in the log, when it is known what its commit took.
+pub(super) struct Ended {
+    text: Arc<str>,
+    /// by Parse, Bind and Execute: its name
+    name: Option<String>,
+    began: Instant,
+    took: Duration,
+    /// whether it may wait for its commit
+    alone: bool,
+}
+
+/// Thresholds of the log in milliseconds, as the settings of this version say.
+#[derive(Default)]
+pub(super) struct Thresholds {
+    version: u64,
+    /// `log_min_duration_statement`; None: off
+    statement: Option<u64>,
+    /// `auto_explain.log_min_duration`
+    plan: Option<u64>,
+}
+
+impl Session {
+    /// A statement begins to run.
+    pub(super) fn observe_begin(&mut self) {
+        self.observe_ended(None);
+        let now = super::transaction::clock();
+        let query = self.source.clone();
+        let (before, lasted) = self.activity.change(now, |live| {
+            live.state = State::Active;
+            live.query = query;
+            live.query_start = Some(now);
+            live.transaction_start.get_or_insert(now);
+            live.query_id = None;
+        });
+        self.count_time(before, lasted);
+    }
+
+    /// The client may send the next query: the session is idle.
+    pub(super) fn observe_idle(&mut self) {
+        let now = super::transaction::clock();
+        let state = match self.transaction_status() {
+            TransactionStatus::Idle => State::Idle,
+            TransactionStatus::InTransaction => State::IdleInTransaction,
+            TransactionStatus::Failed => State::IdleInFailedTransaction,
+        };
+        let (before, lasted) = self.activity.change(now, |live| {
+            live.state = state;
+            if state == State::Idle {
+                live.transaction_start = None;
+            }
+        });
+        self.count_time(before, lasted);
+        self.observe_ended(Some(state == State::Idle));
+        self.observe_settings();
+    }
+
+    /// Tells the application's name, if settings have changed.
+    pub(super) fn observe_settings(&mut self) {
+        if self.observed_version != self.gucs.version() {
+            self.observed_version = self.gucs.version();
+            let name = self.gucs.get("application_name").unwrap_or_default();
+            self.activity.set_application_name(&name);
+        }
+    }
+
+    /// An error is told to the client.
+    pub fn observe_error(&self, state: SqlState) {
+        self.engine.config.statistics.failed(state);
+    }
+
+    /// The session ends.
+    pub(super) fn observe_end(&mut self) {
+        self.observe_ended(None);
+        let (before, lasted) = self.activity.change(super::transaction::clock(), |_| {});
+        self.count_time(before, lasted);
+        self.engine.config.statistics.leave(self.activity.number);
+        if self.cancel.is_terminated() {
+            add(&self.engine.counters.sessions_killed, 1);
+        }
+    }
+
+    /// How long the session was in a state that it leaves.
+    pub(super) fn count_time(&self, state: State, micros: u64) {
+        let counters = &self.engine.counters;
+        add(&counters.session_time, micros);
+        match state {
+            State::Active => add(&counters.active_time, micros),
+            State::IdleInTransaction | State::IdleInFailedTransaction => {
+                add(&counters.idle_in_transaction_time, micros)
+            }
+            State::Idle => {}
+        }
+    }
+
+    /// A portal was executed, perhaps in part: `took` is what this time took.
+    pub(super) fn observe_execution(
+        &mut self,
+        name: &str,
+        portal: &mut Portal,
+        began: Instant,
+        result: &Result<Execution>,
+    ) {
+        portal.spent += began.elapsed();
+        let tag = match result {
+            Ok(Execution::Complete(tag)) => Some(tag.as_str()),
+            Ok(Execution::Suspended | Execution::Paused | Execution::CopyIn { .. } | Execution::Empty) => return,
+            Err(_) => None,
+        };
+        let took = std::mem::take(&mut portal.spent);
+        let statistics = self.engine.config.statistics.clone();
+        add(&self.engine.counters.statements, 1);
+        statistics.durations.record(took);
+        let Some(prepared) = portal.prepared.clone() else { return };
+        let rows = tag.map_or(0, |tag| self.count_rows(tag));
+        // statements that failed are not counted in pg_stat_statements, as in PostgreSQL
+        if tag.is_some() {
+            let entry = self.entry_of(&prepared);
+            entry.add(took, rows);
+            self.activity.set_query_id(entry.query_id);
+        }
+        self.refresh_thresholds();
+        if self.thresholds.plan.is_some_and(|ms| tag.is_some() && took.as_millis() as u64 >= ms) {
+            self.log_plan(&prepared, took);
+        }
+        if self.thresholds.statement.is_some() {
+            self.observe_ended(None);
+            let name = (!name.starts_with('\0')).then(|| match name {
+                "" => "<unnamed>".to_string(),
+                name => name.to_string(),
+            });
+            let alone = !self.transaction.in_script;
+            self.ended = Some(Ended { text: self.source.clone(), name, began, took, alone });
+        }
+    }
+
+    /// The rows that a command tag tells, counted for the database.
+    fn count_rows(&self, tag: &str) -> u64 {
+        let mut words = tag.split(' ');
+        let (verb, rows) = (words.next().unwrap_or(""), words.next_back().and_then(|n| n.parse().ok()).unwrap_or(0));
+        let counters = &self.engine.counters;
+        match verb {
+            "SELECT" | "FETCH" => add(&counters.rows_returned, rows),
+            "INSERT" | "COPY" => add(&counters.rows_inserted, rows),
+            "UPDATE" => add(&counters.rows_updated, rows),
+            "DELETE" => add(&counters.rows_deleted, rows),
+            _ => {}
+        }
+        rows
+    }
+
+    /// The entry of pg_stat_statements. EXECUTE counts for the statement that it executes.
+    fn entry_of(&self, prepared: &Arc<Prepared>) -> Arc<Entry> {
+        let executed = match &prepared.statement.node {
+            NodeEnum::ExecuteStmt(e) => self.statements.get(&e.name),
+            _ => None,
+        };
+        let text: Arc<str> = match executed {
+            Some(statement) => statement.text.clone(),
+            // what is lifted has a text of its own; of several statements each has its part
+            None if self.transaction.in_script => prepared.statement.text.clone(),
+            None => self.source.clone(),
+        };
+        let user = self.view().user;
+        let slot = match executed.and_then(|s| s.prepared.as_ref()) {
+            Some(inner) => &inner.entry,
+            None => &prepared.entry,
+        };
+        if let Some(entry) = slot.get(user) {
+            return entry.clone();
+        }
+        let entry = self.engine.config.statistics.statements.entry(user, &self.engine.config.database, &text);
+        slot.put(&entry);
+        entry
+    }
+
+    fn refresh_thresholds(&mut self) {
+        if self.thresholds.version == self.gucs.version() {
+            return;
+        }
+        let of = |name: &str| {
+            let value = self.gucs.get(name).filter(|v| !v.is_empty())?;
+            match parse_number(&value, Some("ms"), true) {
+                // negative: off
+                Ok(ms) => (ms >= 0.0).then_some(ms as u64),
+                Err(_) => {
+                    tracing::warn!(name, value, "a setting that is no time: nothing is logged for it");
+                    None
+                }
+            }
+        };
+        self.thresholds = Thresholds {
+            version: self.gucs.version(),
+            statement: of("log_min_duration_statement"),
+            plan: of("auto_explain.log_min_duration"),
+        };
+    }
+
+    /// Tells of the statement that ended last, if it was slow. `committed`: the session is idle, and out of its transaction.
+    fn observe_ended(&mut self, committed: Option<bool>) {
+        let Some(ended) = self.ended.take() else { return };
+        // a statement that is a transaction of its own is done when its commit is
+        let took = if ended.alone && committed == Some(true) { ended.began.elapsed() } else { ended.took };
+        if self.thresholds.statement.is_some_and(|ms| took.as_millis() as u64 >= ms) {
+            let what = match &ended.name {
+                None => "statement".to_string(),
+                Some(name) => format!("execute {name}"),
+            };
+            let (user, database) = (&self.activity.user, self.database());
+            tracing::warn!(
+                target: "pgsqlite::slow",
+                pid = self.activity.pid, user, database,
+                "duration: {:.3} ms  {what}: {}", took.as_secs_f64() * 1000.0, ended.text
+            );
+        }
+    }
+
+    /// As auto_explain does it: the plan of a statement that was slow.
+    fn log_plan(&self, prepared: &Prepared, took: Duration) {
+        let Body::Plan(plan) = &prepared.body else { return };
+        let made = (|| -> Result<Vec<String>> {
+            let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
+            let root = explain_plan::tree(connection, &self.catalog(), &plan.query, false)?;
+            let explained = Explained { plan: root, settings: false, analyzed: false, times: Vec::new() };
+            Ok(explain_format::print(&explained, Layout::default()))
+        })();
+        let (pid, user, database) = (self.activity.pid, &self.activity.user, self.database());
+        let ms = took.as_secs_f64() * 1000.0;
+        match made {
+            Ok(lines) => tracing::warn!(
+                target: "pgsqlite::slow",
+                pid, user, database,
+                "duration: {ms:.3} ms  plan:\nQuery Text: {}\n{}", self.source, lines.join("\n")
+            ),
+            Err(error) => tracing::warn!(target: "pgsqlite::slow", pid, %error, "the plan of a slow statement"),
+        }
+    }
+}
+
+/// A session comes: others see it.
+pub(super) fn enter(engine: &Arc<Engine>, options: &SessionOptions, number: u64) -> Arc<Activity> {
+    let user_oid = engine.catalog().role_named(&options.user).map_or(BOOTSTRAP_ROLE, |r| r.oid);
+    let database = &engine.config.database;
+    let now = super::transaction::clock();
+    let user = (options.user.as_str(), user_oid);
+    let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, options.client_addr, now));
+    // sessions without a process number are the program's own
+    if options.backend_pid != 0 {
+        engine.config.statistics.enter(&activity);
+        add(&engine.counters.sessions, 1);
+    }
+    activity
+}

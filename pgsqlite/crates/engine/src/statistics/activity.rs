@@ -1,0 +1,149 @@
+//! What a session does now, for others to see: a row of pg_stat_activity.
+
+use parking_lot::Mutex;
+use pgsqlite_types::Oid;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Active,
+    Idle,
+    IdleInTransaction,
+    /// in a block that has failed
+    IdleInFailedTransaction,
+}
+
+impl State {
+    pub const ALL: [State; 4] = [State::Active, State::Idle, State::IdleInTransaction, State::IdleInFailedTransaction];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Active => "active",
+            State::Idle => "idle",
+            State::IdleInTransaction => "idle in transaction",
+            State::IdleInFailedTransaction => "idle in transaction (aborted)",
+        }
+    }
+}
+
+/// What an active session waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Wait {
+    Nothing,
+    /// the writer slot
+    Writer,
+    /// its commit to be on disk
+    Sync,
+    /// a connection of the pool
+    Pool,
+}
+
+impl Wait {
+    /// `wait_event_type` and `wait_event`: PostgreSQL's where it has one of this meaning.
+    pub fn event(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Wait::Nothing => None,
+            Wait::Writer => Some(("Lock", "transactionid")),
+            Wait::Sync => Some(("IO", "WALSync")),
+            Wait::Pool => Some(("Extension", "ConnectionPool")),
+        }
+    }
+}
+
+/// A session as others see it.
+pub struct Activity {
+    /// tells sessions apart, in the order in which they came
+    pub number: u64,
+    pub pid: i32,
+    pub database: String,
+    pub user: String,
+    pub user_oid: Oid,
+    pub client: Option<SocketAddr>,
+    /// microseconds since 2000-01-01 UTC, as all times here
+    pub started: i64,
+    wait: AtomicU8,
+    live: Mutex<Live>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Live {
+    pub state: State,
+    /// the running statement's text, or the last one's
+    pub query: Arc<str>,
+    pub query_start: Option<i64>,
+    pub transaction_start: Option<i64>,
+    pub state_change: i64,
+    pub application_name: Arc<str>,
+    /// as pg_stat_statements names the statement
+    pub query_id: Option<i64>,
+}
+
+impl Activity {
+    pub fn new(
+        number: u64,
+        pid: i32,
+        database: &str,
+        (user, user_oid): (&str, Oid),
+        client: Option<SocketAddr>,
+        now: i64,
+    ) -> Activity {
+        let live = Live {
+            state: State::Idle,
+            query: "".into(),
+            query_start: None,
+            transaction_start: None,
+            state_change: now,
+            application_name: "".into(),
+            query_id: None,
+        };
+        Activity {
+            number,
+            pid,
+            database: database.into(),
+            user: user.into(),
+            user_oid,
+            client,
+            started: now,
+            wait: AtomicU8::new(Wait::Nothing as u8),
+            live: Mutex::new(live),
+        }
+    }
+
+    pub fn set_wait(&self, wait: Wait) {
+        self.wait.store(wait as u8, Ordering::Relaxed);
+    }
+
+    pub fn wait(&self) -> Wait {
+        let now = self.wait.load(Ordering::Relaxed);
+        [Wait::Writer, Wait::Sync, Wait::Pool].into_iter().find(|w| *w as u8 == now).unwrap_or(Wait::Nothing)
+    }
+
+    /// Its present state. Copies: nobody is held up.
+    pub fn live(&self) -> Live {
+        self.live.lock().clone()
+    }
+
+    /// A change of it; what the session was in before, and for how many microseconds.
+    pub(crate) fn change(&self, now: i64, change: impl FnOnce(&mut Live)) -> (State, u64) {
+        let mut live = self.live.lock();
+        let before = live.state;
+        change(&mut live);
+        let lasted = now.saturating_sub(live.state_change).max(0) as u64;
+        live.state_change = now;
+        (before, lasted)
+    }
+
+    pub(crate) fn set_query_id(&self, query_id: i64) {
+        self.live.lock().query_id = Some(query_id);
+    }
+
+    pub(crate) fn set_application_name(&self, name: &str) {
+        let mut live = self.live.lock();
+        if &*live.application_name != name {
+            live.application_name = name.into();
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the server counts of itself: who is there and does what ([`activity`]), what each database did, what each statement took
+//! ([`statements`]), how long statements took altogether.
+//!
+//! One [`Statistics`] is shared by all databases of a server. Sessions write into it as they go (`session/observe.rs`): a few relaxed
+//! atomics and one uncontended lock per statement. It is read by pg_stat_activity, pg_stat_database and pg_stat_statements
+//! (`pg_catalog/statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
+
+pub mod activity;
+pub mod statements;
+
+use activity::Activity;
+use parking_lot::Mutex;
+use pgsqlite_types::SqlState;
+use statements::Statements;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a server counts.
+#[derive(Default)]
+pub struct Statistics {
+    sessions: Mutex<BTreeMap<u64, Arc<Activity>>>,
+    databases: Mutex<BTreeMap<String, Arc<DatabaseCounters>>>,
+    errors: Mutex<BTreeMap<String, u64>>,
+    pub statements: Statements,
+    pub durations: Durations,
+}
+
+impl std::fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("Statistics")
+    }
+}
+
+/// What was done in one database since the server started, or since pg_stat_reset().
+#[derive(Default)]
+pub struct DatabaseCounters {
+    pub commits: AtomicU64,
+    pub rollbacks: AtomicU64,
+    /// statements that ended, with or without an error
+    pub statements: AtomicU64,
+    /// rows that queries gave to clients
+    pub rows_returned: AtomicU64,
+    pub rows_inserted: AtomicU64,
+    pub rows_updated: AtomicU64,
+    pub rows_deleted: AtomicU64,
+    pub sessions: AtomicU64,
+    pub sessions_killed: AtomicU64,
+    /// microseconds
+    pub session_time: AtomicU64,
+    pub active_time: AtomicU64,
+    pub idle_in_transaction_time: AtomicU64,
+    /// microseconds since 2000-01-01 UTC; 0: never
+    pub reset: AtomicI64,
+}
+
+/// Adds to a counter that nobody waits for.
+pub fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+impl DatabaseCounters {
+    fn all(&self) -> [&AtomicU64; 12] {
+        [
+            &self.commits,
+            &self.rollbacks,
+            &self.statements,
+            &self.rows_returned,
+            &self.rows_inserted,
+            &self.rows_updated,
+            &self.rows_deleted,
+            &self.sessions,
+            &self.sessions_killed,
+            &self.session_time,
+            &self.active_time,
+            &self.idle_in_transaction_time,
+        ]
+    }
+}
+
+impl Statistics {
+    pub fn database(&self, name: &str) -> Arc<DatabaseCounters> {
+        self.databases.lock().entry(name.to_string()).or_default().clone()
+    }
+
+    /// The databases that were open since the server started.
+    pub fn databases(&self) -> Vec<(String, Arc<DatabaseCounters>)> {
+        self.databases.lock().iter().map(|(name, counters)| (name.clone(), counters.clone())).collect()
+    }
+
+    /// `pg_stat_reset()`: a database's counters begin at 0 again.
+    pub fn reset_database(&self, name: &str, now: i64) {
+        let counters = self.database(name);
+        counters.all().into_iter().for_each(|c| c.store(0, Ordering::Relaxed));
+        counters.reset.store(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn enter(&self, activity: &Arc<Activity>) {
+        self.sessions.lock().insert(activity.number, activity.clone());
+    }
+
+    pub(crate) fn leave(&self, number: u64) {
+        self.sessions.lock().remove(&number);
+    }
+
+    /// The sessions that are there, the oldest first.
+    pub fn sessions(&self) -> Vec<Arc<Activity>> {
+        self.sessions.lock().values().cloned().collect()
+    }
+
+    /// A statement ended in an error.
+    pub fn failed(&self, state: SqlState) {
+        *self.errors.lock().entry(state.to_string()).or_default() += 1;
+    }
+
+    /// How many errors were told to clients, by SQLSTATE.
+    pub fn errors(&self) -> Vec<(String, u64)> {
+        self.errors.lock().iter().map(|(state, n)| (state.clone(), *n)).collect()
+    }
+}
+
+/// How many statements took at most how long.
+#[derive(Default)]
+pub struct Durations {
+    buckets: [AtomicU64; Durations::BOUNDS.len() + 1],
+    /// microseconds
+    sum: AtomicU64,
+}
+
+impl Durations {
+    /// Upper bounds in seconds; what is longer has a bucket of its own.
+    pub const BOUNDS: [f64; 16] = [
+        0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
+    ];
+
+    pub fn record(&self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        let bucket = Self::BOUNDS.iter().position(|b| seconds <= *b).unwrap_or(Self::BOUNDS.len());
+        add(&self.buckets[bucket], 1);
+        add(&self.sum, took.as_micros() as u64);
+    }
+
+    /// The number of statements up to each bound, all of them, and the sum of their seconds.
+    pub fn cumulative(&self) -> (Vec<(f64, u64)>, u64, f64) {
+        let mut count = 0;
+        let mut out = Vec::new();
+        for (i, bucket) in self.buckets.iter().enumerate() {
+            count += bucket.load(Ordering::Relaxed);
+            if let Some(bound) = Self::BOUNDS.get(i) {
+                out.push((*bound, count));
+            }
+        }
+        (out, count, self.sum.load(Ordering::Relaxed) as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_counted_up_to_each_bound() {
+        let durations = Durations::default();
+        for micros in [10, 100, 101, 20_000_000] {
+            durations.record(Duration::from_micros(micros));
+        }
+        let (buckets, count, sum) = durations.cumulative();
+        assert_eq!(buckets[0], (0.000_05, 1));
+        assert_eq!(buckets[1], (0.000_1, 2));
+        assert_eq!(buckets[2], (0.000_25, 3));
+        assert_eq!(buckets.last(), Some(&(10.0, 3)));
+        assert_eq!(count, 4);
+        assert!((sum - 20.000_211).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_reset_begins_at_zero() {
+        let statistics = Statistics::default();
+        let counters = statistics.database("a");
+        counters.all().into_iter().for_each(|c| add(c, 7));
+        statistics.reset_database("a", 42);
+        assert!(counters.all().into_iter().all(|c| c.load(Ordering::Relaxed) == 0));
+        assert_eq!(statistics.database("a").reset.load(Ordering::Relaxed), 42);
+    }
+}
