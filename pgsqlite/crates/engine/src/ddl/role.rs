@@ -406,7 +406,7 @@ impl Ddl<'_> {
         if let name @ ("plpgsql" | "pg_stat_statements") = statement.extname.as_str() {
             let message = format!("extension \"{name}\" already exists");
             if statement.if_not_exists {
-                self.notice(SqlState::DUPLICATE_OBJECT, &format!("{message}, skipping"));
+                self.notice(SqlState::DUPLICATE_OBJECT, format!("{message}, skipping"));
                 return Ok("CREATE EXTENSION".into());
             }
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, message));
