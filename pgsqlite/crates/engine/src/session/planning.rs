@@ -67,6 +67,7 @@ impl Session {
                     columns,
                     epoch,
                     shows_session: false,
+                    entry: Default::default(),
                     role: view.role,
                 });
             }
