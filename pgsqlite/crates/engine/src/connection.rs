@@ -7,7 +7,7 @@ use crate::written::Written;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::Arc;
@@ -167,8 +167,12 @@ pub struct Connection {
     cache: Bounded<String, RawStatement>,
     /// finalizes the statements of functions
     _routines: ClearRoutines,
+    /// BEGIN, COMMIT and the like
+    commands: RefCell<Vec<(&'static str, RawStatement)>>,
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
+    /// the file's content (as [`Connection::data_version`] numbers it) whose schema the engine has last compared
+    pub compared: Cell<Option<u32>>,
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
@@ -198,8 +202,10 @@ impl Connection {
         Ok(Connection {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
             _routines: ClearRoutines(cell.clone()),
+            commands: RefCell::default(),
             conn,
             cell,
+            compared: Cell::new(None),
             temporary: Cell::new(false),
             interrupt,
             written: Arc::default(),
@@ -223,6 +229,18 @@ impl Connection {
     /// Whether its transaction holds SQLite's write lock.
     pub fn is_writing(&self) -> bool {
         matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Write))
+    }
+
+    /// SQLite's number of the file's content: when it is another one, this connection has committed, or another one of this
+    /// process or of any other. To be asked in a transaction. None: SQLite does not tell.
+    pub fn data_version(&self) -> Option<u32> {
+        let mut version: u32 = 0;
+        // SAFETY: a live connection; the operation writes one 32-bit number.
+        let rc = unsafe {
+            let op = ffi::SQLITE_FCNTL_DATA_VERSION;
+            ffi::sqlite3_file_control(self.handle(), c"main".as_ptr(), op, (&raw mut version).cast())
+        };
+        (rc == ffi::SQLITE_OK).then_some(version)
     }
 
     pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
@@ -267,8 +285,28 @@ impl Connection {
 
     /// Runs one statement of our own without parameters that comes again and again (BEGIN, COMMIT …): it stays prepared.
     pub fn command(&self, sql: &'static str) -> Result<()> {
-        let run = || self.conn.prepare_cached(sql)?.raw_query().next().map(|_| ());
-        run().map_err(|_| self.error())
+        let mut commands = self.commands.borrow_mut();
+        let at = match commands.iter().position(|(text, _)| *text == sql) {
+            Some(at) => at,
+            None => {
+                commands.push((sql, self.prepare_now(sql)?));
+                commands.len() - 1
+            }
+        };
+        let result = self.step(&mut commands[at].1).map(drop);
+        // SAFETY: a live statement; the result of reset repeats the step's.
+        unsafe { ffi::sqlite3_reset(commands[at].1.stmt) };
+        result
+    }
+
+    /// COMMIT. What this connection itself has changed needs no comparing: it knows of it.
+    pub fn commit(&self) -> Result<()> {
+        let was_compared = self.compared.get().is_some() && self.compared.get() == self.data_version();
+        self.command("COMMIT")?;
+        if was_compared {
+            self.compared.set(self.data_version());
+        }
+        Ok(())
     }
 
     /// Runs SQL of our own without parameters.
@@ -283,15 +321,18 @@ impl Connection {
 
     /// As [`Connection::prepare`]; true: it was prepared now, from the schema as it is now.
     pub fn prepare_or_find(&mut self, sql: &str) -> Result<(RawStatement, bool)> {
-        if let Some(statement) = self.cache.pop(sql) {
-            return Ok((statement, false));
+        match self.cache.pop(sql) {
+            Some(statement) => Ok((statement, false)),
+            None => Ok((self.prepare_now(sql)?, true)),
         }
-        let statement = RawStatement::prepare(self.handle(), sql).map_err(|_| {
+    }
+
+    fn prepare_now(&self, sql: &str) -> Result<RawStatement> {
+        RawStatement::prepare(self.handle(), sql).map_err(|_| {
             let error = self.error();
             tracing::debug!(sql, %error, "prepare");
             error
-        })?;
-        Ok((statement, true))
+        })
     }
 
     /// Gives a statement back: reset, unbound, kept for the next use.

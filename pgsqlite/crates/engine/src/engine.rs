@@ -227,6 +227,10 @@ impl Engine {
     /// Notices a change of the schema by another program (its cookie), and reads the catalog anew. It costs a read transaction of
     /// SQLite: statements whose plan and prepared form are at hand do without, and notice when SQLite prepares them anew.
     pub(crate) fn refresh(&self, connection: &Connection) -> Result<()> {
+        let version = connection.data_version();
+        if version.is_some() && version == connection.compared.get() {
+            return Ok(());
+        }
         let now = schema_version(connection)?;
         let mut cookie = self.cookie.lock();
         if *cookie != now {
@@ -236,6 +240,7 @@ impl Engine {
             *self.catalog.write() = Arc::new(new);
             *cookie = now;
         }
+        connection.compared.set(version);
         Ok(())
     }
 }

@@ -165,13 +165,14 @@ impl Session {
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let mut parameters = Vec::with_capacity(values.len());
         for (i, value) in values.iter().enumerate() {
-            let ty = prepared.map_or(0, |p| p.parameters[i]);
             let Some(bytes) = value else {
                 parameters.push(Datum::Null);
                 continue;
             };
-            let codec =
-                view.catalog.codec(ty).ok_or_else(|| PgError::not_supported(format!("a parameter of type {ty}")))?;
+            let codec = prepared.and_then(|p| p.codecs[i].as_ref()).ok_or_else(|| {
+                let ty = prepared.map_or(0, |p| p.parameters[i]);
+                PgError::not_supported(format!("a parameter of type {ty}"))
+            })?;
             let format = match formats {
                 [] => Format::Text,
                 [one] => *one,

@@ -109,6 +109,7 @@ pub struct Often {
     pub idle_in_transaction_session_timeout: u64,
     /// synchronous_commit: a commit is told when it is on disk
     pub waits_for_disk: bool,
+    pub default_transaction_read_only: bool,
 }
 
 impl Often {
@@ -118,6 +119,7 @@ impl Often {
         idle_session_timeout: 0,
         idle_in_transaction_session_timeout: 0,
         waits_for_disk: true,
+        default_transaction_read_only: false,
     };
 
     /// Follows a setting that has got this (canonical) value.
@@ -129,6 +131,10 @@ impl Often {
             "idle_in_transaction_session_timeout" => &mut self.idle_in_transaction_session_timeout,
             "synchronous_commit" => {
                 self.waits_for_disk = value != "off";
+                return;
+            }
+            "default_transaction_read_only" => {
+                self.default_transaction_read_only = value == "on";
                 return;
             }
             _ => return,

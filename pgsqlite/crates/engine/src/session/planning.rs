@@ -57,12 +57,14 @@ impl Session {
             _ => false,
         };
         let epoch = view.catalog.epoch;
+        let codecs = |parameters: &[Oid]| parameters.iter().map(|ty| view.catalog.codec(*ty)).collect();
         if !is_query {
             if let NodeEnum::CallStmt(call) = &raw.node {
                 let (columns, parameters) = self.call_columns(call, given, view)?;
                 return Ok(Prepared {
                     statement: raw.clone(),
                     body: Body::Utility,
+                    codecs: codecs(&parameters),
                     parameters,
                     columns,
                     epoch,
@@ -95,6 +97,7 @@ impl Session {
             return Ok(Prepared {
                 statement: raw.clone(),
                 body: Body::Utility,
+                codecs: codecs(&parameters),
                 parameters,
                 columns,
                 epoch,
@@ -116,6 +119,7 @@ impl Session {
         };
         Ok(Prepared {
             statement: raw.clone(),
+            codecs: codecs(&plan.parameters),
             parameters: plan.parameters.clone(),
             shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),

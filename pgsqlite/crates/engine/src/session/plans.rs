@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use pgsqlite_sql::lift::{Lifted, Literal, Masked};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
+use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Prepared {
     pub statement: Arc<RawStatement>,
     pub body: Body,
     pub parameters: Vec<Oid>,
+    /// how the parameters are read (None: such a type is not)
+    pub codecs: Vec<Option<TypeCodec>>,
     /// of the catalog it was made for
     pub epoch: u64,
     /// it reads what only the session knows (pg_cursors …)

@@ -212,7 +212,7 @@ impl Session {
     /// `command` names the statement in the refusal of a read-only transaction.
     pub(super) async fn begin_write(&mut self, command: &str) -> Result<()> {
         let autocommit_read_only =
-            self.transaction.block == Block::None && self.gucs.is_on("default_transaction_read_only");
+            self.transaction.block == Block::None && self.gucs.often.default_transaction_read_only;
         if self.transaction.read_only || autocommit_read_only {
             return Err(PgError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -397,7 +397,10 @@ impl Session {
 
     /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
     fn hold_cursors(&mut self) -> Result<()> {
-        if self.portals.is_empty() {
+        if self.portals.values().all(|p| p.cursor.is_none()) {
+            for (_, portal) in std::mem::take(&mut self.portals) {
+                self.close(portal);
+            }
             return Ok(());
         }
         self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
@@ -460,7 +463,7 @@ impl Session {
                     self.engine.writer.expect_sync();
                 }
             }
-            let committed = self.connection()?.command("COMMIT");
+            let committed = self.connection()?.commit();
             if let Err(e) = committed {
                 // a deferred constraint: the transaction is still open in SQLite
                 let e = self.explain_commit(e);
