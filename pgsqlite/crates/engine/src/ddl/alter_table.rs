@@ -332,6 +332,17 @@ impl Ddl<'_> {
         self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)
     }
 
+    /// The default of a domain: its own or that of the domains below it.
+    fn domain_default(&self, mut domain: Oid) -> Option<String> {
+        while let Some(UserTypeKind::Domain { base, default, .. }) = self.catalog.types.get(&domain).map(|t| &t.kind) {
+            if default.is_some() {
+                return default.clone();
+            }
+            domain = *base;
+        }
+        None
+    }
+
     fn add_column(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
         let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
             return Err(PgError::internal("ADD COLUMN without a column"));
@@ -370,6 +381,11 @@ impl Ddl<'_> {
                 let sequence = Names::stored(&self.catalog).relation(column.sequence);
                 let literal = pgsqlite_sql::deparse::quote_literal(&sequence);
                 Some(self.lower_stored(&format!("nextval({literal}::regclass)"), None, target)?)
+            }
+            // a domain's default, or NULL, which the domain may refuse
+            _ if self.catalog.base_type(column.type_oid) != column.type_oid => {
+                let text = self.domain_default(column.type_oid).unwrap_or_else(|| "NULL".into());
+                Some(self.lower_stored(&text, None, target)?)
             }
             _ => None,
         };

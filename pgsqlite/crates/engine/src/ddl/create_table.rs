@@ -639,6 +639,12 @@ impl Ddl<'_> {
             self.add_key(&mut relation, key, &mut indexes, true)?;
         }
         for (index, constraint) in elements.copied_indexes {
+            if index.primary && relation.primary_key().is_some() {
+                return Err(PgError::new(
+                    SqlState::INVALID_TABLE_DEFINITION,
+                    format!("multiple primary keys for table \"{}\" are not allowed", relation.name),
+                ));
+            }
             self.copy_index(&mut relation, index, constraint, &mut indexes)?;
         }
         self.catalog.add_relation(relation.clone());

@@ -168,8 +168,15 @@ impl Ddl<'_> {
                     .collect::<Vec<_>>()
             })
             .collect();
+        // foreign keys over the type hold again when both sides are renamed
+        let deferred: i64 =
+            self.conn.query_row("PRAGMA defer_foreign_keys", [], |r| r.get(0)).map_err(crate::store::sqlite_error)?;
+        self.sqlite("PRAGMA defer_foreign_keys = ON")?;
         for sql in updates {
             self.conn.execute(&sql, [old, new]).map_err(crate::store::sqlite_error)?;
+        }
+        if deferred == 0 {
+            self.sqlite("PRAGMA defer_foreign_keys = OFF")?;
         }
         self.rename_label_in_arrays(user_type, old, new)
     }

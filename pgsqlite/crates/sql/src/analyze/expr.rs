@@ -661,8 +661,18 @@ impl Analyzer<'_> {
     }
 
     pub(super) fn subscript(&mut self, arg: Expr, indices: &[&ast::AIndices]) -> Result<Expr> {
+        const MAX_DIMENSIONS: usize = 6;
         let location = arg.location;
         let base = self.base_type(arg.ty);
+        if base != oid::JSONB && indices.len() > MAX_DIMENSIONS {
+            return Err(PgError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "number of array dimensions ({}) exceeds the maximum allowed ({MAX_DIMENSIONS})",
+                    indices.len()
+                ),
+            ));
+        }
         if base == oid::JSONB {
             let mut subscripts = Vec::new();
             for index in indices {

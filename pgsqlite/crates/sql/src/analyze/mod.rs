@@ -35,6 +35,7 @@ use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
 use from::NamespaceItem;
 pub(crate) use from::{plain_column, JSON_TO_RECORD};
+pub(crate) use modify::shift_with_references;
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};

@@ -361,13 +361,21 @@ impl Analyzer<'_> {
         }
         // a domain's default
         if let Some(crate::catalog::TypeEntry::User(t)) = self.env.catalog.type_entry(column.type_oid) {
-            if let crate::catalog::UserTypeKind::Domain { default, base, typmod, .. } = &t.kind {
-                let (default, base, typmod) = (default.clone(), *base, *typmod);
+            if let crate::catalog::UserTypeKind::Domain { default, base, .. } = &t.kind {
+                // its own, or that of the domains below it
+                let (mut default, mut base) = (default.clone(), *base);
+                while default.is_none() {
+                    let Some(crate::catalog::UserTypeKind::Domain { default: next, base: below, .. }) =
+                        self.env.catalog.types.get(&base).map(|t| &t.kind)
+                    else {
+                        break;
+                    };
+                    (default, base) = (next.clone(), *below);
+                }
                 let expr = match default {
                     Some(text) => self.sub_expression(&text)?,
                     None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
                 };
-                let _ = (base, typmod);
                 return self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name).map(Some);
             }
         }
@@ -783,13 +791,37 @@ fn without_repeats(columns: Vec<Column>) -> Vec<Column> {
 /// A query that moves one level deeper: its references to outer queries reach one further.
 pub(super) fn shift(query: crate::typed::Query) -> crate::typed::Query {
     let mut query = query;
+    shift_with_references(&mut query, 0, 1);
     super::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
         ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => {
             *levels_up += 1;
         }
+        ExprKind::Aggregate(call) if call.levels_up > depth => call.levels_up += 1,
+        ExprKind::SubLink { query, .. } => shift_with_references(query, depth + 1, 1),
         _ => {}
     });
     query
+}
+
+/// The part of [`shift`] (by so many levels) that concerns references to WITH queries, outside expressions; the query is `depth`
+/// levels in.
+pub(crate) fn shift_with_references(query: &mut crate::typed::Query, depth: usize, by: usize) {
+    for entry in &mut query.range_table {
+        match &mut entry.kind {
+            RteKind::Cte { levels_up, .. } if *levels_up > depth => *levels_up += by,
+            RteKind::Subquery { query, .. } => shift_with_references(query, depth + 1, by),
+            _ => {}
+        }
+    }
+    for cte in &mut query.ctes {
+        if let crate::typed::CteBody::Query(query) = &mut cte.body {
+            shift_with_references(query, depth + 1, by);
+        }
+    }
+    if let QueryBody::SetOperation { left, right, .. } = &mut query.body {
+        shift_with_references(left, depth + 1, by);
+        shift_with_references(right, depth + 1, by);
+    }
 }
 
 /// Values in the order of their columns.

@@ -959,6 +959,7 @@ pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
     crate::analyze::walk::deep_mut(&mut out, 0, &mut |depth, e| match &mut e.kind {
         ExprKind::Var(v) if v.levels_up >= depth => v.levels_up += by,
         ExprKind::WholeRow { levels_up, .. } if *levels_up >= depth => *levels_up += by,
+        ExprKind::SubLink { query, .. } => crate::analyze::shift_with_references(query, depth, by),
         _ => {}
     });
     out
