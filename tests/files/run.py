@@ -337,6 +337,97 @@ def writing():
 
 
 @test
+def declarations_and_virtual_tables():
+    """Defaults, generated columns and CHECKs of another program are shown; FTS and R-Tree tables can be read."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "declared.db")
+        db = sqlite3.connect(path)
+        db.executescript("""
+            CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT NOT NULL DEFAULT 'x', n INT DEFAULT (1+2), t DATETIME DEFAULT CURRENT_TIMESTAMP,
+              price DECIMAL(10,2) CHECK (price > 0), g INT GENERATED ALWAYS AS (n * 2) STORED, v TEXT AS (name || '!'), h TEXT DEFAULT (hex(randomblob(2))),
+              raw BLOB DEFAULT x'00ff', glob TEXT CHECK (glob GLOB 'a*'), CONSTRAINT "big one" CHECK (n < 100 OR name = 'y'));
+            INSERT INTO a (name, price) VALUES ('a', 1.5);
+            CREATE VIRTUAL TABLE notes USING fts5(title, body);
+            INSERT INTO notes VALUES ('hello', 'cats'), ('bye', NULL);
+            CREATE VIRTUAL TABLE box USING rtree(id, low, high);
+            INSERT INTO box VALUES (7, 0, 2.5);
+        """)
+        db.commit()
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT attname, attgenerated, pg_get_expr(adbin, adrelid) FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = 'a'::regclass ORDER BY attnum",
+                   [("name", "", "'x'::text"), ("n", "", "(1 + 2)"), ("t", "", "CURRENT_TIMESTAMP"), ("g", "s", "(n * 2)"), ("v", "s", "(name || '!'::text)"), ("h", "", "hex(randomblob(2))"), ("raw", "", "x'00ff'")])
+            expect(c, "SELECT column_name, column_default, generation_expression, is_generated FROM information_schema.columns WHERE table_name = 'a' AND column_name IN ('n', 'g') ORDER BY 1",
+                   [("g", None, "(n * 2)", "ALWAYS"), ("n", "(1 + 2)", None, "NEVER")])
+            expect(c, "SELECT conname, conkey, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'a'::regclass AND contype = 'c' ORDER BY 1",
+                   [("a_glob_check", "{10}", "CHECK ((glob GLOB 'a*'))"), ("a_price_check", "{5}", "CHECK ((price > (0)::numeric))"), ("big one", None, "CHECK (((n < 100) OR (name = 'y'::text)))")])
+            expect(c, "SELECT constraint_name FROM information_schema.table_constraints WHERE table_name = 'a' AND constraint_type = 'CHECK' AND constraint_name NOT LIKE '%_not_null' ORDER BY 1",
+                   [("a_glob_check",), ("a_price_check",), ("big one",)])
+            expect(c, "SELECT * FROM notes ORDER BY title", [("bye", None), ("hello", "cats")])
+            expect(c, "SELECT n.body, b.high FROM notes n, box b WHERE n.title = 'hello'", [("cats", "2.5")])
+            for sql in ("INSERT INTO notes VALUES ('x', 'y')", "UPDATE notes SET body = 'x'", "DELETE FROM notes", "DROP VIEW notes"):
+                assert outcome(c, sql)["error"]["C"] == "0A000", sql
+            expect(c, "SELECT count(*) FROM notes", [("2",)])
+            expect(c, "SELECT count(*) FROM pg_class WHERE relname LIKE 'notes_%' OR relname LIKE 'box_%'", [("0",)])
+            for sql in ("INSERT INTO a (g, price) VALUES (1, 1)", "UPDATE a SET v = 'x'"):
+                assert outcome(c, sql)["error"]["C"] == "428C9", sql
+            error = refused(c, "INSERT INTO a (price) VALUES (-1)", "23514", 'new row for relation "a" violates check constraint "a_price_check"')
+            assert (error["t"], error["n"]) == ("a", "a_price_check"), error
+            refused(c, "INSERT INTO a (price, n) VALUES (1, 1000)", "23514", '"big one"')
+            refused(c, 'ALTER TABLE a DROP CONSTRAINT "big one"', "0A000")
+            refused(c, 'ALTER TABLE a RENAME CONSTRAINT "big one" TO small', "0A000")
+            expect(c, "SELECT count(*) FROM a", [("1",)])
+            c.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "INSERT INTO a (price, g) VALUES (2, DEFAULT) RETURNING name, n, g, v", [("x", "3", "6", "x!")])
+            c.close()
+
+
+@test
+def read_by_plain_sqlite():
+    """What a file needs pgsqlite's own functions for keeps nobody from reading its tables."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "ours.db")
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for sql in (
+                "CREATE TABLE plain (id serial PRIMARY KEY, a text CHECK (a <> ''), g text GENERATED ALWAYS AS (upper(a)) STORED, d timestamptz DEFAULT '2024-01-01 00:00:00+00', n numeric)",
+                "INSERT INTO plain (a, n) VALUES ('Übung', 1.50), ('x', 2)",
+                "CREATE INDEX ON plain (a) WHERE id > 1",
+                "CREATE INDEX ON plain (length(a))",
+                "CREATE TABLE indexed (id int PRIMARY KEY, mail text, span interval)",
+                "CREATE UNIQUE INDEX ON indexed (lower(mail))",
+                "CREATE INDEX ON indexed (span)",
+                "INSERT INTO indexed VALUES (1, 'A@b', '1 day')",
+                "CREATE VIEW v AS SELECT mail FROM indexed",
+            ):
+                assert outcome(c, sql)["error"] is None, sql
+            c.close()
+        db = sqlite3.connect(path)
+        assert db.execute("SELECT id, a, g, n FROM plain ORDER BY id").fetchall() == [(1, "Übung", "ÜBUNG", "1.50"), (2, "x", "X", "2")]
+        assert db.execute("SELECT * FROM indexed WHERE lower(mail) = 'a@b'").fetchall() == [(1, "A@b", "1 day")]
+        assert db.execute("SELECT count(*) FROM indexed").fetchone() == (1,)
+        # a table whose indexes need none of them is checked and written, too
+        assert db.execute("PRAGMA integrity_check(plain)").fetchone() == ("ok",)
+        db.execute("INSERT INTO plain (a, g) VALUES ('y', 'Y')")
+        # one that does is not written behind the index's back
+        try:
+            db.execute("INSERT INTO indexed VALUES (2, 'c@d', NULL)")
+            raise AssertionError("an index that plain SQLite cannot compute was left behind")
+        except sqlite3.OperationalError as e:
+            assert "pg_lower" in str(e) or "pg_interval" in str(e), e
+        db.commit()
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT a, g FROM plain WHERE id = 3", [("y", "Y")])
+            expect(c, "SELECT id FROM indexed WHERE lower(mail) = 'a@b'", [("1",)])
+            c.close()
+
+
+@test
 def databases():
     """CREATE, ALTER and DROP DATABASE make, rename and remove files."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:

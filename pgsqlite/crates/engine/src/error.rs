@@ -38,7 +38,10 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             PgError::new(SqlState::FOREIGN_KEY_VIOLATION, "insert, update or delete violates a foreign key constraint")
         }
         ffi::SQLITE_CONSTRAINT_CHECK => {
-            let name = message.rsplit(": ").next().unwrap_or(message);
+            let name = message.split_once(": ").map_or(message, |(_, name)| name);
+            if let Some(known) = catalog.and_then(|c| sqlite_check_violation(name, c)) {
+                return known;
+            }
             PgError::new(SqlState::CHECK_VIOLATION, format!("new row violates check constraint \"{name}\""))
                 .constraint(name)
         }
@@ -117,6 +120,24 @@ fn failed_columns<'a>(message: &'a str, catalog: Option<&'a Catalog>) -> Option<
     let prefix = format!("{}.", relation.sqlite_name);
     let columns = list.split(", ").map(|c| c.strip_prefix(&prefix).unwrap_or(c).to_string()).collect();
     Some((relation, columns))
+}
+
+/// A CHECK of a table that another program made: SQLite tells its name or, if it has none, its condition. None: no table has
+/// it, or several have.
+fn sqlite_check_violation(said: &str, catalog: &Catalog) -> Option<PgError> {
+    let mut found = catalog
+        .relations
+        .values()
+        .flat_map(|r| r.constraints.iter().map(move |c| (r, c)))
+        .filter(|(_, c)| matches!(&c.kind, ConstraintKind::SqliteCheck { text } if text == said || c.name == said));
+    let (relation, check) = found.next().filter(|_| found.next().is_none())?;
+    let message = format!("new row for relation \"{}\" violates check constraint \"{}\"", relation.name, check.name);
+    Some(
+        PgError::new(SqlState::CHECK_VIOLATION, message)
+            .schema(catalog.schema_name(relation.schema))
+            .table(relation.name.clone())
+            .constraint(check.name.clone()),
+    )
 }
 
 fn unique_violation(message: &str, catalog: Option<&Catalog>) -> PgError {

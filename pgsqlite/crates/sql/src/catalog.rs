@@ -85,6 +85,13 @@ pub struct Column {
     /// several rows cannot be expressed). False with `default: None` means NULL.
     #[serde(default)]
     pub sqlite_default: bool,
+    /// The default or (`sqlite_generated`) the expression of a foreign column that SQLite computes, in SQLite's words: it is
+    /// shown to clients, never carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sqlite_text: Option<String>,
+    /// SQLite computes it for each row: no statement gives it a value.
+    #[serde(default)]
+    pub sqlite_generated: bool,
 }
 
 impl Column {
@@ -104,7 +111,19 @@ impl Column {
             storage: StorageForm::Canonical,
             sequence: 0,
             sqlite_default: false,
+            sqlite_text: None,
+            sqlite_generated: false,
         }
+    }
+
+    /// GENERATED ALWAYS AS (…), whoever computes it.
+    pub fn is_generated(&self) -> bool {
+        self.generated.is_some() || self.sqlite_generated
+    }
+
+    /// What pg_attrdef says of the column: its default or its expression.
+    pub fn shown_default(&self) -> Option<&String> {
+        self.default.as_ref().or(self.generated.as_ref()).or(self.sqlite_text.as_ref())
     }
 }
 
@@ -127,6 +146,10 @@ pub enum ConstraintKind {
     Check {
         expression: String,
         no_inherit: bool,
+    },
+    /// CHECK of a table that another program made, in SQLite's words: SQLite enforces it.
+    SqliteCheck {
+        text: String,
     },
     ForeignKey {
         references: Oid,
@@ -158,6 +181,11 @@ pub struct Constraint {
 }
 
 impl Constraint {
+    /// CHECK, whoever enforces it.
+    pub fn is_check(&self) -> bool {
+        matches!(self.kind, ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. })
+    }
+
     /// PRIMARY KEY or UNIQUE.
     pub fn is_key(&self) -> bool {
         matches!(self.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })

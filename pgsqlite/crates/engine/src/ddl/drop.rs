@@ -648,7 +648,16 @@ impl Ddl<'_> {
                     self.forget_comments(c.oid);
                 }
             }
-            RelationKind::ForeignView => self.sqlite(&format!("DROP VIEW {database}.{name}"))?,
+            RelationKind::ForeignView => {
+                // a virtual table, which is shown as a view, has more in the file than itself
+                let kind = "SELECT type FROM main.sqlite_schema WHERE name = ?1";
+                let kind: String =
+                    self.conn.query_row(kind, [&relation.sqlite_name], |r| r.get(0)).map_err(store::sqlite_error)?;
+                if kind != "view" {
+                    return Err(PgError::not_supported("DROP of a virtual table"));
+                }
+                self.sqlite(&format!("DROP VIEW {database}.{name}"))?
+            }
             RelationKind::Index(_)
                 if !relation.sqlite_name.is_empty() && !relation.sqlite_name.starts_with("sqlite_autoindex_") =>
             {

@@ -148,6 +148,10 @@ impl Ddl<'_> {
         let mut new = old.clone();
         let Some(at) = new.constraints.iter().position(|c| c.oid == constraint) else { return Ok(()) };
         let gone = new.constraints.remove(at);
+        if matches!(gone.kind, ConstraintKind::SqliteCheck { .. }) {
+            let what = format!("dropping the constraint \"{}\" of a table that another program made", gone.name);
+            return Err(PgError::not_supported(what));
+        }
         let mut rebuild = matches!(gone.kind, ConstraintKind::ForeignKey { .. });
         if matches!(gone.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
             let index = self.required(gone.index)?.clone();

@@ -168,6 +168,9 @@ impl Ddl<'_> {
                         format!("constraint \"{}\" for table \"{}\" does not exist", statement.subname, relation.name),
                     )
                 })?;
+                if matches!(constraint.kind, ConstraintKind::SqliteCheck { .. }) {
+                    return Err(PgError::not_supported("renaming a CHECK of a table that another program made"));
+                }
                 constraint.name = new_name.to_string();
                 let index = match constraint.kind {
                     ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => constraint.index,

@@ -119,9 +119,9 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
     }
     for column in relation.live_columns() {
         let place: Node = (CLASS, table, column.attnum);
-        if let Some(expression) = column.default.as_ref().or(column.generated.as_ref()) {
+        if let Some(expression) = column.shown_default() {
             let default: Node = (ATTRDEF, derived_oid(relation.oid, column.attnum), 0);
-            edges.push(default, place, if column.generated.is_some() { "i" } else { "a" });
+            edges.push(default, place, if column.is_generated() { "i" } else { "a" });
             let (columns, references) = named(environment, expression, relation);
             for attnum in columns {
                 edges.push(default, (CLASS, table, attnum), "n");

@@ -218,8 +218,8 @@ fn columns(rows: &mut Rows, state: &SessionState) {
             };
             let (base, modifier) = below_domain(catalog, c.type_oid, c.typmod);
             let not_null = c.not_null || domain.is_some_and(|d| d.1);
-            let default = c.default.as_ref().map(|d| expression(state, d, None));
-            let generated = c.generated.as_ref().map(|g| expression(state, g, Some(r)));
+            let shown = c.shown_default().map(|text| expression(state, text, Some(r)));
+            let (default, generated) = if c.is_generated() { (None, shown) } else { (shown, None) };
             let mut row: Row = vec![
                 ("table_catalog", database(state)),
                 ("table_schema", schema(state, r.schema)),
@@ -231,7 +231,7 @@ fn columns(rows: &mut Rows, state: &SessionState) {
                 ("dtd_identifier", text(c.attnum.to_string())),
                 ("is_self_referencing", yes(false)),
                 ("is_identity", yes(c.identity.is_some())),
-                ("is_generated", text(if c.generated.is_some() { "ALWAYS" } else { "NEVER" })),
+                ("is_generated", text(if c.is_generated() { "ALWAYS" } else { "NEVER" })),
                 ("generation_expression", generated.into()),
                 ("is_updatable", yes(is_updatable)),
             ];
@@ -455,7 +455,7 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
             let (kind, distinct) = match c.kind {
                 ConstraintKind::PrimaryKey => ("PRIMARY KEY", Datum::Null),
                 ConstraintKind::Unique { nulls_not_distinct } => ("UNIQUE", yes(!nulls_not_distinct)),
-                ConstraintKind::Check { .. } => ("CHECK", Datum::Null),
+                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => ("CHECK", Datum::Null),
                 ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", Datum::Null),
             };
             push(c.name.clone(), kind, c.deferrable, c.initially_deferred, distinct);
@@ -480,7 +480,7 @@ fn column_name(relation: &Relation, attnum: i16) -> Datum {
 fn key_column_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
         for c in &r.constraints {
-            if matches!(c.kind, ConstraintKind::Check { .. }) {
+            if c.is_check() {
                 continue;
             }
             for (i, &attnum) in c.columns.iter().enumerate() {
@@ -548,7 +548,7 @@ fn constraint_table_usage(rows: &mut Rows, state: &SessionState) {
                     Some(parent) => &**parent,
                     None => continue,
                 },
-                ConstraintKind::Check { .. } => continue,
+                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => continue,
                 _ => r,
             };
             rows.push(&[
@@ -613,7 +613,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
     let clause = |definition: String| definition.strip_prefix("CHECK ").map(str::to_string).unwrap_or(definition);
     for r in shown(state) {
         for c in &r.constraints {
-            if let ConstraintKind::Check { expression: stored, .. } = &c.kind {
+            if let ConstraintKind::SqliteCheck { text: stored } | ConstraintKind::Check { expression: stored, .. } =
+                &c.kind
+            {
                 let printed = with_environment(state, |e| definitions::constraint_definition(e, r, c, Style::Full));
                 push(r.schema, c.name.clone(), printed.map_or_else(|_| format!("({stored})"), clause));
             }

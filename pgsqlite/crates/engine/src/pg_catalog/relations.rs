@@ -94,7 +94,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             RelationKind::Index(index) => (method_oid(&index.method), index.columns.len() + index.include.len()),
             _ => (if matches!(kind, b'r' | b'm') { 2 } else { 0 }, relation.columns.len()),
         };
-        let checks = relation.constraints.iter().filter(|c| matches!(c.kind, ConstraintKind::Check { .. })).count();
+        let checks = relation.constraints.iter().filter(|c| c.is_check()).count();
         let options = match &relation.kind {
             RelationKind::View { options, .. } if !options.is_empty() => strings(options),
             _ => Datum::Null,
@@ -205,7 +205,7 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ("attalign", character(align)),
         ("attstorage", character(storage)),
         ("attnotnull", column.not_null.into()),
-        ("atthasdef", (column.default.is_some() || column.generated.is_some()).into()),
+        ("atthasdef", column.shown_default().is_some().into()),
         (
             "attidentity",
             text(match column.identity {
@@ -214,7 +214,7 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
                 None => "",
             }),
         ),
-        ("attgenerated", text(if column.generated.is_some() { "s" } else { "" })),
+        ("attgenerated", text(if column.is_generated() { "s" } else { "" })),
         ("attisdropped", column.dropped.into()),
         ("attislocal", true.into()),
         ("attcollation", int(collation_of(catalog, column))),
@@ -287,7 +287,7 @@ fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn defaults(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
         for column in relation.live_columns() {
-            if let Some(text_of) = column.default.as_ref().or(column.generated.as_ref()) {
+            if let Some(text_of) = column.shown_default() {
                 rows.push(&[
                     ("oid", Datum::Int(derived_oid(relation.oid, column.attnum))),
                     ("adrelid", int(relation.oid)),
@@ -361,7 +361,14 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("conrelid", int(relation.oid)),
                 ("conindid", int(c.index)),
                 ("conislocal", true.into()),
-                ("connoinherit", (!matches!(c.kind, ConstraintKind::Check { no_inherit: false, .. })).into()),
+                (
+                    "connoinherit",
+                    (!matches!(
+                        c.kind,
+                        ConstraintKind::Check { no_inherit: false, .. } | ConstraintKind::SqliteCheck { .. }
+                    ))
+                    .into(),
+                ),
                 ("conkey", if c.columns.is_empty() { Datum::Null } else { numbers(&c.columns) }),
                 ("confupdtype", text(" ")),
                 ("confdeltype", text(" ")),
@@ -370,7 +377,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             match &c.kind {
                 ConstraintKind::PrimaryKey => row.push(("contype", text("p"))),
                 ConstraintKind::Unique { .. } => row.push(("contype", text("u"))),
-                ConstraintKind::Check { expression, .. } => {
+                ConstraintKind::SqliteCheck { text: expression } | ConstraintKind::Check { expression, .. } => {
                     row.push(("contype", text("c")));
                     row.push(("conbin", text(&**expression)));
                 }

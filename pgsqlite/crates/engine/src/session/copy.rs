@@ -102,7 +102,7 @@ pub(super) fn check_column<'a>(relation: &'a Relation, name: &str) -> Result<&'a
             format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
         )
     })?;
-    if column.generated.is_some() {
+    if column.is_generated() {
         return Err(PgError::new(
             SqlState::INVALID_COLUMN_REFERENCE,
             format!("column \"{name}\" is a generated column"),
@@ -115,7 +115,7 @@ pub(super) fn check_column<'a>(relation: &'a Relation, name: &str) -> Result<&'a
 /// The columns named, or all that can be copied.
 pub(super) fn copy_columns(relation: &Relation, list: &[ast::Node]) -> Result<Vec<Column>> {
     if list.is_empty() {
-        return Ok(relation.live_columns().filter(|c| c.generated.is_none()).cloned().collect());
+        return Ok(relation.live_columns().filter(|c| !c.is_generated()).cloned().collect());
     }
     let mut columns: Vec<Column> = Vec::new();
     for node in list {

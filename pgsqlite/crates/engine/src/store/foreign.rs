@@ -1,7 +1,7 @@
 //! Relations of the file that are not stored in `__pgsqlite_object`: tables, indexes and views that another program made, read
 //! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
 
-use super::{declared, sqlite_error};
+use super::{declarations, declared, sqlite_error};
 use crate::ddl::naming;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_types::{oid, Oid, Result};
@@ -71,7 +71,9 @@ pub fn reconcile(
                     tables.push(name);
                 }
                 "view" => views.push(name),
-                // Virtual tables and their shadow tables belong to modules of SQLite.
+                // A virtual table (FTS5, R-Tree …) can be read; what else it is for is not PostgreSQL's.
+                "virtual" => views.push(name),
+                // Their shadow tables belong to modules of SQLite.
                 _ => {}
             }
         }
@@ -202,6 +204,8 @@ fn column_of(info: &Info, attnum: i16) -> Column {
         storage: declared.storage,
         sqlite_default: info.hidden != 0
             || info.default.as_deref().is_some_and(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),
+        sqlite_text: info.default.clone().filter(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),
+        sqlite_generated: info.hidden > 1,
         default,
         ..Column::new(attnum, info.name.clone(), declared.type_oid, declared.typmod)
     }
@@ -230,6 +234,30 @@ fn literal_default(sqlite: &str, ty: Oid) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// A CHECK of a CREATE TABLE.
+struct Check {
+    name: Option<String>,
+    column: Option<String>,
+    text: String,
+}
+
+/// Tells the columns what the table's text says of them; gives its CHECKs.
+fn declare(conn: &Connection, relation: &mut Relation) -> Result<Vec<Check>> {
+    let sql: Option<String> = conn
+        .query_row(
+            "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?1",
+            [&relation.sqlite_name],
+            |r| r.get(0),
+        )
+        .map_err(sqlite_error)?;
+    let found = declarations::read(&sql.unwrap_or_default());
+    for column in relation.columns.iter_mut().filter(|c| c.sqlite_generated) {
+        let of = found.generated.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name));
+        column.sqlite_text = of.map(|(_, expression)| expression.clone());
+    }
+    Ok(found.checks.into_iter().map(|(name, column, text)| Check { name, column, text }).collect())
 }
 
 fn add_table(
@@ -263,6 +291,31 @@ fn add_table(
         security: Default::default(),
         triggers: Vec::new(),
     };
+    for check in declare(conn, &mut relation)? {
+        let column = check.column.as_deref().and_then(|c| relation.column(c));
+        let columns: Vec<i16> = column.map(|c| c.attnum).into_iter().collect();
+        let wanted = check
+            .name
+            .unwrap_or_else(|| naming::object_name(&relation.name, column.map_or("", |c| c.name.as_str()), "check"));
+        let taken = |name: &str| relation.constraints.iter().any(|c| c.name == name);
+        let mut name = wanted.clone();
+        for n in 1.. {
+            if !taken(&name) {
+                break;
+            }
+            name = format!("{wanted}{n}");
+        }
+        relation.constraints.push(Constraint {
+            oid: take(next_oid),
+            name,
+            kind: ConstraintKind::SqliteCheck { text: check.text },
+            columns,
+            index: 0,
+            deferrable: false,
+            initially_deferred: false,
+            not_valid: false,
+        });
+    }
     let mut key: Vec<(i64, i16)> =
         infos.iter().zip(1i16..).filter(|(i, _)| i.key > 0).map(|(i, attnum)| (i.key, attnum)).collect();
     key.sort_unstable();
@@ -507,10 +560,15 @@ fn action(sqlite: &str) -> ForeignKeyAction {
 /// A view of another program: its columns' types are those of the table columns they show; expressions are text.
 /// A view that SQLite itself cannot prepare (a table is missing) is left out.
 fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oid: &mut Oid) -> Result<()> {
-    let Ok(infos) = columns(conn, sqlite_name) else {
-        tracing::warn!(view = sqlite_name, "a view of the file cannot be read by SQLite and is not shown");
+    let Ok(mut infos) = columns(conn, sqlite_name) else {
+        tracing::warn!(
+            name = sqlite_name,
+            "a view or virtual table of the file cannot be read by SQLite and is not shown"
+        );
         return Ok(());
     };
+    // those of a virtual table that are no part of its rows (FTS5's rank …)
+    infos.retain(|info| info.hidden != 1);
     let oid = take(next_oid);
     let relation = Relation {
         oid,

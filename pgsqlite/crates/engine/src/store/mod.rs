@@ -6,7 +6,8 @@
 //! DDL then stores each changed object with the functions of [`write`].
 
 pub mod base;
-pub mod declared;
+pub mod declarations;
+mod declared;
 pub mod foreign;
 pub mod names;
 pub mod write;

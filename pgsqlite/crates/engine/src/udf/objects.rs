@@ -37,7 +37,16 @@ fn get_expr(c: &Call) -> Result<Datum> {
             RelationKind::Index(index) => e.catalog.relation(index.table).unwrap_or(r),
             _ => r,
         });
-        definitions::stored_expression(e, text, relation.map(|r| &**r), style).map(Datum::from)
+        let printed = definitions::stored_expression(e, text, relation.map(|r| &**r), style);
+        let of_sqlite = || {
+            let words = |c: &pgsqlite_sql::catalog::Column| c.sqlite_text.as_deref() == Some(text);
+            relation.is_some_and(|r| r.columns.iter().any(words))
+        };
+        match printed {
+            // SQLite's words that mean nothing in PostgreSQL
+            Err(_) if of_sqlite() => Ok(Datum::from(text)),
+            printed => printed.map(Datum::from),
+        }
     })
 }
 

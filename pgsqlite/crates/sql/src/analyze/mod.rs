@@ -440,6 +440,8 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             storage: Default::default(),
                             sequence: 0,
                             sqlite_default: false,
+                            sqlite_text: None,
+                            sqlite_generated: false,
                         })
                         .collect(),
                     constraints: vec![],

@@ -172,7 +172,7 @@ impl Analyzer<'_> {
                 // a generated column that is DEFAULT in all rows gets no value
                 for i in (0..given.len()).rev() {
                     let default = |row: &Vec<Expr>| matches!(row[i].kind, ExprKind::Default);
-                    if given[i].generated.is_some() && rows.iter().all(default) {
+                    if given[i].is_generated() && rows.iter().all(default) {
                         given.remove(i);
                         rows.iter_mut().for_each(|row| drop(row.remove(i)));
                     }
@@ -210,7 +210,7 @@ impl Analyzer<'_> {
                 let mut values = Vec::new();
                 for (i, column) in given.iter().enumerate() {
                     let value = super::var(0, entry, i, &columns[i], locations[i]);
-                    if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
+                    if column.is_generated() || column.identity == Some(Identity::Always) && !overriding_system {
                         return Err(self.generated_always(column));
                     }
                     values.push(match parts[i] {
@@ -304,7 +304,7 @@ impl Analyzer<'_> {
             SqlState::GENERATED_ALWAYS,
             format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
         );
-        if column.generated.is_some() {
+        if column.is_generated() {
             error.detail(format!("Column \"{}\" is a generated column.", column.name))
         } else {
             error
@@ -329,7 +329,7 @@ impl Analyzer<'_> {
                 None => Expr::new(ExprKind::Default, column.type_oid, expr.location),
             });
         }
-        if column.generated.is_some() || column.identity == Some(Identity::Always) && !overriding_system {
+        if column.is_generated() || column.identity == Some(Identity::Always) && !overriding_system {
             return Err(self.generated_always(column));
         }
         let (ty, typmod, name) = (column.type_oid, column.typmod, column.name.clone());
@@ -629,9 +629,9 @@ impl Analyzer<'_> {
                 Some(NodeEnum::MultiAssignRef(m)) => self.multi_assign(m)?,
                 _ => self.in_clause(Clause::UpdateSet, |a| a.expr(value))?,
             };
-            if column.generated.is_some() || column.identity == Some(Identity::Always) {
+            if column.is_generated() || column.identity == Some(Identity::Always) {
                 if matches!(expr.kind, ExprKind::Default) {
-                    if column.generated.is_some() {
+                    if column.is_generated() {
                         continue;
                     }
                 } else {
@@ -639,7 +639,7 @@ impl Analyzer<'_> {
                         SqlState::GENERATED_ALWAYS,
                         format!("column \"{}\" can only be updated to DEFAULT", column.name),
                     );
-                    return Err(if column.generated.is_some() {
+                    return Err(if column.is_generated() {
                         error.detail(format!("Column \"{}\" is a generated column.", column.name))
                     } else {
                         error.detail(format!(

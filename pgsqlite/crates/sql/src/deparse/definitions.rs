@@ -56,6 +56,12 @@ pub fn constraint_definition(
             let text = stored_expression(environment, expression, Some(relation), style)?;
             format!("CHECK ({text}){}", if *no_inherit { " NO INHERIT" } else { "" })
         }
+        ConstraintKind::SqliteCheck { text } => {
+            // in PostgreSQL's words, where they mean something there
+            let text =
+                stored_expression(environment, text, Some(relation), style).unwrap_or_else(|_| format!("({text})"));
+            format!("CHECK ({text})")
+        }
         ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => {
             let word = if constraint.kind == ConstraintKind::PrimaryKey { "PRIMARY KEY" } else { "UNIQUE" };
             let mut out = format!("{word} ({})", column_names(relation, &constraint.columns));

@@ -85,7 +85,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                         ConstraintKind::PrimaryKey => "P",
                         ConstraintKind::Unique { .. } => "U",
                         ConstraintKind::ForeignKey { .. } => "R",
-                        ConstraintKind::Check { .. } => "C",
+                        ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => "C",
                     };
                     let index = index_name(catalog, c);
                     vec![
