@@ -209,7 +209,7 @@ impl Lowerer<'_> {
                     values.push((*attnum, Expr { kind: ExprKind::Var(var), ..expr.clone() }));
                 }
                 self.add_entry(entry);
-                self.scope().entries[0] = self.target_columns(&target, &format!("{alias}."));
+                self.scope().entries[0] = self.entry_columns(&target, &format!("{alias}."));
                 let assignments = self.assignments(&target, &values, &format!("{alias}."))?;
                 format!(
                     "UPDATE {name} AS {alias} SET {} FROM temp.{} AS {rows} WHERE {alias}.{rowid} = {rows}.c1",
@@ -236,7 +236,7 @@ impl Lowerer<'_> {
         for t in &mut modify.returning {
             super::stages::replace(&mut t.expr, &others, rte);
         }
-        self.scope().entries[0] = self.target_columns(&target, &qualified);
+        self.scope().entries[0] = self.entry_columns(&target, &qualified);
         let returning = self.returning(&modify)?;
         steps.push(Step { sql: format!("{with}{sql}{returning}"), output: StepOutput::Rows, counts: true });
         Ok(steps)
@@ -253,11 +253,14 @@ impl Lowerer<'_> {
         Ok(format!("{}.", quote(name)))
     }
 
-    /// The texts of a table's columns, under a prefix (`"t".`, `excluded.` or none), and after them those of the hidden columns
-    /// that analysis may have added: ctid and xmax.
+    /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
     pub(super) fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
-        let column = |c: &Column| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)));
-        let mut texts: Vec<String> = relation.live_columns().map(column).collect();
+        relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
+    }
+
+    /// The texts of a table's entry: its columns, and behind them the hidden ones that analysis may have added, ctid and xmax.
+    pub(super) fn entry_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
+        let mut texts = self.target_columns(relation, prefix);
         if let (true, false, Ok(rowid)) = (relation.is_stored(), relation.without_rowid, rowid_name(relation)) {
             texts.push(format!("{prefix}{rowid}"));
             texts.push(format!("{}()", support::XMAX));
@@ -295,7 +298,7 @@ impl Lowerer<'_> {
         let mut text;
         let names: Vec<String> = columns.iter().chain(&generated).map(|c| quote(&c.name)).collect();
         let into = format!("INSERT INTO {} AS {alias} ({})", table_name(&target), names.join(", "));
-        self.scope().entries = vec![self.target_columns(&target, &prefix)];
+        self.scope().entries = vec![self.entry_columns(&target, &prefix)];
         match source {
             InsertSource::Values(rows) if !must_name_rows => {
                 // SQLite computes the constants of a single row first, as PostgreSQL does
@@ -361,7 +364,7 @@ impl Lowerer<'_> {
             text += &self.on_conflict(modify, conflict, &alias)?;
         }
         // RETURNING sees the new row by the bare names of the target's columns
-        self.scope().entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
     }
 
@@ -505,7 +508,7 @@ impl Lowerer<'_> {
         let mut text = String::from(" ON CONFLICT");
         if let Some(arbiter) = &conflict.target {
             // keys and predicate by the bare names of the columns
-            let bare = self.target_columns(target, "");
+            let bare = self.entry_columns(target, "");
             let saved = std::mem::replace(&mut self.scope().entries[0], bare);
             let mut keys = Vec::new();
             for key in &arbiter.keys {
@@ -618,13 +621,13 @@ impl Lowerer<'_> {
         if let Some(filter) = filter {
             text += &format!(" WHERE {}", self.expr(filter)?);
         }
-        self.scope().entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
     }
 
     /// Lowers FROM/USING: the scope's entries, and the text of the items.
     pub(super) fn other_entries(&mut self, modify: &Modify, prefix: &str, items: &[FromItem]) -> Result<String> {
-        let columns = self.target_columns(&modify.target, prefix);
+        let columns = self.entry_columns(&modify.target, prefix);
         self.scope().entries = vec![columns];
         let texts = self.entries_after_target(&modify.range_table)?;
         let mut out = Vec::new();
@@ -655,7 +658,7 @@ impl Lowerer<'_> {
             let rowid = rowid_name(&target)?;
             format!("DELETE FROM {table} WHERE {rowid} IN (SELECT {alias}.{rowid} FROM {table} AS {alias}, {using_text}{condition})")
         };
-        self.scope().entries[0] = self.target_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
     }
 
@@ -675,7 +678,7 @@ impl Lowerer<'_> {
             }
             // some expressions become sub-queries over json_each, whose columns are called id, key, value …: no bare names
             match self.returning_prefix(&modify.target) {
-                Ok(prefix) => self.scope().entries[0] = self.target_columns(&modify.target, &prefix),
+                Ok(prefix) => self.scope().entries[0] = self.entry_columns(&modify.target, &prefix),
                 Err(refusal) => {
                     let sub_query =
                         |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::ArrayCompare { .. });

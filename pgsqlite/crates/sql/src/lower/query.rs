@@ -364,7 +364,7 @@ impl Lowerer<'_> {
                     let columns = ["last_value", "log_cnt", "is_called"].map(|c| format!("{alias}.{c}"));
                     return Ok((row, columns.to_vec()));
                 }
-                let columns = self.target_columns(relation, &format!("{alias}."));
+                let columns = self.entry_columns(relation, &format!("{alias}."));
                 let Some(sample) = &rte.sample else {
                     return Ok((format!("{} AS {alias}", table_name(relation)), columns));
                 };

@@ -123,7 +123,7 @@ impl Lowerer<'_> {
         // the columns that a row is stored with
         let stored: Vec<_> = match &modify.action {
             ModifyAction::Insert { columns, .. } => live.iter().filter(|c| columns.contains(&c.attnum)).collect(),
-            _ => live.iter().filter(|c| c.generated.is_none()).collect::<Vec<_>>(),
+            _ => live.iter().filter(|c| !c.is_generated()).collect::<Vec<_>>(),
         };
         let key = parameters + 1;
         let first_new = key + 1;
