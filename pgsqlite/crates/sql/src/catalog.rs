@@ -603,6 +603,11 @@ impl Catalog {
         self.routine_names.get(name).into_iter().flatten().filter_map(|oid| self.routines.get(oid))
     }
 
+    /// The functions of the session alone.
+    pub fn temporary_routines(&self) -> impl Iterator<Item = &Arc<Routine>> {
+        self.routines.values().filter(|r| r.function.schema == PG_TEMP)
+    }
+
     pub fn function(&self, oid: Oid) -> Option<&Function> {
         self.routines.get(&oid).map(|r| &r.function)
     }
@@ -681,6 +686,9 @@ impl Catalog {
         for relation in self.relations.values().filter(|r| r.temporary) {
             shared.remove_relation(relation.oid);
         }
+        for routine in self.temporary_routines() {
+            shared.remove_function(routine.function.oid);
+        }
         shared
     }
 
@@ -689,6 +697,9 @@ impl Catalog {
         let mut merged = self.clone();
         for relation in session.relations.values().filter(|r| r.temporary) {
             merged.add_relation((**relation).clone());
+        }
+        for routine in session.temporary_routines() {
+            merged.add_function(routine.function.clone());
         }
         merged
     }

@@ -90,6 +90,11 @@ pub struct Triggered {
     pub others: usize,
     /// how many values RETURNING shows; 0: there is none
     pub returning: usize,
+    /// what `apply` is, and what stands there for the condition on the rowid
+    pub modify: Box<crate::typed::Modify>,
+    pub place: String,
+    /// `rowid = ?n`
+    pub condition: String,
 }
 
 /// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).

@@ -52,8 +52,11 @@ struct Options {
 
 impl Ddl<'_> {
     pub(super) fn put_function(&mut self, function: Function) -> Result<()> {
-        self.ensure_store()?;
-        store::write::put_function(self.conn, &function)?;
+        // those of the temporary schema are the session's own
+        if function.schema != PG_TEMP {
+            self.ensure_store()?;
+            store::write::put_function(self.conn, &function)?;
+        }
         self.catalog.add_function(function);
         self.changed = true;
         Ok(())
@@ -194,9 +197,6 @@ impl Ddl<'_> {
         let (schema, name) = qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
-        if schema == PG_TEMP {
-            return Err(PgError::not_supported("a temporary function"));
-        }
         let options = self.function_options(&statement.options)?;
         let standard = statement.sql_body.is_some();
         let language = match options.language.as_deref() {
@@ -296,7 +296,7 @@ impl Ddl<'_> {
                 function.owner = old.owner;
                 function.acl = old.acl;
             }
-            None => function.oid = self.new_oid(false)?,
+            None => function.oid = self.new_oid(schema == PG_TEMP)?,
         }
         // a body may call the function itself
         let mut with = self.catalog.clone();

@@ -29,7 +29,7 @@ mod rename;
 mod role;
 mod schema;
 mod sequence;
-mod sqlite;
+pub(crate) mod sqlite;
 mod statistics;
 mod trigger;
 mod types;

@@ -29,7 +29,7 @@ pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
 
 /// The declared type of a column, with its collation. Names that hold `INT` or mean nothing to SQLite would get an affinity that
 /// turns text into numbers, so types whose text can look like a number (numeric, json, bit …) are plain TEXT.
-fn declared_type(catalog: &Catalog, column: &Column) -> String {
+pub(crate) fn declared_type(catalog: &Catalog, column: &Column) -> String {
     let base = catalog.base_type(column.type_oid);
     let length =
         |name: &str| if column.typmod > 4 { format!("{name}({})", column.typmod - 4) } else { name.to_string() };

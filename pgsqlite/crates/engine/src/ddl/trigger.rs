@@ -98,9 +98,7 @@ impl Ddl<'_> {
         if s.constrrel.is_some() {
             return Err(PgError::not_supported("FROM of a constraint trigger"));
         }
-        if !s.transition_rels.is_empty() {
-            return Err(PgError::not_supported("REFERENCING of a trigger"));
-        }
+        let (old_table, new_table) = self.transition_tables(s, &relation, timing, &events)?;
         let mut columns = Vec::new();
         for column in strings(&s.columns) {
             let found = relation.column(column).ok_or_else(|| {
@@ -156,14 +154,65 @@ impl Ddl<'_> {
             columns,
             condition,
             arguments: strings(&s.args).into_iter().map(String::from).collect(),
-            old_table: None,
-            new_table: None,
+            old_table,
+            new_table,
             enabled: b'O',
             constraint,
         });
         triggers.sort_by(|a, b| a.name.cmp(&b.name));
         self.put_relation(Relation { triggers, ..(*relation).clone() })?;
         Ok("CREATE TRIGGER".into())
+    }
+
+    /// REFERENCING: the names of the tables of old and new rows. Errors: 42P17 as PostgreSQL's.
+    fn transition_tables(
+        &self,
+        s: &ast::CreateTrigStmt,
+        relation: &Relation,
+        timing: Timing,
+        events: &[Event],
+    ) -> Result<(Option<String>, Option<String>)> {
+        let (mut old, mut new) = (None, None);
+        for node in &s.transition_rels {
+            let Some(NodeEnum::TriggerTransition(t)) = &node.node else { continue };
+            if !t.is_table {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "ROW variable naming in the REFERENCING clause is not supported",
+                )
+                .hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
+            }
+            if timing != Timing::After || relation.kind != RelationKind::Table {
+                return Err(invalid("transition table name can only be specified for an AFTER trigger"));
+            }
+            if events.len() != 1 {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "transition tables cannot be specified for triggers with more than one event",
+                ));
+            }
+            if !s.columns.is_empty() {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "transition tables cannot be specified for triggers with column lists",
+                ));
+            }
+            let (slot, word, verb, fits) = match t.is_new {
+                true => (&mut new, "NEW", "an INSERT or UPDATE", events[0] != Event::Delete),
+                false => (&mut old, "OLD", "a DELETE or UPDATE", events[0] != Event::Insert),
+            };
+            if !fits {
+                return Err(invalid(format!("{word} TABLE can only be specified for {verb} trigger")));
+            }
+            if slot.is_some() {
+                return Err(invalid(format!("{word} TABLE cannot be specified multiple times")));
+            }
+            *slot = Some(t.name.clone());
+        }
+        if old.is_some() && old == new {
+            return Err(invalid("OLD TABLE name and NEW TABLE name cannot be the same"));
+        }
+        Ok((old, new))
     }
 
     /// The function that a trigger calls: without arguments, returning trigger.

@@ -7,7 +7,8 @@ use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Statement};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_sql::plan::{Plan, StepOutput, Tag};
-use pgsqlite_sql::typed::{Expr, ExprKind, Query, QueryBody};
+use pgsqlite_sql::typed::{Expr, ExprKind, Modify, Query, QueryBody};
+use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
 
@@ -24,6 +25,8 @@ pub(crate) struct Planned {
     pub plan: Plan,
     /// None: it gives no rows
     pub columns: Option<Vec<Column>>,
+    /// of a data modification: what it is, to tell of rows that a constraint refuses
+    modify: Option<Box<Modify>>,
     /// the statement is no more than a value that is known without SQLite
     shortcut: Option<Shortcut>,
     stamp: Stamp,
@@ -54,12 +57,17 @@ impl Planned {
         variables: &dyn Variables,
         parameters: impl FnOnce() -> Vec<Oid>,
     ) -> Result<Planned> {
-        let (plan, shortcut) = host.with_environment(|environment| -> Result<_> {
+        let (plan, shortcut, modify) = host.with_environment(|environment| -> Result<_> {
             let statement = analyze_in_function(environment, node, variables)?;
             let shortcut = shortcut(&statement);
-            Ok((pgsqlite_sql::lower::lower(environment, &statement, parameters())?, shortcut))
+            let plan = pgsqlite_sql::lower::lower(environment, &statement, parameters())?;
+            let modify = match statement {
+                Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
+                _ => None,
+            };
+            Ok((plan, shortcut, modify))
         })?;
-        Ok(Planned::of(host, plan, shortcut))
+        Ok(Planned { modify, ..Planned::of(host, plan, shortcut) })
     }
 
     /// Plans an analyzed query.
@@ -79,6 +87,7 @@ impl Planned {
         Planned {
             plan,
             columns,
+            modify: None,
             shortcut,
             stamp: Stamp::now(host.cell),
             ready: RefCell::new((0..steps).map(|_| Vec::new()).collect()),
@@ -128,7 +137,10 @@ impl Planned {
         }
         // what the statement around remembers of its rows is not ours
         let remembered = host.cell.rows.set_aside();
-        let result = self.run_steps(host, parameters, rows);
+        let result = self.run_steps(host, parameters, rows).map_err(|e| match &self.modify {
+            Some(modify) => told_more(host, modify, parameters, e, |sql| sql),
+            None => e,
+        });
         host.cell.rows.put_back(remembered);
         result
     }
@@ -187,6 +199,61 @@ impl Planned {
             Ok(true)
         })?;
         Ok(out)
+    }
+}
+
+/// The error of a failed data modification with what PostgreSQL tells of the row. `adapt`: changes the query of its rows.
+pub(crate) fn told_more(
+    host: Host,
+    modify: &Modify,
+    parameters: &[Datum],
+    error: PgError,
+    adapt: impl Fn(String) -> String,
+) -> PgError {
+    use crate::session::diagnose::{may_tell_more, proposed_of, violation};
+    if !may_tell_more(&error) {
+        return error;
+    }
+    let find = || -> Result<Option<PgError>> {
+        let Some(mut proposed) = host.with_environment(|e| proposed_of(e, modify))? else { return Ok(None) };
+        proposed.sql = adapt(std::mem::take(&mut proposed.sql));
+        let catalog = host.catalog();
+        let (settings, names) = {
+            let state = host.cell.state();
+            (state.settings.clone(), state.names.clone())
+        };
+        let context = Context { settings: &settings, names: &*names };
+        violation(&proposed, &catalog, context, &mut Reader(host), parameters, error.code())
+    };
+    match find() {
+        Ok(Some(found)) => found,
+        Ok(None) => error,
+        Err(e) => {
+            tracing::debug!(%e, "the rows of a failed statement could not be read");
+            error
+        }
+    }
+}
+
+struct Reader<'h>(Host<'h>);
+
+impl crate::session::diagnose::RowReader for Reader<'_> {
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<Vec<Datum>>>> {
+        let mut statement = self.0.prepare(sql)?;
+        // SAFETY: the parameters outlive the statement.
+        unsafe { bind(self.0, &mut statement, parameters)? };
+        let width = statement.column_count();
+        let mut rows = Vec::new();
+        while step_once(self.0, &mut statement)? == Step::Row {
+            if rows.len() == most {
+                return Ok(None);
+            }
+            rows.push((0..width).map(|i| statement.column(i).to_owned()).collect());
+        }
+        Ok(Some(rows))
+    }
+    fn kept(&self, attnum: i16) -> u64 {
+        self.0.cell.rows.count(attnum)
     }
 }
 

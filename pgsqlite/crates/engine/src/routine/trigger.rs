@@ -5,7 +5,7 @@
 //! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs.
 
 use super::plpgsql::{Shape, Value};
-use super::statement::{bind, check_may_write, step_once};
+use super::statement::{bind, check_may_write, step_once, told_more};
 use super::{compiled, Host, Runnable, STACK};
 use crate::connection::{RawStatement, Step};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
@@ -127,7 +127,8 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
                 values.push(new.as_ref().map_or(Datum::Null, |n| n[at].clone()));
             }
             values.extend(others);
-            let result = store(host, &mut apply, &values, live.len() + t.returning)?;
+            let result = store(host, &mut apply, &values, live.len() + t.returning)
+                .map_err(|e| told_more(host, &t.modify, &values, e, |sql| sql.replace(&t.place, &t.condition)))?;
             let Some(mut result) = result else {
                 if t.event == Event::Insert {
                     // ON CONFLICT DO NOTHING
@@ -156,7 +157,7 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     host.keep_statement(&t.apply, apply);
     result?;
     for row in &changed {
-        firing.after_row(row)?;
+        firing.after_row(row, &changed)?;
     }
     firing.after_statement(&changed)?;
     Ok((count, shown))
@@ -237,17 +238,117 @@ impl Firing<'_> {
         Ok(Some(new))
     }
 
-    fn after_row(&self, row: &Changed) -> Result<()> {
+    fn after_row(&self, row: &Changed, changed: &[Changed]) -> Result<()> {
         for trigger in self.of(Timing::After, true) {
             if self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
-                self.fire(trigger, row.old.as_ref(), row.new.as_ref())?;
+                self.with_transition_tables(trigger, changed, || {
+                    self.fire(trigger, row.old.as_ref(), row.new.as_ref()).map(|_| ())
+                })?;
             }
         }
         Ok(())
     }
 
-    fn after_statement(&self, _changed: &[Changed]) -> Result<()> {
-        self.statement(Timing::After)
+    fn after_statement(&self, changed: &[Changed]) -> Result<()> {
+        for trigger in self.of(Timing::After, false) {
+            if self.condition(trigger, None, None)? {
+                self.with_transition_tables(trigger, changed, || self.fire(trigger, None, None).map(|_| ()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs with the tables of REFERENCING in sight: temporary tables that nobody else knows.
+    fn with_transition_tables(
+        &self,
+        trigger: &Trigger,
+        changed: &[Changed],
+        run: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        use pgsqlite_sql::catalog::{Column, RelationKind, PG_TEMP};
+        if trigger.old_table.is_none() && trigger.new_table.is_none() {
+            return run();
+        }
+        let host = self.host;
+        let before = host.catalog();
+        let mut with = (*before).clone();
+        let mut made = Vec::new();
+        host.routines().temporary.set(true);
+        for (is_new, name) in [(false, &trigger.old_table), (true, &trigger.new_table)] {
+            let Some(name) = name else { continue };
+            let depth = host.routines().depth.get();
+            let columns: Vec<Column> = self
+                .relation
+                .live_columns()
+                .zip(1i16..)
+                .map(|(c, attnum)| Column {
+                    collation: c.collation,
+                    ..Column::new(attnum, c.name.clone(), c.type_oid, c.typmod)
+                })
+                .collect();
+            let sqlite_name = format!("pg_transition_{depth}_{}_{}_{}", trigger.oid, u8::from(is_new), columns.len());
+            let relation = Relation {
+                oid: pgsqlite_sql::catalog::FIRST_TEMPORARY_OID - 2 - Oid::from(is_new),
+                schema: PG_TEMP,
+                name: name.clone(),
+                kind: RelationKind::Table,
+                sqlite_name: sqlite_name.clone(),
+                temporary: true,
+                row_type: 0,
+                array_type: 0,
+                columns,
+                constraints: vec![],
+                rowid_column: None,
+                without_rowid: false,
+                triggers: vec![],
+                origin: Default::default(),
+                security: Default::default(),
+                tuples: None,
+                ..(*self.relation).clone()
+            };
+            let quoted = format!("temp.\"{sqlite_name}\"");
+            let declared: Vec<String> = relation
+                .columns
+                .iter()
+                .map(|c| {
+                    let ty = crate::ddl::sqlite::declared_type(&before, c);
+                    format!("\"{}\" {ty}", c.name.replace('"', "\"\""))
+                })
+                .collect();
+            host.exec(&format!("CREATE TABLE IF NOT EXISTS {quoted} ({}); DELETE FROM {quoted}", declared.join(", ")))?;
+            let places: Vec<String> = (1..=relation.columns.len()).map(|i| format!("?{i}")).collect();
+            let mut insert = host.prepare(&format!("INSERT INTO {quoted} VALUES ({})", places.join(", ")))?;
+            for row in changed {
+                let values = if is_new { &row.new } else { &row.old };
+                if let Some(values) = values {
+                    // SAFETY: the row lives until the statement is reset.
+                    unsafe { bind(host, &mut insert, values)? };
+                    step_once(host, &mut insert)?;
+                    insert.reset();
+                }
+            }
+            made.push(relation.oid);
+            with.add_relation(relation);
+        }
+        with.epoch = crate::engine::next_epoch();
+        let epoch = with.epoch;
+        super::utility::show_catalog(host, Arc::new(with));
+        let result = run();
+        let after = host.catalog();
+        if after.epoch == epoch {
+            super::utility::show_catalog(host, before);
+        } else {
+            // DDL in the function: its catalog stays, without the tables
+            let mut left = (*after).clone();
+            made.iter().for_each(|oid| left.remove_relation(*oid));
+            left.epoch = crate::engine::next_epoch();
+            let left = Arc::new(left);
+            if let Some(changed) = host.routines().changed.borrow_mut().as_mut() {
+                changed.0 = left.clone();
+            }
+            super::utility::show_catalog(host, left);
+        }
+        result
     }
 
     fn row(&self, values: Option<&Vec<Datum>>) -> Value {

@@ -7,10 +7,11 @@
 use super::plans::{Body, Prepared};
 use super::Session;
 use crate::connection::{Connection, Step};
-use pgsqlite_sql::analyze::{analyze, row_security_counts, Statement};
+use pgsqlite_sql::analyze::{analyze, row_security_counts, Environment, Statement};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
 use pgsqlite_sql::plan::Tag;
+use pgsqlite_sql::typed::Modify;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::HashSet;
@@ -20,20 +21,13 @@ const MOST_ROWS: usize = 100_000;
 /// Bytes of a value that a DETAIL shows of a row (`maxfieldlen` of PostgreSQL).
 const SHOWN_BYTES: usize = 64;
 
-type RowValues = Vec<Datum>;
+pub(crate) type RowValues = Vec<Datum>;
 
 impl Session {
     /// The error of a failed data modification with what PostgreSQL tells about the row. Where the row cannot be told
     /// again, and where something fails on the way, the error stays as it is.
     pub(super) fn diagnose(&mut self, prepared: &Prepared, parameters: &[Datum], error: PgError) -> PgError {
-        let table_constraint = match error.code() {
-            SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => {
-                true
-            }
-            SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
-            _ => false,
-        };
-        if !table_constraint || error.fields().detail.is_some() {
+        if !may_tell_more(&error) {
             return error;
         }
         match self.find_violation(prepared, parameters, error.code()) {
@@ -54,24 +48,16 @@ impl Session {
         let proposed = self.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             match &statement {
-                // values of rows are not told where policies hide some
-                Statement::Modify(modify) if row_security_counts(environment, &modify.target)? => Ok(None),
-                Statement::Modify(modify) => proposed_rows(environment, modify),
+                Statement::Modify(modify) => proposed_of(environment, modify),
                 Statement::Query(_) => Ok(None),
             }
         })?;
         let Some(proposed) = proposed else { return Ok(None) };
         let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let Some(rows) = read(connection, &proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
-        let schema = catalog.schema_name(proposed.relation.schema).to_string();
-        let mut search = Search { proposed: &proposed, schema, context, catalog, connection };
-        if code != SqlState::FOREIGN_KEY_VIOLATION {
-            return search.row_constraints(&rows);
-        }
-        match search.foreign_keys(&rows)? {
-            Some(found) => Ok(Some(found)),
-            None => self.violation_by_action(prepared, parameters),
+        match violation(&proposed, catalog, context, connection, parameters, code)? {
+            None if code == SqlState::FOREIGN_KEY_VIOLATION => self.violation_by_action(prepared, parameters),
+            found => Ok(found),
         }
     }
 
@@ -90,6 +76,60 @@ impl Session {
         let found = ran.and_then(|_| self.violated(|_| true));
         self.connection()?.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose; PRAGMA defer_foreign_keys = OFF")?;
         found
+    }
+}
+
+/// The rows that a modification proposes; None where they cannot be told.
+pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
+    // values of rows are not told where policies hide some
+    if row_security_counts(environment, &modify.target)? {
+        return Ok(None);
+    }
+    proposed_rows(environment, modify)
+}
+
+/// Whether an error is one that the proposed rows tell more of.
+pub(crate) fn may_tell_more(error: &PgError) -> bool {
+    let table_constraint = match error.code() {
+        SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => true,
+        SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
+        _ => false,
+    };
+    table_constraint && error.fields().detail.is_none()
+}
+
+/// The error of the first of the proposed rows that PostgreSQL would have refused.
+pub(crate) fn violation(
+    proposed: &Proposed,
+    catalog: &Catalog,
+    context: Context,
+    reader: &mut dyn RowReader,
+    parameters: &[Datum],
+    code: SqlState,
+) -> Result<Option<PgError>> {
+    let Some(rows) = reader.read(&proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
+    let schema = catalog.schema_name(proposed.relation.schema).to_string();
+    let mut search = Search { proposed, schema, context, catalog, reader };
+    if code != SqlState::FOREIGN_KEY_VIOLATION {
+        return search.row_constraints(&rows);
+    }
+    search.foreign_keys(&rows)
+}
+
+/// What reads rows on the connection of a failed statement.
+pub(crate) trait RowReader {
+    /// All rows of a query; None: more than `most`.
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>>;
+    /// How many values the statement has remembered for a column.
+    fn kept(&self, attnum: i16) -> u64;
+}
+
+impl RowReader for Connection {
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+        read(self, sql, parameters, most)
+    }
+    fn kept(&self, attnum: i16) -> u64 {
+        self.cell.rows.count(attnum)
     }
 }
 
@@ -119,7 +159,7 @@ struct Search<'a> {
     schema: String,
     context: Context<'a>,
     catalog: &'a Catalog,
-    connection: &'a mut Connection,
+    reader: &'a mut dyn RowReader,
 }
 
 impl Search<'_> {
@@ -132,9 +172,8 @@ impl Search<'_> {
         let mut whole = 0;
         let mut rows = rows;
         if let Some(first) = p.kept.first() {
-            let cell = &self.connection.cell;
-            let last = cell.rows.count(*first) as usize;
-            if last == 0 || last > rows.len() || p.kept.iter().any(|a| cell.rows.count(*a) as usize != last) {
+            let last = self.reader.kept(*first) as usize;
+            if last == 0 || last > rows.len() || p.kept.iter().any(|a| self.reader.kept(*a) as usize != last) {
                 return Ok(None);
             }
             whole = last - 1;
@@ -219,7 +258,7 @@ impl Search<'_> {
             return Ok(None);
         }
         let own = self.proposed.rowid.map(|at| &row[at]);
-        let stored = read(self.connection, &unique.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        let stored = self.reader.read(&unique.lookup, &key, MOST_ROWS)?.unwrap_or_default();
         // rows that the statement has updated before have other keys now: those are in `written`
         let conflicts = stored
             .iter()
@@ -289,7 +328,7 @@ impl Search<'_> {
         if key.contains(&Datum::Null) {
             return Ok(None);
         }
-        let mut found = !read(self.connection, &reference.lookup, &key, 1)?.is_some_and(|rows| rows.is_empty());
+        let mut found = !self.reader.read(&reference.lookup, &key, 1)?.is_some_and(|rows| rows.is_empty());
         if let Some(other) = &reference.other {
             found |= rows.iter().any(|r| other.iter().zip(&key).all(|(at, value)| r[new[*at]] == *value));
         }
@@ -319,7 +358,7 @@ impl Search<'_> {
         if stays || key.contains(&Datum::Null) {
             return Ok(None);
         }
-        let children = read(self.connection, &reference.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        let children = self.reader.read(&reference.lookup, &key, MOST_ROWS)?.unwrap_or_default();
         // rows of the same table that the statement deletes reference nothing any more
         let gone: HashSet<i64> = match (p.rowid, &reference.other, &p.new) {
             (Some(at), Some(_), None) => {

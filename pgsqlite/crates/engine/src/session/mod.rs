@@ -24,7 +24,7 @@ mod copy_options;
 mod copy_to;
 mod cursor;
 mod deferred_keys;
-mod diagnose;
+pub(crate) mod diagnose;
 mod explain;
 mod explain_format;
 mod explain_plan;
@@ -106,6 +106,8 @@ pub struct Session {
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
     temporary: Vec<Arc<pgsqlite_sql::catalog::Relation>>,
+    /// functions of the temporary schema
+    temporary_routines: Vec<Arc<pgsqlite_sql::routine::Routine>>,
     /// the shared catalog (by epoch) with the temporary relations added
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     last_view: Mutex<Option<Arc<View>>>,
@@ -176,6 +178,7 @@ impl Session {
             gucs,
             connection: None,
             temporary: Vec::new(),
+            temporary_routines: Vec::new(),
             merged: Mutex::default(),
             last_view: Mutex::default(),
             transaction: Transaction::default(),
@@ -228,7 +231,7 @@ impl Session {
             return own.clone();
         }
         let shared = self.engine.catalog();
-        if self.temporary.is_empty() {
+        if !self.has_temporary() {
             return shared;
         }
         let mut merged = self.merged.lock();
@@ -239,6 +242,9 @@ impl Session {
                 for relation in &self.temporary {
                     catalog.add_relation((**relation).clone());
                 }
+                for routine in &self.temporary_routines {
+                    catalog.add_function(routine.function.clone());
+                }
                 let catalog = Arc::new(catalog);
                 *merged = Some((shared.epoch, catalog.clone()));
                 catalog
@@ -246,16 +252,25 @@ impl Session {
         }
     }
 
+    /// Whether the session has objects that others do not see.
+    fn has_temporary(&self) -> bool {
+        !self.temporary.is_empty() || !self.temporary_routines.is_empty()
+    }
+
     /// A committed catalog, taken apart: what is temporary stays here, the rest is everybody's.
     fn take_temporary(&mut self, catalog: Arc<Catalog>) -> Arc<Catalog> {
         self.temporary = catalog.relations.values().filter(|r| r.temporary).cloned().collect();
+        self.temporary_routines = catalog.temporary_routines().cloned().collect();
         *self.merged.lock() = None;
-        if self.temporary.is_empty() {
+        if !self.has_temporary() {
             return catalog;
         }
         let mut shared = (*catalog).clone();
         for relation in &self.temporary {
             shared.remove_relation(relation.oid);
+        }
+        for routine in &self.temporary_routines {
+            shared.remove_function(routine.function.oid);
         }
         Arc::new(shared)
     }

@@ -481,7 +481,7 @@ impl Session {
     /// Drops the session's temporary objects, inside the transaction's rules.
     async fn drop_temporary(&mut self) -> Result<()> {
         let catalog = self.catalog();
-        if !catalog.relations.values().any(|r| r.temporary) {
+        if !catalog.relations.values().any(|r| r.temporary) && catalog.temporary_routines().next().is_none() {
             return Ok(());
         }
         self.settle_portals();

@@ -175,7 +175,9 @@ impl Lowerer<'_> {
                 let alias = self.unique("t");
                 let from_text = self.other_entries(modify, &format!("{alias}."), from)?;
                 let rowid = rowid_name(&target)?;
-                let old = self.target_columns(&target, &format!("{alias}."));
+                let mut old = self.target_columns(&target, &format!("{alias}."));
+                // (behind them are the hidden ones)
+                old.truncate(live.len());
                 let mut columns = vec![format!("{alias}.{rowid}")];
                 columns.extend(old.iter().cloned());
                 for (column, old) in live.iter().zip(&old) {
@@ -206,7 +208,7 @@ impl Lowerer<'_> {
                 let from_text = self.other_entries(modify, &format!("{alias}."), using)?;
                 let rowid = rowid_name(&target)?;
                 let mut columns = vec![format!("{alias}.{rowid}")];
-                columns.extend(self.target_columns(&target, &format!("{alias}.")));
+                columns.extend(self.target_columns(&target, &format!("{alias}.")).into_iter().take(live.len()));
                 for other in &others {
                     columns.push(self.expr(other)?);
                 }
@@ -217,6 +219,7 @@ impl Lowerer<'_> {
             ModifyAction::Merge { .. } => return Err(PgError::internal("MERGE row by row")),
         };
         let steps = self.modify_steps_of_row(&apply)?;
+        let row = apply;
         let [step] = &steps[..] else {
             return Err(PgError::not_supported("RETURNING with a sub-query over a table whose triggers fire"));
         };
@@ -244,6 +247,9 @@ impl Lowerer<'_> {
                 ),
             others: others.len(),
             returning: modify.returning.len(),
+            condition: format!(" WHERE {} = ?{key}", rowid_name(&target)?),
+            place,
+            modify: Box::new(row),
         };
         Ok((triggered, tag))
     }
