@@ -174,6 +174,7 @@ gen:
 	gen/rust_tables.py
 	tools/oracle.sh gen/type_vectors.py
 	tools/oracle.sh gen/operator_vectors.py
+	tools/oracle.sh python3 gen/encodings.py
 
 compat:
 	@python3 tools/compat.py > COMPAT.md

@@ -3,7 +3,7 @@
 //! An object without a list (`None`) has PostgreSQL's built-in one, [`default_acl`]. A list is one row of `relacl`, `nspacl` or
 //! `typacl`: each [`AclItem`] prints as `grantee=letters/grantor`.
 
-use crate::catalog::{Catalog, Relation, RelationKind};
+use crate::catalog::{Catalog, Column, Relation, RelationKind};
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
 
@@ -239,4 +239,16 @@ pub fn policies_apply(catalog: &Catalog, role: Oid, relation: &Relation) -> bool
     }
     let bypasses = is_superuser(catalog, role) || catalog.roles.get(&role).is_some_and(|r| r.bypass_rls);
     !bypasses && (relation.security.forced || !owns(catalog, role, relation.owner))
+}
+
+/// The privileges that can be granted on a column.
+pub const OF_COLUMNS: u32 = privilege::SELECT | privilege::INSERT | privilege::UPDATE | privilege::REFERENCES;
+
+/// The privileges of `role` on a column: the relation's and its own.
+pub fn column_privileges(catalog: &Catalog, role: Oid, relation: &Relation, column: &Column) -> u32 {
+    let all = relation_privileges(catalog, role, relation);
+    let Some(items) = &column.acl else { return all };
+    let roles = inherited_roles(catalog, role);
+    let mine = items.iter().filter(|i| i.grantee == PUBLIC_ROLE || roles.contains(&i.grantee));
+    mine.fold(all, |all, i| all | i.privileges)
 }

@@ -92,6 +92,9 @@ pub struct Column {
     /// SQLite computes it for each row: no statement gives it a value.
     #[serde(default)]
     pub sqlite_generated: bool,
+    /// None: what the table's list says
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acl: Option<Vec<AclItem>>,
 }
 
 impl Column {
@@ -113,6 +116,7 @@ impl Column {
             sqlite_default: false,
             sqlite_text: None,
             sqlite_generated: false,
+            acl: None,
         }
     }
 

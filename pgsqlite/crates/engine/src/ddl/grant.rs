@@ -74,14 +74,16 @@ impl Ddl<'_> {
             }
             change.grantees.push(if public { PUBLIC_ROLE } else { self.role(spec)?.oid });
         }
+        let mut of_columns: Vec<(&str, Vec<&str>)> = Vec::new();
         for node in &statement.privileges {
             let Some(NodeEnum::AccessPriv(access)) = &node.node else {
                 return Err(PgError::internal("a privilege that is no AccessPriv"));
             };
-            if !access.cols.is_empty() {
-                return Err(PgError::not_supported("privileges on columns"));
+            if access.cols.is_empty() {
+                change.words.push(access.priv_name.clone());
+            } else {
+                of_columns.push((access.priv_name.as_str(), strings(&access.cols)));
             }
-            change.words.push(access.priv_name.clone());
         }
         let mut targets: Vec<Securable> = Vec::new();
         match statement.targtype() {
@@ -140,7 +142,18 @@ impl Ddl<'_> {
         };
         privilege_bits(&change.words, general)?;
         for target in targets {
-            self.change_privileges(target, &change, objtype)?;
+            if !change.words.is_empty() || of_columns.is_empty() {
+                self.change_privileges(target, &change, objtype)?;
+            }
+            for (word, columns) in &of_columns {
+                let Securable::Relation(oid) = target else {
+                    return Err(PgError::new(
+                        SqlState::INVALID_GRANT_OPERATION,
+                        "column privileges are only valid for relations",
+                    ));
+                };
+                self.change_column_privileges(oid, word, columns, &change)?;
+            }
         }
         Ok(tag.into())
     }
@@ -296,7 +309,16 @@ impl Ddl<'_> {
         let acl = Some(items);
         match target {
             Securable::Relation(oid) => {
-                let relation = Relation { acl, ..(**self.required(oid)?).clone() };
+                let mut relation = Relation { acl, ..(**self.required(oid)?).clone() };
+                // what is taken from the relation is taken from its columns
+                for column in relation.columns.iter_mut().filter(|_| !change.grant) {
+                    let Some(mut items) = column.acl.take() else { continue };
+                    for &grantee in &change.grantees {
+                        let kept = if change.option { bits } else { 0 };
+                        revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
+                    }
+                    column.acl = (!items.is_empty()).then_some(items);
+                }
                 self.put_relation(relation)
             }
             Securable::Schema(oid) => {
@@ -314,6 +336,56 @@ impl Ddl<'_> {
             }
             Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
         }
+    }
+
+    /// GRANT and REVOKE of one privilege (empty: all) on columns of a relation.
+    fn change_column_privileges(&mut self, oid: Oid, word: &str, columns: &[&str], change: &Change) -> Result<()> {
+        let mut relation = (**self.required(oid)?).clone();
+        let bits = match word {
+            "" => acl::OF_COLUMNS,
+            word => {
+                let upper = word.to_ascii_uppercase();
+                let bit = privilege::NAMES.iter().position(|n| n.1 == upper).ok_or_else(|| {
+                    PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\""))
+                })?;
+                if acl::OF_COLUMNS & (1 << bit) == 0 {
+                    let message = format!("invalid privilege type {upper} for column");
+                    return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
+                }
+                1 << bit
+            }
+        };
+        let user = self.environment.user;
+        let owner = acl::owns(&self.catalog, user, relation.owner);
+        let on_table =
+            relation.acl.iter().flatten().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+        for name in columns {
+            let Some(at) = relation.columns.iter().position(|c| !c.dropped && c.name == *name) else {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
+                ));
+            };
+            let mut items = relation.columns[at].acl.clone().unwrap_or_default();
+            let on_column = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+            if !owner && bits & !(on_table | on_column) != 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for {} {}", kind_word(&relation.kind), relation.name),
+                ));
+            }
+            let grantor = if owner { relation.owner } else { user };
+            for &grantee in &change.grantees {
+                if change.grant {
+                    add_item(&mut items, grantee, grantor, bits, change.option);
+                } else {
+                    let kept = if change.option { bits } else { 0 };
+                    revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
+                }
+            }
+            relation.columns[at].acl = (!items.is_empty()).then_some(items);
+        }
+        self.put_relation(relation)
     }
 
     pub(super) fn put_schema(&mut self, schema: Schema) -> Result<()> {
@@ -531,10 +603,13 @@ impl Ddl<'_> {
             .catalog
             .relations
             .values()
-            .filter(|r| without(&r.acl) != r.acl)
+            .filter(|r| without(&r.acl) != r.acl || r.columns.iter().any(|c| without(&c.acl) != c.acl))
             .map(|r| Relation { acl: without(&r.acl), ..(**r).clone() })
             .collect();
-        for relation in relations {
+        for mut relation in relations {
+            for column in &mut relation.columns {
+                column.acl = without(&column.acl).filter(|items| !items.is_empty());
+            }
             self.put_relation(relation)?;
         }
         let schemas: Vec<Schema> = self
@@ -621,6 +696,12 @@ impl Ddl<'_> {
         for r in self.catalog.relations.values() {
             for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {
                 out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
+            }
+        }
+        for r in self.catalog.relations.values().filter(|r| r.owner != role) {
+            for column in r.live_columns().filter(|c| granted(&c.acl)) {
+                let relation = self.describe(Object::Relation(r.oid));
+                out.push((r.oid, format!("privileges for column {} of {relation}", column.name)));
             }
         }
         out.extend(self.default_privileges_of(role));

@@ -226,6 +226,7 @@ impl Ddl<'_> {
         let mut new = old.clone();
         for c in new.columns.iter_mut().filter(|c| c.attnum == attnum) {
             c.dropped = true;
+            c.acl = None;
             c.default = None;
             c.generated = None;
             c.identity = None;

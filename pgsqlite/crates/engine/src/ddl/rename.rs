@@ -545,6 +545,9 @@ impl Ddl<'_> {
             .collect();
         for mut part in std::iter::once(relation).chain(parts) {
             super::grant::change_grantor(&mut part.acl, part.owner, owner);
+            for column in &mut part.columns {
+                super::grant::change_grantor(&mut column.acl, part.owner, owner);
+            }
             self.put_relation(Relation { owner, ..part })?;
         }
         Ok(())

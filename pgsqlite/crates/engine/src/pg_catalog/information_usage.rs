@@ -117,6 +117,21 @@ fn column_privileges(rows: &mut Rows, state: &SessionState) {
                 ]);
             }
         }
+        for c in r.live_columns() {
+            for (grantor, grantee, word, grantable) in spread(&state.catalog, c.acl.as_deref().unwrap_or(&[]), r.owner)
+            {
+                rows.push(&[
+                    ("grantor", grantor.clone()),
+                    ("grantee", grantee.clone()),
+                    ("table_catalog", database(state)),
+                    ("table_schema", schema(state, r.schema)),
+                    ("table_name", text(&*r.name)),
+                    ("column_name", text(&*c.name)),
+                    ("privilege_type", text(word)),
+                    ("is_grantable", grantable.clone()),
+                ]);
+            }
+        }
     }
 }
 

@@ -192,6 +192,7 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
     let (len, by_value, align, storage) = physical(catalog, column.type_oid);
     let dimensions = i64::from(catalog.element_type(column.type_oid).is_some());
     rows.push(&[
+        ("attacl", super::views::acl_array(catalog, &column.acl)),
         ("attrelid", Datum::Int(relation)),
         ("attname", text(&*column.name)),
         ("atttypid", int(if column.dropped { 0 } else { column.type_oid })),
@@ -250,6 +251,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                         identity: None,
                         not_null: false,
                         collation: key.collation,
+                        acl: None,
                         ..c.clone()
                     },
                     None => continue,
@@ -267,8 +269,15 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
         for &included in &index.include {
             attnum += 1;
             if let Some(c) = table.column_by_attnum(included) {
-                let column =
-                    Column { attnum, default: None, generated: None, identity: None, not_null: false, ..c.clone() };
+                let column = Column {
+                    attnum,
+                    default: None,
+                    generated: None,
+                    identity: None,
+                    not_null: false,
+                    acl: None,
+                    ..c.clone()
+                };
                 attribute(rows, catalog, i64::from(relation.oid), &column);
             }
         }

@@ -98,6 +98,11 @@ fn on_relation(c: &Call, arguments: usize, kind: AclObject, known: u32) -> Resul
     let wanted = wanted_of(c.text(c.len() - 1)?, known)?;
     let state = c.session.state();
     let (Some(role), Some(relation)) = (role, state.catalog.relation(relation)) else { return Ok(Datum::Null) };
+    // a column's own privileges; of has_any_column_privilege those of all
+    let mut own: Vec<AclItem> = Vec::new();
+    if arguments == 1 && known == acl::OF_COLUMNS {
+        own.extend(relation.live_columns().flat_map(|c| c.acl.iter().flatten().cloned()));
+    }
     if arguments == 2 {
         let column = match c.datum(at + 1) {
             DatumRef::Text(name) => match relation.column(name) {
@@ -112,23 +117,20 @@ fn on_relation(c: &Call, arguments: usize, kind: AclObject, known: u32) -> Resul
             DatumRef::Int(attnum) => relation.live_columns().find(|c| i64::from(c.attnum) == attnum),
             _ => None,
         };
-        if column.is_none() {
-            return Ok(Datum::Null);
-        }
+        let Some(column) = column else { return Ok(Datum::Null) };
+        own.extend(column.acl.iter().flatten().cloned());
     }
     if kind == AclObject::Sequence && !matches!(relation.kind, pgsqlite_sql::catalog::RelationKind::Sequence(_)) {
         return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a sequence", relation.name)));
     }
     let held = acl::relation_privileges(&state.catalog, role, relation);
     let by_list = has(&state.catalog, role, kind, relation.owner, relation.acl.as_ref(), &wanted);
-    Ok((by_list || wanted.iter().any(|&(bit, option)| !option && held & bit != 0)).into())
+    let by_columns = has(&state.catalog, role, kind, relation.owner, Some(&own), &wanted);
+    Ok((by_list || by_columns || wanted.iter().any(|&(bit, option)| !option && held & bit != 0)).into())
 }
 
-/// What can be granted on a column.
-const OF_COLUMNS: u32 = privilege::SELECT | privilege::INSERT | privilege::UPDATE | privilege::REFERENCES;
-
 fn any_column(c: &Call) -> Result<Datum> {
-    on_relation(c, 1, AclObject::Table, OF_COLUMNS)
+    on_relation(c, 1, AclObject::Table, acl::OF_COLUMNS)
 }
 fn table(c: &Call) -> Result<Datum> {
     on_relation(c, 1, AclObject::Table, AclObject::Table.all())
@@ -137,7 +139,7 @@ fn sequence(c: &Call) -> Result<Datum> {
     on_relation(c, 1, AclObject::Sequence, AclObject::Sequence.all())
 }
 fn column(c: &Call) -> Result<Datum> {
-    on_relation(c, 2, AclObject::Table, OF_COLUMNS)
+    on_relation(c, 2, AclObject::Table, acl::OF_COLUMNS)
 }
 
 /// row_security_active(table): whether policies hide rows of it from the current role.

@@ -110,7 +110,8 @@ impl Analyzer<'_> {
             let schema = catalog.schema_name(relation.schema);
             return Err(PgError::not_supported(format!("the relation {schema}.{}", relation.name)).at(r.location));
         }
-        self.check_privilege(&relation, crate::acl::privilege::SELECT)
+        let by_columns = self
+            .check_some_columns(&relation, crate::acl::privilege::SELECT)
             .map_err(|e| super::modify::schema_position(e, r))?;
         if let RelationKind::MaterializedView { populated: false, .. } = &relation.kind {
             return Err(PgError::new(
@@ -124,6 +125,10 @@ impl Analyzer<'_> {
             RelationKind::Table if self.is_secured(&relation)? => self.secured_entry(&relation, r.alias.as_ref())?,
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
         };
+        if by_columns {
+            let check = super::column_rights::ColumnCheck { rte: index, relation: relation.clone(), role: self.acting };
+            self.level().column_checks.push(check);
+        }
         let item = self.namespace_of(index, Some((relation.schema, relation.name.clone())), r.alias.is_some());
         Ok((FromItem::Entry(index), vec![item]))
     }

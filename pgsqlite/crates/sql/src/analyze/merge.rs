@@ -15,14 +15,16 @@ impl Analyzer<'_> {
         }
         let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
         let (target, action) = result;
-        Ok(Modify {
+        let modify = Modify {
             ctes: level.ctes,
             range_table: level.range_table,
             target,
             action,
             returning: vec![],
             checks: vec![],
-        })
+        };
+        self.check_modify_columns(&modify, &level.column_checks)?;
+        Ok(modify)
     }
 
     fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction)> {

@@ -10,6 +10,7 @@
 
 mod assign;
 pub(crate) mod coerce;
+mod column_rights;
 mod expr;
 mod from;
 mod func;
@@ -137,6 +138,10 @@ pub(crate) struct Level {
     pub inserts: bool,
     /// what row-level security demands of the rows that a statement writes
     pub checks: Vec<crate::typed::RowCheck>,
+    /// entries of which the role may read some columns only
+    pub column_checks: Vec<column_rights::ColumnCheck>,
+    /// the role may insert or update some columns of the target only
+    pub target_by_columns: bool,
 }
 
 impl Level {
@@ -155,6 +160,8 @@ impl Level {
             view_target: None,
             inserts: false,
             checks: Vec::new(),
+            column_checks: Vec::new(),
+            target_by_columns: false,
         }
     }
 }
@@ -427,6 +434,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                         .columns
                         .iter()
                         .map(|&(attnum, name, type_oid, typmod, not_null, collation)| crate::catalog::Column {
+                            acl: None,
                             attnum,
                             name: name.into(),
                             type_oid,

@@ -39,7 +39,11 @@ impl Analyzer<'_> {
                     "UPDATE" => privilege::UPDATE,
                     _ => privilege::DELETE,
                 };
-                self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
+                let by_columns = match verb {
+                    "INSERT" | "UPDATE" => self.check_some_columns(&relation, needed),
+                    _ => self.check_privilege(&relation, needed).map(|()| false),
+                };
+                self.level().target_by_columns = by_columns.map_err(|e| schema_position(e, r))?;
                 return Ok(relation);
             }
             RelationKind::MaterializedView { .. } => "materialized view",
@@ -75,7 +79,9 @@ impl Analyzer<'_> {
         let (target, action, returning) = result;
         let mut checks = level.checks;
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
+        let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
+        self.check_modify_columns(&modify, &level.column_checks)?;
+        Ok(modify)
     }
 
     fn insert_in_level(&mut self, stmt: &ast::InsertStmt) -> Result<(Arc<Relation>, ModifyAction, Vec<Target>)> {
@@ -84,9 +90,11 @@ impl Analyzer<'_> {
         }
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
         let target = self.target_relation(r, "INSERT")?;
-        if !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) || stmt.on_conflict_clause.is_some() {
+        if stmt.on_conflict_clause.is_some() {
             let named = self.named_target(&target);
             self.check_privilege(&named, privilege::SELECT)?;
+        } else if !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) {
+            self.check_target_reads(&target)?;
         }
         if stmt.on_conflict_clause.as_ref().is_some_and(|c| !c.target_list.is_empty()) {
             let named = self.named_target(&target);
@@ -229,6 +237,9 @@ impl Analyzer<'_> {
             Some(other) => return Err(PgError::not_supported(format!("INSERT … {}", crate::command::name(other)))),
         };
 
+        if self.level().target_by_columns {
+            self.check_columns(&target, self.acting, given.iter().map(|c| c.attnum), privilege::INSERT)?;
+        }
         // defaults for the columns without a value
         let mut columns: Vec<i16> = given.iter().map(|c| c.attnum).collect();
         let mut defaults = Vec::new();
@@ -576,8 +587,10 @@ impl Analyzer<'_> {
             let reads = |e: &Expr| super::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
             let selects = filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e));
             if selects {
-                let named = a.named_target(&target);
-                a.check_privilege(&named, privilege::SELECT)?;
+                a.check_target_reads(&target)?;
+            }
+            if a.level().target_by_columns {
+                a.check_columns(&target, a.acting, set.iter().map(|(attnum, _)| *attnum), privilege::UPDATE)?;
             }
             let secured = a.as_target(|a| a.secured_filter(&target, PolicyCommand::Update, selects))?;
             a.level().checks = a.as_target(|a| a.secured_checks(&target, PolicyCommand::Update, selects))?;
@@ -587,7 +600,22 @@ impl Analyzer<'_> {
         let (target, action, returning) = result;
         let mut checks = level.checks;
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks })
+        let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
+        self.check_modify_columns(&modify, &level.column_checks)?;
+        Ok(modify)
+    }
+
+    /// 42501 unless the statement may read the target: all of it, or (seen when all is analyzed) what it names.
+    fn check_target_reads(&mut self, target: &Arc<Relation>) -> Result<()> {
+        if self.level().view_target.is_some() {
+            let named = self.named_target(target);
+            return self.check_privilege(&named, privilege::SELECT);
+        }
+        if self.check_some_columns(target, privilege::SELECT)? {
+            let check = super::column_rights::ColumnCheck { rte: 0, relation: target.clone(), role: self.acting };
+            self.level().column_checks.push(check);
+        }
+        Ok(())
     }
 
     /// Runs `f` as the role whose privileges count for the target: the owner of the view that stands for it.
@@ -752,15 +780,17 @@ impl Analyzer<'_> {
             let returning = a.returning(stmt.returning_clause.as_ref())?;
             let selects = filter.is_some() || !returning.is_empty();
             if selects {
-                let named = a.named_target(&target);
-                a.check_privilege(&named, privilege::SELECT)?;
+                a.check_target_reads(&target)?;
             }
             let secured = a.as_target(|a| a.secured_filter(&target, PolicyCommand::Delete, selects))?;
             let filter = super::view_target::both(secured, filter);
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;
         let (target, action, returning) = result;
-        Ok(Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks: vec![] })
+        let modify =
+            Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks: vec![] };
+        self.check_modify_columns(&modify, &level.column_checks)?;
+        Ok(modify)
     }
 
     fn returning(&mut self, clause: Option<&ast::ReturningClause>) -> Result<Vec<Target>> {

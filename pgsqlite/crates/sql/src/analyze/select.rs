@@ -36,6 +36,7 @@ impl Analyzer<'_> {
         let mut query = result?;
         query.ctes = level.ctes;
         query.range_table = level.range_table;
+        self.check_query_columns(&query, &level.column_checks)?;
         Ok(query)
     }
 

@@ -143,17 +143,7 @@ pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, 
             query_exprs(q, depth + 1, f);
         }
     }
-    for rte in &query.range_table {
-        match &rte.kind {
-            RteKind::Subquery { query, .. } => query_exprs(query, depth + 1, f),
-            RteKind::Function { functions, .. } => {
-                functions.iter().for_each(|TableFunction { call, .. }| deep(call, depth, f));
-            }
-            RteKind::Values { rows, .. } => rows.iter().flatten().for_each(|e| deep(e, depth, f)),
-            RteKind::Join { columns } => columns.iter().for_each(|e| deep(e, depth, f)),
-            RteKind::Relation(_) | RteKind::Cte { .. } => {}
-        }
-    }
+    entry_exprs(&query.range_table, depth, f);
     match &query.body {
         QueryBody::Select(select) => {
             select.from.iter().for_each(|item| from_exprs(item, depth, f));
@@ -176,6 +166,21 @@ pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, 
     }
     query.order_by.iter().for_each(|k| deep(&k.expr, depth, f));
     query.limit.iter().chain(&query.offset).for_each(|e| deep(e, depth, f));
+}
+
+/// The expressions of a range table's entries, as of [`query_exprs`].
+pub(crate) fn entry_exprs(entries: &[crate::typed::RangeTableEntry], depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
+    for rte in entries {
+        match &rte.kind {
+            RteKind::Subquery { query, .. } => query_exprs(query, depth + 1, f),
+            RteKind::Function { functions, .. } => {
+                functions.iter().for_each(|TableFunction { call, .. }| deep(call, depth, f));
+            }
+            RteKind::Values { rows, .. } => rows.iter().flatten().for_each(|e| deep(e, depth, f)),
+            RteKind::Join { columns } => columns.iter().for_each(|e| deep(e, depth, f)),
+            RteKind::Relation(_) | RteKind::Cte { .. } => {}
+        }
+    }
 }
 
 fn from_exprs(item: &FromItem, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {

@@ -29,6 +29,7 @@ use crate::catalog::{Relation, RelationKind};
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
 use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
+pub(crate) use with::modify_exprs_mut as modify_expressions;
 use with::query_reads;
 
 /// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.

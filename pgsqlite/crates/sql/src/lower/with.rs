@@ -270,7 +270,7 @@ pub(super) fn replace_in_sub_queries(expr: &mut Expr, table: Oid, copy: &Arc<Rel
 }
 
 /// The expressions of a modification itself.
-pub(super) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
+pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
     fn of_from<'m>(item: &'m mut FromItem, out: &mut Vec<&'m mut Expr>) {
         if let FromItem::Join { left, right, on, .. } = item {
             of_from(left, out);
