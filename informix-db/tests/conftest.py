@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -38,12 +42,50 @@ def conn(connect):
     return connect(autocommit=True)
 
 
+@pytest.fixture(scope="session")
+def listener(tmp_path_factory):
+    """The port of a pgsqlite of its own ($PGSQLITE_BIN, else the repository's debug build), with and without TLS; or skip."""
+    root = Path(__file__).resolve().parents[2]
+    binary = os.environ.get("PGSQLITE_BIN") or str(root / "pgsqlite/target/debug/pgsqlite")
+    if not Path(binary).exists():
+        pytest.skip("no pgsqlite is built")
+    folder = tmp_path_factory.mktemp("pgsqlite")
+    tls = Path(__file__).parent / "tls"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [
+                *(binary, "--database", str(folder / "live.db"), "--no-tcp"),
+                *("--socket-dir", str(folder), "--sqli-port", str(port)),
+                *("--tls-cert", str(tls / "server.pem"), "--tls-key", str(tls / "server.key")),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()
+                time.sleep(0.02)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
 @pytest.fixture
-def live():
-    """Arguments for a real server (INFORMIX_DB_TEST_HOST, _PORT, _USER, _PASSWORD, _DATABASE), or skip."""
+def live(request):
+    """Arguments for a real server: the one of INFORMIX_DB_TEST_HOST (_PORT, _USER, _PASSWORD, _DATABASE), else pgsqlite."""
     host = os.environ.get("INFORMIX_DB_TEST_HOST")
     if not host:
-        pytest.skip("INFORMIX_DB_TEST_HOST is not set")
+        port = request.getfixturevalue("listener")
+        return {"host": "127.0.0.1", "port": port, **CREDENTIALS}
     env = os.environ.get
     return {
         "host": host,

@@ -233,12 +233,14 @@ fn databases(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::
     anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR")
 }
 
-/// A host that is not listened on: one of the two is a mistake, unless a stronger place overrules a weaker one.
+/// A host that nothing listens on (Informix clients may have a port there): one of the two is a mistake, unless a stronger
+/// place overrules a weaker one.
 fn check_host(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::Result<()> {
     let both = |source| matches.value_source("host") == Some(source) && matches.value_source("no_tcp") == Some(source);
     let in_file = file.host.is_some() && file.no_tcp == Some(true);
     let in_flags = flags.no_tcp && (both(ValueSource::CommandLine) || both(ValueSource::EnvVariable));
-    if in_flags || in_file {
+    let sqli = flags.sqli_port.or(file.sqli_port).is_some();
+    if (in_flags || in_file) && !sqli {
         anyhow::bail!("host and no_tcp exclude each other");
     }
     Ok(())

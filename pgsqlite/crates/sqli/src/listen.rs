@@ -100,7 +100,8 @@ impl Interrupts {
 /// The byte that asks to end the running statement.
 const INTERRUPT: u8 = 0x42;
 
-/// Waits for urgent bytes on a second descriptor of the socket and cancels what the session runs. Ends when dropped.
+/// Waits for urgent bytes on a second descriptor of the socket and cancels what the session runs. Ends when dropped, or when the
+/// client closes its side.
 pub struct Watcher {
     pub interrupts: Arc<Interrupts>,
     pub cancel: Arc<std::sync::Mutex<Option<CancelHandle>>>,
@@ -132,6 +133,7 @@ impl Watcher {
                         libc::MSG_OOB | libc::MSG_DONTWAIT,
                     )
                 };
+                let state = ready.ready();
                 ready.clear_ready();
                 if n == 1 && byte == INTERRUPT {
                     own.pending.store(true, Ordering::Release);
@@ -140,6 +142,10 @@ impl Watcher {
                             cancel.cancel();
                         }
                     }
+                }
+                // a closed connection stays ready for ever
+                if state.is_read_closed() || state.is_write_closed() || state.is_error() {
+                    return;
                 }
             }
         });
