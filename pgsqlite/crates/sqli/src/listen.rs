@@ -147,6 +147,10 @@ impl Watcher {
                 if state.is_read_closed() || state.is_write_closed() || state.is_error() {
                     return;
                 }
+                if n != 1 {
+                    // ready, and yet no byte: whatever the reason, this must not become a busy loop
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
             }
         });
         Ok(Watcher { interrupts, cancel, task })
