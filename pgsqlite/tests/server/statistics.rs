@@ -302,3 +302,28 @@ fn metrics_are_served_to_prometheus() {
     assert!(refusal.contains("metrics"), "{refusal}");
     server.stop();
 }
+
+#[test]
+fn explain_analyze_tells_rows_and_times_that_were_measured() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--in-memory"]);
+    let mut client = session_of(&server, "postgres", "a");
+    client.rows("CREATE TABLE t (a int PRIMARY KEY)");
+    client.rows("INSERT INTO t SELECT generate_series(1, 100)");
+    // the first row comes after a tenth of a second, the last after three
+    let sql = "EXPLAIN ANALYZE SELECT a, pg_sleep(0.1) FROM t WHERE a <= 3";
+    let first = client.rows(sql)[0][0].clone();
+    let times = first.split("(actual time=").nth(1).unwrap_or_else(|| panic!("{first}"));
+    let (start, rest) = times.split_once("..").unwrap();
+    let (total, rest) = rest.split_once(' ').unwrap();
+    let (start, total): (f64, f64) = (start.parse().unwrap(), total.parse().unwrap());
+    assert!(rest.starts_with("rows=3 loops=1)"), "{first}");
+    assert!((100.0..290.0).contains(&start) && (300.0..5000.0).contains(&total), "{first}");
+    let off = client.rows("EXPLAIN (ANALYZE, TIMING off) SELECT a FROM t WHERE a <= 3");
+    assert!(off[0][0].ends_with("(actual rows=3 loops=1)"), "{off:?}");
+    let changed = client.rows("EXPLAIN (ANALYZE, FORMAT json) UPDATE t SET a = a + 1000 WHERE a <= 4")[0][0].clone();
+    for part in ["\"Actual Startup Time\": ", "\"Actual Total Time\": ", "\"Actual Rows\": 4", "\"Execution Time\": "] {
+        assert!(changed.contains(part), "{part} in {changed}");
+    }
+    assert_eq!(single(&mut client, "SELECT count(*) FROM t WHERE a > 1000"), ["4"]);
+}

@@ -1,7 +1,7 @@
 //! EXPLAIN: SQLite's query plan, and with ANALYZE what the statement's execution took.
 //!
 //! The plan is SQLite's ([`super::explain_plan`]), told in PostgreSQL's terms and formats ([`super::explain_format`]). SQLite knows no
-//! costs, buffers, log records or times per node, and no setting changes its plans: the options that ask for these are taken, and
+//! costs, buffers, log records or times per node (the root's are measured here), and no setting changes its plans: the options that ask for these are taken, and
 //! nothing is shown for them.
 
 use super::explain_format::{self, Explained, Format as Layout};
@@ -21,6 +21,8 @@ pub(super) struct Options {
     analyze: bool,
     verbose: bool,
     settings: bool,
+    /// how long until the first and the last row; by default with ANALYZE
+    timing: Option<bool>,
     /// Planning Time and Execution Time; by default with ANALYZE
     summary: Option<bool>,
     pub format: Layout,
@@ -44,7 +46,7 @@ fn truth(option: &ast::DefElem) -> Result<bool> {
 /// Reads the options. Errors: 42601 and 22023 for what is none, or does not go together.
 pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
     let mut options = Options::default();
-    let (mut timing, mut wal) = (false, false);
+    let mut wal = false;
     for node in nodes {
         let Some(NodeEnum::DefElem(option)) = &node.node else { return Err(PgError::internal("an EXPLAIN option")) };
         match option.defname.as_str() {
@@ -52,7 +54,7 @@ pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
             "verbose" => options.verbose = truth(option)?,
             "summary" => options.summary = Some(truth(option)?),
             "settings" => options.settings = truth(option)?,
-            "timing" => timing = truth(option)?,
+            "timing" => options.timing = Some(truth(option)?),
             "wal" => wal = truth(option)?,
             "costs" | "buffers" => {
                 truth(option)?;
@@ -78,7 +80,7 @@ pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
             }
         }
     }
-    for (given, name) in [(wal, "WAL"), (timing, "TIMING")] {
+    for (given, name) in [(wal, "WAL"), (options.timing == Some(true), "TIMING")] {
         if given && !options.analyze {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -135,14 +137,19 @@ pub(super) fn explained(e: &ast::ExplainStmt, raw: &RawStatement) -> Option<Arc<
 }
 
 /// Counts rows that nobody gets.
-struct Counter(u64);
+struct Counter {
+    rows: u64,
+    /// when the first one came
+    first: Option<Instant>,
+}
 
 impl RowSink for Counter {
     fn columns(&mut self, columns: &Arc<[super::OutputColumn]>) -> Result<()> {
         Unwanted.columns(columns)
     }
     fn row(&mut self, row: &dyn Row, context: &Context) -> Result<super::Flow> {
-        self.0 += 1;
+        self.rows += 1;
+        self.first.get_or_insert_with(Instant::now);
         Unwanted.row(row, context)
     }
     fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
@@ -154,6 +161,16 @@ impl RowSink for Counter {
     fn copy_done(&mut self) -> Result<()> {
         Unwanted.copy_done()
     }
+}
+
+/// What an execution gave.
+struct Ran {
+    rows: u64,
+    /// rows that were inserted, updated or deleted
+    changed: u64,
+    /// until the first row, or the end if there was none
+    first: Duration,
+    took: Duration,
 }
 
 fn milliseconds(duration: Duration) -> f64 {
@@ -200,16 +217,19 @@ impl Session {
             times.push(("Planning Time", milliseconds(planning)));
         }
         if options.analyze {
-            let (rows, changed, took) = self.run_explained(plan.clone(), values).await?;
-            root.rows = Some(rows);
+            let ran = self.run_explained(plan.clone(), values).await?;
+            root.rows = Some(ran.rows);
+            if options.timing.unwrap_or(true) {
+                root.times = Some((milliseconds(ran.first), milliseconds(ran.took)));
+            }
             if body.query.tag != Tag::Select {
                 // a data modification gives the rows of RETURNING; it was given those that it changed
                 for input in root.children.iter_mut().filter(|c| c.relationship == "Outer") {
-                    input.rows = Some(changed);
+                    input.rows = Some(ran.changed);
                 }
             }
             if summary {
-                times.push(("Execution Time", milliseconds(took)));
+                times.push(("Execution Time", milliseconds(ran.took)));
             }
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
@@ -227,10 +247,10 @@ impl Session {
         Ok((plan, values))
     }
 
-    /// Runs the statement, its rows thrown away: how many it gave, how many it changed, and how long it took.
-    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<(u64, u64, Duration)> {
+    /// Runs the statement, its rows thrown away.
+    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Ran> {
         let mut portal = Portal::new(Some(plan), values, vec![]);
-        let mut counter = Counter(0);
+        let mut counter = Counter { rows: 0, first: None };
         let began = Instant::now();
         let result = Box::pin(self.run_portal(&mut portal, 0, &mut counter)).await;
         let took = began.elapsed();
@@ -238,7 +258,8 @@ impl Session {
         match result? {
             Execution::Complete(tag) => {
                 let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-                Ok((counter.0, changed, took))
+                let first = counter.first.map_or(took, |at| at.duration_since(began));
+                Ok(Ran { rows: counter.rows, changed, first, took })
             }
             other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
         }

@@ -61,7 +61,8 @@ fn title(node: &Node) -> String {
         title.push_str(&pgsqlite_sql::deparse::quote_identifier(name));
     }
     if let Some(rows) = node.rows {
-        title.push_str(&format!(" (actual rows={rows} loops=1)"));
+        let times = node.times.map_or(String::new(), |(first, last)| format!("time={first:.3}..{last:.3} "));
+        title.push_str(&format!(" (actual {times}rows={rows} loops=1)"));
     }
     title
 }
@@ -125,6 +126,10 @@ fn group(node: &Node) -> Vec<(&'static str, Item)> {
     };
     out.extend(own(false));
     if let Some(rows) = node.rows {
+        if let Some((first, last)) = node.times {
+            out.push(("Actual Startup Time", Item::Value(Value::Number(format!("{first:.3}")))));
+            out.push(("Actual Total Time", Item::Value(Value::Number(format!("{last:.3}")))));
+        }
         out.push(("Actual Rows", Item::Value(Value::Number(rows.to_string()))));
         out.push(("Actual Loops", Item::Value(Value::Number("1".into()))));
     }

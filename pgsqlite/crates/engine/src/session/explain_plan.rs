@@ -30,6 +30,8 @@ pub(super) struct Node {
     pub properties: Vec<(&'static str, Value)>,
     /// rows it gave, if the statement ran
     pub rows: Option<u64>,
+    /// milliseconds until its first and its last row, where they are known: SQLite tells no times per node, so of the root only
+    pub times: Option<(f64, f64)>,
     pub children: Vec<Node>,
 }
 
@@ -42,6 +44,7 @@ impl Node {
             subplan: None,
             properties: vec![],
             rows: None,
+            times: None,
             children: vec![],
         }
     }

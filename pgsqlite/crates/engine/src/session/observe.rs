@@ -171,12 +171,6 @@ impl Session {
             NodeEnum::ExecuteStmt(e) => self.statements.get(&e.name),
             _ => None,
         };
-        let text: Arc<str> = match executed {
-            Some(statement) => statement.text.clone(),
-            // what is lifted has a text of its own; of several statements each has its part
-            None if self.transaction.in_script => prepared.statement.text.clone(),
-            None => self.source.clone(),
-        };
         let user = self.view().user;
         let slot = match executed.and_then(|s| s.prepared.as_ref()) {
             Some(inner) => &inner.entry,
@@ -185,6 +179,12 @@ impl Session {
         if let Some(entry) = slot.get(user) {
             return entry.clone();
         }
+        let text: Arc<str> = match executed {
+            Some(statement) => statement.text.clone(),
+            // what is lifted has a text of its own; of several statements each has its part
+            None if self.transaction.in_script => prepared.statement.text.clone(),
+            None => self.source.clone(),
+        };
         let entry = self.engine.config.statistics.statements.entry(user, &self.engine.config.database, &text);
         slot.put(&entry);
         entry
