@@ -28,6 +28,7 @@ import server  # noqa: E402
 NPM = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]
 CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "psql": ("psql", [[sys.executable, "check.py"]]),
+    "tools": ("python3", [[sys.executable, "check.py"]]),
     "psycopg2": ("python3", [[sys.executable, "life.py"]]),
     "psycopg3": ("python3", [[sys.executable, "life.py"]]),
     "asyncpg": ("python3", [[sys.executable, "life.py"]]),

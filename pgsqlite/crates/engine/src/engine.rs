@@ -14,14 +14,44 @@ use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// An epoch that no other catalog of this process has. Plans are found by epoch, so a catalog that a rollback threw away, and one
-/// with a session's temporary tables, must never share theirs with another. (Epochs read from a file are 32 bits wide.)
-pub(crate) fn next_epoch() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
+/// The last number that a transaction or an epoch got.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+fn number_after(last: u64) -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    now.max(last + 1)
+}
+
+/// A number above all others, also those of the process before this one: milliseconds of the clock, or the one after the last.
+/// Transactions and catalogs' epochs share them, so that an epoch is the `xmin` of a catalog's rows: above the number of
+/// every transaction that saw another catalog before, and below those to come.
+///
+/// No two catalogs share an epoch: plans are found by it, also those of a catalog that a rollback threw away, and of one
+/// with a session's temporary tables.
+pub(crate) fn next_number() -> u64 {
+    let mut last = LAST_NUMBER.load(Ordering::Relaxed);
+    loop {
+        let next = number_after(last);
+        match LAST_NUMBER.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return next,
+            Err(other) => last = other,
+        }
+    }
+}
+
+/// An epoch for a catalog that lives only while a statement runs, as one with transition tables does: such are made often, and
+/// would let the numbers run ahead of the clock.
+pub(crate) fn passing_epoch() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The number that [`next_number`] would give now.
+pub(crate) fn coming_number() -> u64 {
+    number_after(LAST_NUMBER.load(Ordering::Relaxed))
 }
 
 /// A database, shared by its sessions.
@@ -40,7 +70,6 @@ pub struct Engine {
     pub(crate) advisory: crate::advisory::AdvisoryLocks,
     pub(crate) channels: crate::notify::Channels,
     /// the transaction number that was given last
-    transaction_id: Mutex<u64>,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
@@ -86,6 +115,7 @@ impl Engine {
             Wal::new(wal.into())
         });
         let mut catalog = store::load(keeper.rusqlite())?;
+        catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
         let cookie = schema_version(&keeper)?;
@@ -102,7 +132,6 @@ impl Engine {
             sequences: Mutex::default(),
             advisory: Default::default(),
             channels: Default::default(),
-            transaction_id: Mutex::default(),
             cookie: Mutex::new(cookie),
             keeper: Mutex::new(Some(keeper)),
             _lock: lock,
@@ -152,16 +181,6 @@ impl Engine {
         // the last connection to close checkpoints and removes the WAL
         drop(self.keeper.lock().take());
         Ok(())
-    }
-
-    /// A number that no transaction of this database had before: they follow the clock (milliseconds since 1970), so that
-    /// they grow over restarts without being stored.
-    pub(crate) fn next_transaction_id(&self) -> u64 {
-        let now =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let mut last = self.transaction_id.lock();
-        *last = now.max(*last + 1);
-        *last
     }
 
     /// A connection to lease: an idle one, or a new one. While as many are leased as the pool may have, it waits for one to come
@@ -236,7 +255,7 @@ impl Engine {
         if *cookie != now {
             let old = self.catalog();
             let mut new = store::reconcile(connection.rusqlite(), &old)?;
-            new.epoch = next_epoch();
+            new.epoch = next_number();
             *self.catalog.write() = Arc::new(new);
             *cookie = now;
         }

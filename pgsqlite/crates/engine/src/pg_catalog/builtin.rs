@@ -272,19 +272,74 @@ pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
     }
 }
 
+/// An extension as its control file describes it. All that there are are installed.
+pub(crate) struct Extension {
+    oid: i64,
+    pub name: &'static str,
+    pub version: &'static str,
+    /// those who may create databases may install it
+    pub trusted: bool,
+    pub relocatable: bool,
+    /// the only schema that it can be in
+    pub schema: Option<&'static str>,
+    pub comment: &'static str,
+}
+
+pub(crate) const EXTENSIONS: [Extension; 2] = [
+    Extension {
+        oid: 13559,
+        name: "plpgsql",
+        version: "1.0",
+        trusted: true,
+        relocatable: false,
+        schema: Some("pg_catalog"),
+        comment: "PL/pgSQL procedural language",
+    },
+    Extension {
+        oid: 15520,
+        name: "pg_stat_statements",
+        version: "1.10",
+        trusted: false,
+        relocatable: true,
+        schema: None,
+        comment: "track planning and execution statistics of all SQL statements executed",
+    },
+];
+
 pub(super) fn extensions(rows: &mut Rows) {
-    rows.push(&[
-        ("oid", int(13559)),
-        ("extname", text("plpgsql")),
-        ("extowner", int(BOOTSTRAP_ROLE)),
-        ("extnamespace", int(PG_CATALOG)),
-        ("extversion", text("1.0")),
-    ]);
-    rows.push(&[
-        ("oid", int(15520)),
-        ("extname", text("pg_stat_statements")),
-        ("extowner", int(BOOTSTRAP_ROLE)),
-        ("extnamespace", int(PG_CATALOG)),
-        ("extversion", text("1.10")),
-    ]);
+    for extension in EXTENSIONS {
+        rows.push(&[
+            ("oid", int(extension.oid)),
+            ("extname", text(extension.name)),
+            ("extowner", int(BOOTSTRAP_ROLE)),
+            ("extnamespace", int(PG_CATALOG)),
+            ("extversion", text(extension.version)),
+        ]);
+    }
+}
+
+pub(super) fn available_extensions(rows: &mut Rows) {
+    for extension in EXTENSIONS {
+        rows.push(&[
+            ("name", text(extension.name)),
+            ("default_version", text(extension.version)),
+            ("installed_version", text(extension.version)),
+            ("comment", text(extension.comment)),
+        ]);
+    }
+}
+
+pub(super) fn available_extension_versions(rows: &mut Rows) {
+    for extension in EXTENSIONS {
+        rows.push(&[
+            ("name", text(extension.name)),
+            ("version", text(extension.version)),
+            ("installed", true.into()),
+            ("superuser", true.into()),
+            ("trusted", extension.trusted.into()),
+            ("relocatable", extension.relocatable.into()),
+            ("schema", extension.schema.into()),
+            ("comment", text(extension.comment)),
+        ]);
+    }
 }

@@ -13,9 +13,11 @@ mod session;
 mod statistics;
 mod types;
 mod views;
+mod zones;
 
-pub(crate) use builtin::language;
-pub(crate) use relations::{composite_class, composite_type};
+pub(crate) use builtin::{language, EXTENSIONS};
+pub(crate) use relations::{composite_class, composite_type, ruled};
+pub(crate) use zones::{abbreviations, zones};
 
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
@@ -282,6 +284,11 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_activity" => Session(statistics::activity),
         "pg_stat_database" => Session(statistics::stat_database),
         "pg_stat_statements" => Session(statistics::stat_statements),
+        "pg_stat_gssapi" => Session(statistics::gssapi),
+        "pg_available_extensions" => Fixed(builtin::available_extensions),
+        "pg_available_extension_versions" => Fixed(builtin::available_extension_versions),
+        "pg_timezone_names" => Session(zones::timezone_names),
+        "pg_timezone_abbrevs" => Session(zones::timezone_abbreviations),
         name if EMPTY.contains(&name) => Empty,
         _ => return None,
     })

@@ -521,3 +521,9 @@ pub(super) fn default_acls(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
 }
+
+/// The view whose `_RETURN` rule has this OID.
+pub(crate) fn ruled(catalog: &Catalog, rule: Oid) -> Option<&Relation> {
+    let mut views = catalog.relations.values().filter(|r| matches!(kind(r), b'v' | b'm'));
+    views.find(|r| derived_oid(r.oid, 0) == i64::from(rule)).map(|r| &**r)
+}

@@ -80,6 +80,13 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
     }
 }
 
+/// GSSAPI is not offered: no session uses it.
+pub(super) fn gssapi(rows: &mut Rows, state: &SessionState) {
+    for session in statistics(state).iter().flat_map(|s| s.sessions()) {
+        rows.push(&[("pid", int(session.pid)), ("gss_authenticated", false.into()), ("encrypted", false.into())]);
+    }
+}
+
 pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
     let Some(statistics) = statistics(state) else { return };
     let sessions = statistics.sessions();

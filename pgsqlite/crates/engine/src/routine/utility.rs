@@ -131,7 +131,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         host.cell.notice(notice);
     }
     if let Some(mut new) = outcome.catalog {
-        Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
+        Arc::make_mut(&mut new).epoch = crate::engine::next_number();
         show_catalog(host, new.clone());
         let mut changed = host.routines().changed.borrow_mut();
         let mut sequences = changed.take().map_or(vec![], |c| c.1);

@@ -156,9 +156,12 @@ impl ServerFunctions for SessionServer {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
         let mut own = self.transaction_id.lock();
         if own.is_none() && assign {
-            *own = Some(self.engine()?.next_transaction_id());
+            *own = Some(crate::engine::next_number());
         }
         Ok(*own)
+    }
+    fn latest_transaction_id(&self) -> Result<u64> {
+        Ok(self.transaction_id.lock().unwrap_or_else(crate::engine::coming_number))
     }
     fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool {
         let end = std::time::Instant::now() + duration;

@@ -503,7 +503,7 @@ impl Session {
         let connection = self.connection()?.rusqlite();
         let outcome = self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e))?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
-            Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
+            Arc::make_mut(&mut new).epoch = crate::engine::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();

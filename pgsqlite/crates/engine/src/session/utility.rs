@@ -273,7 +273,7 @@ impl Session {
             }
         }
         if let Some(mut new) = outcome.catalog {
-            Arc::make_mut(&mut new).epoch = crate::engine::next_epoch();
+            Arc::make_mut(&mut new).epoch = crate::engine::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -498,7 +498,7 @@ impl Session {
             connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
         }
         let mut without = self.catalog().shared();
-        without.epoch = crate::engine::next_epoch();
+        without.epoch = crate::engine::next_number();
         self.transaction.catalog = Some(Arc::new(without));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();

@@ -11,7 +11,7 @@ const PREDEFINED_ROLES: &[(pgsqlite_types::Oid, &str)] = &[
     (DATABASE_OWNER_ROLE, "pg_database_owner"),
     (6181, "pg_read_all_data"),
     (6182, "pg_write_all_data"),
-    (3373, "pg_monitor"),
+    (MONITOR_ROLE, "pg_monitor"),
     (3374, "pg_read_all_settings"),
     (3375, "pg_read_all_stats"),
     (3377, "pg_stat_scan_tables"),
@@ -21,6 +21,10 @@ const PREDEFINED_ROLES: &[(pgsqlite_types::Oid, &str)] = &[
     (4200, "pg_signal_backend"),
     (4544, "pg_checkpoint"),
 ];
+
+const MONITOR_ROLE: pgsqlite_types::Oid = 3373;
+/// What the role that monitors is a member of.
+const MONITORED_ROLES: [pgsqlite_types::Oid; 3] = [3374, 3375, 3377];
 
 fn predefined_role(name: &str) -> Role {
     Role {
@@ -54,7 +58,10 @@ pub fn catalog() -> &'static Catalog {
         }
         catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
         for &(oid, name) in PREDEFINED_ROLES {
-            catalog.roles.insert(oid, Arc::new(Role { oid, ..predefined_role(name) }));
+            let membership = |&role| Membership { role, grantor: BOOTSTRAP_ROLE, admin: false };
+            let memberships =
+                if oid == MONITOR_ROLE { MONITORED_ROLES.iter().map(membership).collect() } else { Vec::new() };
+            catalog.roles.insert(oid, Arc::new(Role { oid, memberships, ..predefined_role(name) }));
         }
         for relation in system_relations().iter().filter(|r| crate::pg_catalog::provided(r.oid)) {
             catalog.add_relation(system_relation(relation));

@@ -3,9 +3,10 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::catalog::{Catalog, RelationKind};
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::{Catalog, Index, RelationKind};
 use pgsqlite_sql::deparse::{definitions, Names, Style};
-use pgsqlite_types::{oid, Datum, Oid, Result};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 
 /// Runs with the analyzer's environment of the session.
 pub(super) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
@@ -115,7 +116,97 @@ fn relation_is_publishable(c: &Call) -> Result<Datum> {
     Ok(state.catalog.relation(relation).map(|r| r.kind == RelationKind::Table && !r.temporary && !r.unlogged).into())
 }
 
-/// Rules, statistics objects and partitions cannot be made here: no OID is one of theirs.
+/// The rule of a view is the only one that there can be.
+fn get_ruledef(c: &Call) -> Result<Datum> {
+    let (rule, style) = (oid_argument(c, 0)?, style(c, 1)?);
+    with_environment(c.session, |e| {
+        let Some(view) = crate::pg_catalog::ruled(e.catalog, rule) else { return Ok(Datum::Null) };
+        let Some(query) = definitions::view_definition(e, view.oid, style)? else {
+            return Err(PgError::not_supported(format!("the definition of the system view {}", view.name)));
+        };
+        let path = if matches!(style, Style::Pretty) { e.search_path } else { &[] };
+        let name = Names::new(e.catalog, path).relation(view.oid);
+        Ok(Datum::Text(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}")))
+    })
+}
+
+// --- properties of access methods and indexes: None (NULL) for a property that there is not -----------------------------
+
+/// What an index of these methods offers is up to the operator class.
+fn not_of_class(index: &Index, property: &str) -> Result<()> {
+    match index.method.as_str() {
+        "gist" | "spgist" => Err(PgError::not_supported(format!("property {property} of {} indexes", index.method))),
+        _ => Ok(()),
+    }
+}
+
+fn index_column_has_property(c: &Call) -> Result<Datum> {
+    let (oid, number, property) = (oid_argument(c, 0)?, c.int(1)?, c.text(2)?.to_ascii_lowercase());
+    let state = c.session.state();
+    let Some(RelationKind::Index(index)) = state.catalog.relation(oid).map(|r| &r.kind) else { return Ok(Datum::Null) };
+    let Some(at) = number.checked_sub(1).and_then(|n| usize::try_from(n).ok()) else { return Ok(Datum::Null) };
+    let Some(column) = index.columns.get(at) else {
+        let included = at < index.columns.len() + index.include.len();
+        return Ok(match property.as_str() {
+            "orderable" | "distance_orderable" if included => Some(false),
+            "returnable" if included => Some(true),
+            _ => None,
+        }
+        .into());
+    };
+    let sorted = index.method == "btree";
+    Ok(match property.as_str() {
+        "asc" => Some(sorted && !column.descending),
+        "desc" => Some(sorted && column.descending),
+        "nulls_first" => Some(sorted && column.nulls_first),
+        "nulls_last" => Some(sorted && !column.nulls_first),
+        "orderable" => Some(sorted),
+        "search_array" => Some(sorted),
+        "search_nulls" => Some(!matches!(index.method.as_str(), "hash" | "gin")),
+        "distance_orderable" => {
+            not_of_class(index, &property)?;
+            Some(false)
+        }
+        "returnable" => {
+            not_of_class(index, &property)?;
+            Some(sorted)
+        }
+        _ => None,
+    }
+    .into())
+}
+
+fn index_has_property(c: &Call) -> Result<Datum> {
+    let (oid, property) = (oid_argument(c, 0)?, c.text(1)?.to_ascii_lowercase());
+    let state = c.session.state();
+    let Some(RelationKind::Index(index)) = state.catalog.relation(oid).map(|r| &r.kind) else { return Ok(Datum::Null) };
+    let method = index.method.as_str();
+    Ok(match property.as_str() {
+        "clusterable" => Some(matches!(method, "btree" | "gist")),
+        "index_scan" => Some(!matches!(method, "brin" | "gin")),
+        "bitmap_scan" => Some(true),
+        "backward_scan" => Some(matches!(method, "btree" | "hash")),
+        _ => None,
+    }
+    .into())
+}
+
+fn method_has_property(c: &Call) -> Result<Datum> {
+    let (oid, property) = (oid_argument(c, 0)?, c.text(1)?.to_ascii_lowercase());
+    let Some(&(_, method, _, b'i')) = builtin::access_methods().iter().find(|m| m.0 == oid) else {
+        return Ok(Datum::Null);
+    };
+    Ok(match property.as_str() {
+        "can_order" | "can_unique" => Some(method == "btree"),
+        "can_multi_col" => Some(!matches!(method, "hash" | "spgist")),
+        "can_exclude" => Some(!matches!(method, "brin" | "gin")),
+        "can_include" => Some(matches!(method, "btree" | "gist" | "spgist")),
+        _ => None,
+    }
+    .into())
+}
+
+/// Statistics objects and partitions cannot be made here: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
@@ -141,7 +232,10 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_conversion_is_visible", no_such_object),
     ("pg_tablespace_location", tablespace_location),
     ("pg_partition_ancestors pg_partition_tree", no_partitions),
-    ("pg_get_ruledef pg_get_ruledef_ext", no_such_object),
+    ("pg_get_ruledef pg_get_ruledef_ext", get_ruledef),
+    ("pg_index_column_has_property", index_column_has_property),
+    ("pg_index_has_property", index_has_property),
+    ("pg_indexam_has_property", method_has_property),
     ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
     ("pg_get_partkeydef pg_get_partition_constraintdef", no_such_object),
 ];

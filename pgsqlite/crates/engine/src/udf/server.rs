@@ -44,15 +44,43 @@ fn notify(c: &Call) -> Result<Datum> {
 }
 /// The channels that are listened to, as rows.
 fn listening(c: &Call) -> Result<Datum> {
-    let channels = server(c)?.listening()?;
-    Ok(Datum::Text(serde_json::to_string(&channels).map_err(|e| PgError::internal(e.to_string()))?))
+    rows(server(c)?.listening()?)
 }
 /// The words of the grammar, as rows of five columns.
 fn keywords(_: &Call) -> Result<Datum> {
-    let rows: Vec<_> = pgsqlite_sql::builtins::keywords::keywords()
-        .map(|k| (k.word, k.category, k.bare_label as i64, k.category_description(), k.label_description()))
-        .collect();
-    Ok(Datum::Text(serde_json::to_string(&rows).map_err(|e| PgError::internal(e.to_string()))?))
+    let all = pgsqlite_sql::builtins::keywords::keywords()
+        .map(|k| (k.word, k.category, k.bare_label as i64, k.category_description(), k.label_description()));
+    rows(all.collect::<Vec<_>>())
+}
+fn rows(of: impl serde::Serialize) -> Result<Datum> {
+    Ok(Datum::Text(serde_json::to_string(&of).map_err(|e| PgError::internal(e.to_string()))?))
+}
+fn timezone_names(_: &Call) -> Result<Datum> {
+    let all = crate::pg_catalog::zones().into_iter();
+    rows(all.map(|(name, abbreviation, offset, dst)| (name, abbreviation, offset, i32::from(dst))).collect::<Vec<_>>())
+}
+fn timezone_abbreviations(_: &Call) -> Result<Datum> {
+    let all = crate::pg_catalog::abbreviations().into_iter();
+    rows(all.map(|(name, offset, dst)| (name, offset, i32::from(dst))).collect::<Vec<_>>())
+}
+fn available_extensions(_: &Call) -> Result<Datum> {
+    rows(crate::pg_catalog::EXTENSIONS.map(|e| (e.name, e.version, e.comment)))
+}
+fn available_extension_versions(_: &Call) -> Result<Datum> {
+    // superuser and, before the comment, requires are the same for all
+    rows(
+        crate::pg_catalog::EXTENSIONS
+            .map(|e| (e.name, e.version, 1, i32::from(e.trusted), i32::from(e.relocatable), e.schema, (), e.comment)),
+    )
+}
+/// How many transactions ago another began; those before the first are infinitely old.
+fn transaction_age(c: &Call) -> Result<Datum> {
+    let number = c.int(0)? as u32;
+    if number < 3 {
+        return Ok(Datum::Int(i32::MAX.into()));
+    }
+    let now = server(c)?.latest_transaction_id()? as u32;
+    Ok(Datum::Int((now.wrapping_sub(number) as i32).into()))
 }
 fn start_time(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(Timestamp(server(c)?.start_time()).to_storage()))
@@ -191,6 +219,11 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_listening_channels", listening),
     ("pg_get_keywords", keywords),
     ("pg_options_to_table", options),
+    ("pg_timezone_names", timezone_names),
+    ("pg_timezone_abbrevs", timezone_abbreviations),
+    ("pg_available_extensions", available_extensions),
+    ("pg_available_extension_versions", available_extension_versions),
+    ("xid_age", transaction_age),
     ("pg_postmaster_start_time", start_time),
     ("pg_cancel_backend", cancel_backend),
     ("pg_terminate_backend", terminate_backend),

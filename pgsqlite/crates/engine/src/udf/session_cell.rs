@@ -58,6 +58,8 @@ pub trait ServerFunctions {
     fn advisory_unlock_all(&self) -> Result<()>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
+    /// The transaction's number, or the one that it would get now.
+    fn latest_transaction_id(&self) -> Result<u64>;
     /// Waits; false if the statement was interrupted meanwhile.
     fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool;
     /// What the server counts; None: there is no server any more.

@@ -5,6 +5,7 @@
 //! | `tableoid` | the table's OID, NULL in rows that an outer join adds |
 //! | `ctid` | the row's number in SQLite. It names the row as long as it is there; an UPDATE does not change it, for the row stays where it is |
 //! | `xmax` | in RETURNING of INSERT: 0 for an inserted row, the transaction's number for one that ON CONFLICT DO UPDATE changed |
+//! | `xmin` | of a system catalog: the number of its schema's last change, which its rows are made anew with |
 //! | the rest | versions of rows are not kept, so nothing can be said: refused |
 //!
 //! A table's entry gets columns for `ctid` and `xmax` behind its own when one of them is named first; they have PostgreSQL's
@@ -36,7 +37,12 @@ impl Analyzer<'_> {
         let sampled = self.levels[at].range_table[rte].sample.is_some() && relation.rowid_column.is_none();
         let has_number = stored && !relation.without_rowid && !sampled;
         let column = match name {
-            "tableoid" => self.table_oid(up, rte, has_number, location),
+            "tableoid" => self.where_present(up, rte, has_number, relation.oid, oid::OID, location),
+            // The rows of the catalogs are made anew with every change of the schema; PostgreSQL keeps the first three numbers.
+            "xmin" if relation.kind == RelationKind::System => {
+                let number = (self.env.catalog.epoch as u32).max(3);
+                self.where_present(up, rte, has_number, number, oid::XID, location)
+            }
             "ctid" if has_number => Some(self.hidden_column(up, rte, 0, location)),
             "xmax" if has_number && rte == 0 && self.levels[at].inserts => {
                 Some(self.hidden_column(up, rte, 1, location))
@@ -76,8 +82,16 @@ impl Analyzer<'_> {
         Ok(None)
     }
 
-    /// The table's OID where there is a row: something that is never NULL in one is not.
-    fn table_oid(&mut self, up: usize, rte: usize, has_number: bool, location: i32) -> Option<Expr> {
+    /// A number where there is a row: something that is never NULL in one is not. NULL in the rows that an outer join adds.
+    fn where_present(
+        &mut self,
+        up: usize,
+        rte: usize,
+        has_number: bool,
+        number: u32,
+        ty: pgsqlite_types::Oid,
+        location: i32,
+    ) -> Option<Expr> {
         let entry = &self.levels[self.levels.len() - 1 - up].range_table[rte];
         let RteKind::Relation(relation) = &entry.kind else { return None };
         let relation = relation.clone();
@@ -88,9 +102,9 @@ impl Analyzer<'_> {
             None => return None,
         };
         let present = Expr::new(ExprKind::IsNull { arg: Box::new(column), negated: true }, oid::BOOL, location);
-        let oid = Expr::new(ExprKind::Const(Datum::Int(relation.oid.into())), oid::OID, location);
-        let kind = ExprKind::Case { whens: vec![(present, oid)], otherwise: None };
-        Some(Expr::new(kind, oid::OID, location))
+        let value = Expr::new(ExprKind::Const(Datum::Int(number.into())), ty, location);
+        let kind = ExprKind::Case { whens: vec![(present, value)], otherwise: None };
+        Some(Expr::new(kind, ty, location))
     }
 
     /// One of [`HIDDEN`] of an entry.

@@ -4,7 +4,12 @@ use super::imp::{row, Imp, Row};
 use Imp::{Inline, Native, NativeSet, Sql};
 
 pub const ROWS: &[Row] = &[
-    row("pg_listening_channels pg_get_keywords pg_options_to_table", NativeSet { typed: false }),
+    row(
+        "pg_listening_channels pg_get_keywords pg_timezone_names pg_timezone_abbrevs pg_available_extensions \
+         pg_available_extension_versions pg_options_to_table",
+        NativeSet { typed: false },
+    ),
+    row("xid_age", Native),
     // messages wait in memory, without a limit
     row("pg_notification_queue_usage", Inline("0.0")),
     row(

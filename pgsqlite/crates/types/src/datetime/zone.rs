@@ -16,24 +16,37 @@ pub enum Abbreviation {
     Dynamic(&'static str),
 }
 
+/// PostgreSQL's default set of abbreviations, in upper case.
+pub fn abbreviations() -> impl Iterator<Item = (&'static str, Abbreviation)> {
+    include_str!("../../data/zone_abbreviations.tsv").lines().filter_map(|line| {
+        let mut fields = line.split('\t');
+        let (name, value, dst) = (fields.next()?, fields.next()?, fields.next()? == "t");
+        let meaning = match value.parse() {
+            Ok(offset) => Abbreviation::Fixed(offset, dst),
+            Err(_) => Abbreviation::Dynamic(value),
+        };
+        Some((name, meaning))
+    })
+}
+
 /// An abbreviation of PostgreSQL's default set, any case.
 pub fn abbreviation(name: &str) -> Option<Abbreviation> {
     static TABLE: OnceLock<HashMap<String, Abbreviation>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        include_str!("../../data/zone_abbreviations.tsv")
-            .lines()
-            .filter_map(|line| {
-                let mut fields = line.split('\t');
-                let (name, value, dst) = (fields.next()?, fields.next()?, fields.next()? == "t");
-                let meaning = match value.parse() {
-                    Ok(offset) => Abbreviation::Fixed(offset, dst),
-                    Err(_) => Abbreviation::Dynamic(value),
-                };
-                Some((name.to_ascii_lowercase(), meaning))
-            })
-            .collect()
-    });
+    let table = TABLE.get_or_init(|| abbreviations().map(|(name, is)| (name.to_ascii_lowercase(), is)).collect());
     table.get(&name.to_ascii_lowercase()).copied()
+}
+
+/// The names of all zones, sorted.
+pub fn names() -> Vec<String> {
+    let mut names: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// What a zone's clocks show at a moment: the abbreviation, seconds east of UTC, whether it is daylight-saving time.
+pub fn clock(zone: &TimeZone, utc: Timestamp) -> (String, i32, bool) {
+    let info = zone.to_offset_info(moment(utc));
+    (info.abbreviation().to_string(), info.offset().seconds(), info.dst().is_dst())
 }
 
 /// The zone of an IANA name (any case) or a POSIX rule (`EST5EDT,M3.2.0,M11.1.0`, `<+03>-3`); None if it is neither.
@@ -111,16 +124,24 @@ fn displacement(text: &str) -> Option<[u32; 3]> {
 /// Seconds east of UTC that an abbreviation meant in a zone: as last used before the moment, else as first used after
 /// it; the zone's offset where the zone has never used it.
 pub fn offset_of_abbreviation(zone: &TimeZone, name: &str, utc: Timestamp) -> i32 {
+    meaning_of_abbreviation(zone, name, utc).0
+}
+
+/// As [`offset_of_abbreviation`], with whether it is daylight-saving time.
+pub fn meaning_of_abbreviation(zone: &TimeZone, name: &str, utc: Timestamp) -> (i32, bool) {
     let at = moment(utc);
     let info = zone.to_offset_info(at);
     if info.abbreviation().eq_ignore_ascii_case(name) {
-        return info.offset().seconds();
+        return (info.offset().seconds(), info.dst().is_dst());
     }
     // Rules go on for ever: a zone's history is shorter than this.
     const LOOK: usize = 1000;
     let before = zone.preceding(at).take(LOOK).find(|t| t.abbreviation().eq_ignore_ascii_case(name));
     let found = before.or_else(|| zone.following(at).take(LOOK).find(|t| t.abbreviation().eq_ignore_ascii_case(name)));
-    found.map_or(info.offset().seconds(), |t| t.offset().seconds())
+    match found {
+        Some(t) => (t.offset().seconds(), t.dst().is_dst()),
+        None => (info.offset().seconds(), info.dst().is_dst()),
+    }
 }
 
 /// 22023 `time zone "…" not recognized`.
