@@ -95,6 +95,9 @@ pub struct Triggered {
     pub place: String,
     /// `rowid = ?n`
     pub condition: String,
+    /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
+    /// row, as of an UPDATE.
+    pub conflict: Option<Box<Triggered>>,
 }
 
 /// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).

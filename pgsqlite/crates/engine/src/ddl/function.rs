@@ -654,10 +654,8 @@ impl Ddl<'_> {
         for node in &statement.objects {
             let Some(NodeEnum::ObjectWithArgs(named)) = &node.node else { return Ok(None) };
             let name = strings(&named.objname).last().map_or("", |n| n).to_string();
-            if self.catalog.routines_named(&name).next().is_none() {
-                if statement.objects.len() == 1 {
-                    return Ok(None);
-                }
+            if self.catalog.routines_named(&name).next().is_none() && statement.objects.len() == 1 {
+                return Ok(None);
             }
             match self.find_function(named, kind)? {
                 Ok(oid) => {

@@ -14,6 +14,7 @@ use pgsqlite_sql::plan::Triggered;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -52,10 +53,69 @@ pub(crate) fn run(
     Ok(count)
 }
 
-fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
-    let catalog = host.catalog();
-    let relation =
-        catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
+/// A statement that stores rows of a table: where its values are among the columns.
+struct Storing<'t> {
+    t: &'t Triggered,
+    /// positions of the stored columns among the live ones
+    stored: Vec<usize>,
+    key_column: Option<usize>,
+    apply: RawStatement,
+}
+
+impl<'t> Storing<'t> {
+    fn new(host: Host, t: &'t Triggered, relation: &Relation) -> Result<Storing<'t>> {
+        let position = |attnum: i16| {
+            relation
+                .live_columns()
+                .position(|c| c.attnum == attnum)
+                .ok_or_else(|| PgError::internal("a column that is gone"))
+        };
+        Ok(Storing {
+            t,
+            stored: t.columns.iter().map(|a| position(*a)).collect::<Result<Vec<_>>>()?,
+            key_column: match relation.rowid_column {
+                Some(a) => Some(position(a)?),
+                None => None,
+            },
+            apply: host.kept_statement(&t.apply)?,
+        })
+    }
+
+    /// Refuses a row whose BEFORE triggers have set what the statement does not store.
+    fn check(&self, relation: &Relation, old: Option<&Vec<Datum>>, new: Option<&Vec<Datum>>) -> Result<()> {
+        let Some(values) = new else { return Ok(()) };
+        for (i, column) in relation.live_columns().enumerate() {
+            let unstored = !self.stored.contains(&i) && column.generated.is_none() && !values[i].is_null();
+            let moved = self.t.key_stays && self.key_column == Some(i) && old.is_some_and(|o| o[i] != values[i]);
+            if unstored || moved {
+                return Err(PgError::not_supported(format!(
+                    "a BEFORE trigger that sets column \"{}\" of table \"{}\"",
+                    column.name, relation.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters of the statement: those of the client's, the key, the stored values, what RETURNING needs.
+    fn values(&self, parameters: &[Datum], key: Datum, new: Option<&Vec<Datum>>, others: Vec<Datum>) -> Vec<Datum> {
+        let mut values: Vec<Datum> = parameters.iter().take(self.t.parameters).cloned().collect();
+        values.resize(self.t.parameters, Datum::Null);
+        values.push(key);
+        values.extend(self.stored.iter().map(|&at| new.map_or(Datum::Null, |n| n[at].clone())));
+        values.extend(others);
+        values
+    }
+
+    fn store(&mut self, host: Host, values: &[Datum], width: usize) -> Result<Option<Vec<Datum>>> {
+        store(host, &mut self.apply, values, width).map_err(|e| {
+            told_more(host, &self.t.modify, values, e, |sql| sql.replace(&self.t.place, &self.t.condition))
+        })
+    }
+}
+
+/// The triggers of a statement's event.
+fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing<'h> {
     let triggers: Vec<Trigger> = relation
         .triggers
         .iter()
@@ -65,25 +125,96 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
         })
         .cloned()
         .collect();
-    let shape = host.routines().shape(host, &relation);
-    let firing = Firing { host, relation, shape, event: t.event, triggers };
-    firing.statement(Timing::Before)?;
-    let live: Vec<_> = firing.relation.live_columns().cloned().collect();
-    let position = |attnum: i16| {
-        live.iter().position(|c| c.attnum == attnum).ok_or_else(|| PgError::internal("a column that is gone"))
-    };
-    let stored = t.columns.iter().map(|a| position(*a)).collect::<Result<Vec<_>>>()?;
-    let key_column = firing.relation.rowid_column.and_then(|a| live.iter().position(|c| c.attnum == a));
+    let shape = host.routines().shape(host, relation);
+    Firing { host, relation: relation.clone(), shape, event: t.event, triggers }
+}
+
+fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+    let catalog = host.catalog();
+    let relation =
+        catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
+    let fired = firing(host, t, &relation);
+    let conflict = t.conflict.as_deref().map(|c| (c, firing(host, c, &relation)));
+    fired.statement(Timing::Before)?;
+    if let Some((_, updates)) = &conflict {
+        updates.statement(Timing::Before)?;
+    }
     let proposed = all_rows(host, &t.rows, parameters)?;
-    let mut apply = host.kept_statement(&t.apply)?;
-    let mut changed: Vec<Changed> = Vec::new();
-    let mut shown = Vec::new();
-    let mut count = 0;
-    let keep = firing
-        .triggers
-        .iter()
-        .any(|tr| tr.timing == Timing::After && (tr.row || tr.old_table.is_some() || tr.new_table.is_some()));
-    let result = (|| -> Result<()> {
+    let mut storing = Storing::new(host, t, &relation)?;
+    let mut updating = match &conflict {
+        Some((c, _)) => Some(Storing::new(host, c, &relation)?),
+        None => None,
+    };
+    let after = |f: &Firing| f.triggers.iter().any(|t| t.timing == Timing::After);
+    let mut work = Work {
+        fired: &fired,
+        relation: &relation,
+        count: 0,
+        shown: vec![],
+        changed: vec![],
+        updated: vec![],
+        order: vec![],
+        keep: after(&fired) || conflict.as_ref().is_some_and(|(_, f)| after(f)),
+    };
+    let updates = conflict.as_ref().map(|(_, f)| f);
+    let result = work.rows(&mut storing, updating.as_mut(), updates, proposed, parameters);
+    host.keep_statement(&t.apply, storing.apply);
+    if let Some(updating) = updating {
+        host.keep_statement(&updating.t.apply, updating.apply);
+    }
+    let Work { count, shown, changed, updated, order, .. } = work;
+    result?;
+    let (mut inserts, mut changes) = (changed.iter(), updated.iter());
+    for is_update in order {
+        match (is_update, &conflict) {
+            (true, Some((_, updates))) => {
+                if let Some(row) = changes.next() {
+                    updates.after_row(row, &updated)?;
+                }
+            }
+            _ => {
+                if let Some(row) = inserts.next() {
+                    fired.after_row(row, &changed)?;
+                }
+            }
+        }
+    }
+    if let Some((_, updates)) = &conflict {
+        updates.after_statement(&updated)?;
+    }
+    fired.after_statement(&changed)?;
+    Ok((count, shown))
+}
+
+/// What the rows of a statement have come to.
+struct Work<'f, 'h> {
+    fired: &'f Firing<'h>,
+    relation: &'f Arc<Relation>,
+    count: u64,
+    shown: Vec<Vec<Datum>>,
+    changed: Vec<Changed>,
+    /// by ON CONFLICT DO UPDATE
+    updated: Vec<Changed>,
+    /// for each row in turn: whether it is one of those
+    order: Vec<bool>,
+    /// AFTER triggers will ask for the rows
+    keep: bool,
+}
+
+impl Work<'_, '_> {
+    fn rows(
+        &mut self,
+        storing: &mut Storing,
+        mut updating: Option<&mut Storing>,
+        updates: Option<&Firing>,
+        proposed: Vec<Vec<Datum>>,
+        parameters: &[Datum],
+    ) -> Result<()> {
+        let host = self.fired.host;
+        let t = storing.t;
+        let width = self.relation.live_columns().count();
+        // rows that this statement has inserted or updated, for ON CONFLICT
+        let mut touched: HashSet<i64> = HashSet::new();
         for row in proposed {
             host.check_interrupt()?;
             let mut row = row.into_iter();
@@ -91,76 +222,108 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
             let mut old = None;
             if t.event != Event::Insert {
                 key = row.next().unwrap_or_default();
-                old = Some(row.by_ref().take(live.len()).collect::<Vec<_>>());
+                old = Some(row.by_ref().take(width).collect::<Vec<_>>());
             }
-            let mut new = match t.event {
+            let new = match t.event {
                 Event::Insert => {
-                    let mut values = vec![Datum::Null; live.len()];
-                    for (at, value) in stored.iter().zip(row.by_ref()) {
+                    let mut values = vec![Datum::Null; width];
+                    for (at, value) in storing.stored.iter().zip(row.by_ref()) {
                         values[*at] = value;
                     }
                     Some(values)
                 }
-                Event::Update => Some(row.by_ref().take(live.len()).collect::<Vec<_>>()),
+                Event::Update => Some(row.by_ref().take(width).collect::<Vec<_>>()),
                 _ => None,
             };
             let others: Vec<Datum> = row.collect();
-            let Some(after) = firing.before_row(old.as_ref(), new.take())? else { continue };
-            let new = after;
-            if let Some(values) = &new {
-                for (i, column) in live.iter().enumerate() {
-                    let unstored = !stored.contains(&i) && column.generated.is_none() && !values[i].is_null();
-                    let moved = t.key_stays && key_column == Some(i) && old.as_ref().is_some_and(|o| o[i] != values[i]);
-                    if unstored || moved {
-                        return Err(PgError::not_supported(format!(
-                            "a BEFORE trigger that sets column \"{}\" of table \"{}\"",
-                            column.name, firing.relation.name
-                        )));
+            let Some(new) = self.fired.before_row(old.as_ref(), new)? else { continue };
+            storing.check(self.relation, old.as_ref(), new.as_ref())?;
+            let values = storing.values(parameters, key, new.as_ref(), others);
+            match storing.store(host, &values, width + t.returning)? {
+                Some(mut result) => {
+                    if updates.is_some() {
+                        // SAFETY: a live connection.
+                        touched.insert(unsafe { libsqlite3_sys::sqlite3_last_insert_rowid(host.db) });
+                    }
+                    let returned = result.split_off(width);
+                    self.done(t.returning, returned);
+                    if self.keep {
+                        self.changed.push(Changed { old, new: new.map(|_| result) });
+                        self.order.push(false);
                     }
                 }
-            }
-            // statement's parameters, the key, the stored values, what RETURNING needs
-            let mut values: Vec<Datum> = parameters.iter().take(t.parameters).cloned().collect();
-            values.resize(t.parameters, Datum::Null);
-            values.push(key);
-            for &at in &stored {
-                values.push(new.as_ref().map_or(Datum::Null, |n| n[at].clone()));
-            }
-            values.extend(others);
-            let result = store(host, &mut apply, &values, live.len() + t.returning)
-                .map_err(|e| told_more(host, &t.modify, &values, e, |sql| sql.replace(&t.place, &t.condition)))?;
-            let Some(mut result) = result else {
-                if t.event == Event::Insert {
-                    // ON CONFLICT DO NOTHING
-                    continue;
+                None if t.event == Event::Insert => {
+                    // the row is there: DO NOTHING or DO UPDATE
+                    if let (Some(updating), Some(updates)) = (updating.as_deref_mut(), updates) {
+                        self.update_conflicting(updating, updates, &values, parameters, &mut touched)?;
+                    }
                 }
-                let word = if t.event == Event::Update { "updated" } else { "deleted" };
-                return Err(PgError::new(
-                    SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
-                    format!("tuple to be {word} was already modified by an operation triggered by the current command"),
-                )
-                .hint(
-                    "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.",
-                ));
-            };
-            count += 1;
-            let returned = result.split_off(live.len());
-            if t.returning > 0 {
-                shown.push(returned);
-            }
-            if keep {
-                changed.push(Changed { old, new: new.map(|_| result) });
+                None => return Err(modified_meanwhile(t.event)),
             }
         }
         Ok(())
-    })();
-    host.keep_statement(&t.apply, apply);
-    result?;
-    for row in &changed {
-        firing.after_row(row, &changed)?;
     }
-    firing.after_statement(&changed)?;
-    Ok((count, shown))
+
+    fn done(&mut self, returning: usize, returned: Vec<Datum>) {
+        self.count += 1;
+        if returning > 0 {
+            self.shown.push(returned);
+        }
+    }
+
+    fn update_conflicting(
+        &mut self,
+        updating: &mut Storing,
+        updates: &Firing,
+        inserted: &[Datum],
+        parameters: &[Datum],
+        touched: &mut HashSet<i64>,
+    ) -> Result<()> {
+        let host = self.fired.host;
+        let width = self.relation.live_columns().count();
+        let mut found = all_rows(host, &updating.t.rows, inserted)?;
+        // none: the condition of DO UPDATE leaves it as it is
+        let Some(row) = found.pop() else { return Ok(()) };
+        let mut row = row.into_iter();
+        let key = row.next().unwrap_or_default();
+        if let Datum::Int(rowid) = key {
+            if !touched.insert(rowid) {
+                return Err(PgError::new(
+                    SqlState::CARDINALITY_VIOLATION,
+                    "ON CONFLICT DO UPDATE command cannot affect row a second time",
+                )
+                .hint(
+                    "Ensure that no rows proposed for insertion within the same command have duplicate constrained \
+                     values.",
+                ));
+            }
+        }
+        let old: Vec<Datum> = row.by_ref().take(width).collect();
+        let new: Vec<Datum> = row.collect();
+        let Some(new) = updates.before_row(Some(&old), Some(new))? else { return Ok(()) };
+        updating.check(self.relation, Some(&old), new.as_ref())?;
+        let values = updating.values(parameters, key, new.as_ref(), vec![]);
+        let returning = updating.t.returning;
+        let Some(mut result) = updating.store(host, &values, width + returning)? else {
+            return Err(modified_meanwhile(Event::Update));
+        };
+        let returned = result.split_off(width);
+        self.done(returning, returned);
+        if self.keep {
+            self.updated.push(Changed { old: Some(old), new: Some(result) });
+            self.order.push(true);
+        }
+        Ok(())
+    }
+}
+
+fn modified_meanwhile(event: Event) -> PgError {
+    let word = if event == Event::Update { "updated" } else { "deleted" };
+    PgError::new(
+        SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+        format!("tuple to be {word} was already modified by an operation triggered by the current command"),
+    )
+    .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
 }
 
 /// All rows of a query.
@@ -426,7 +589,7 @@ impl Firing<'_> {
         let result = stacker::maybe_grow(STACK, STACK * 32, || {
             super::with_settings(host, &routine.function, || {
                 match compiled(host, &routine.function, &[], oid::TRIGGER)? {
-                    Runnable::PlPgSql(program) => program.fire(host, given, trigger.row.then_some(&self.shape)),
+                    Runnable::PlPgSql(program) => program.fire(host, given, &self.shape, trigger.row),
                     Runnable::Sql(_) => Err(PgError::internal("a trigger function in SQL")),
                 }
             })

@@ -4,16 +4,16 @@
 //! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
 //! So triggers run between SQLite's statements, never inside one that writes.
 //!
-//! What would change such a table in another way (MERGE, a data-modifying WITH, ON CONFLICT DO UPDATE, a cascading foreign key)
+//! What would change such a table in another way (MERGE, a data-modifying WITH, a cascading foreign key)
 //! is refused: its triggers would not fire.
 
 use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
 use crate::analyze::walk;
-use crate::catalog::{ConstraintKind, ForeignKeyAction, Relation};
+use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation};
 use crate::plan::{QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
-use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, Target, Var};
+use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// The events of a data modification, with the columns that it sets.
@@ -157,17 +157,12 @@ impl Lowerer<'_> {
         }
         let (rows, event, set, tag) = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
-                if on_conflict.as_ref().is_some_and(|c| c.set.is_some()) {
-                    return Err(PgError::not_supported(format!(
-                        "ON CONFLICT DO UPDATE on table \"{}\", whose triggers it fires,",
-                        target.name
-                    )));
-                }
                 let attnums: Vec<i16> = stored.iter().map(|c| c.attnum).collect();
                 apply.action = ModifyAction::Insert {
                     columns: attnums.clone(),
                     source: InsertSource::Values(vec![values]),
-                    on_conflict: on_conflict.clone(),
+                    // a row that is there is changed as by UPDATE: its triggers fire
+                    on_conflict: on_conflict.clone().map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
                 };
                 (self.proposed_inserts(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
             }
@@ -247,11 +242,130 @@ impl Lowerer<'_> {
                 ),
             others: others.len(),
             returning: modify.returning.len(),
+            conflict: match &modify.action {
+                ModifyAction::Insert { on_conflict: Some(c), .. } if c.set.is_some() => {
+                    Some(Box::new(self.conflicting(modify, c, &stored, parameters)?))
+                }
+                _ => None,
+            },
             condition: format!(" WHERE {} = ?{key}", rowid_name(&target)?),
             place,
             modify: Box::new(row),
         };
         Ok((triggered, tag))
+    }
+
+    /// ON CONFLICT DO UPDATE: the row that is there, with the values it gets, and the statement that stores it. `inserted`: the columns
+    /// whose values the INSERT's statement has as parameters.
+    fn conflicting(
+        &mut self,
+        modify: &Modify,
+        conflict: &OnConflict,
+        inserted: &[&Column],
+        parameters: usize,
+    ) -> Result<Triggered> {
+        let target = modify.target.clone();
+        let (Some(set), Some(arbiter)) = (&conflict.set, &conflict.target) else {
+            return Err(PgError::internal("ON CONFLICT DO UPDATE without a target"));
+        };
+        let live: Vec<Column> = target.live_columns().cloned().collect();
+        let excluded_at = modify
+            .range_table
+            .iter()
+            .position(|r| r.alias == "excluded" && matches!(r.kind, crate::typed::RteKind::Relation(_)))
+            .ok_or_else(|| PgError::internal("excluded"))?;
+        let (key, first_new) = (parameters + 1, parameters + 2);
+        let excluded: Vec<String> = live
+            .iter()
+            .map(|c| match inserted.iter().position(|i| i.attnum == c.attnum) {
+                Some(i) => format!("?{}", first_new + i),
+                None => "NULL".into(),
+            })
+            .collect();
+        let alias = self.unique("t");
+        let mut old = self.target_columns(&target, &format!("{alias}."));
+        old.truncate(live.len());
+        let scope = self.scope();
+        scope.entries = vec![vec![]; excluded_at + 1];
+        let mut conditions = Vec::new();
+        for expr in &arbiter.keys {
+            self.scope().entries[0] = old.clone();
+            let stored = self.expr(expr)?;
+            self.scope().entries[0] = excluded.clone();
+            conditions.push(format!("{stored} = {}", self.expr(expr)?));
+        }
+        self.scope().entries[0] = old.clone();
+        self.scope().entries[excluded_at] = excluded;
+        for filter in arbiter.filter.iter().chain(&conflict.filter) {
+            conditions.push(format!("({})", self.expr(filter)?));
+        }
+        let rowid = rowid_name(&target)?;
+        let mut columns = vec![format!("{alias}.{rowid}")];
+        columns.extend(old.iter().cloned());
+        for (column, old) in live.iter().zip(&old) {
+            match set.iter().find(|(a, _)| *a == column.attnum) {
+                Some((_, expr)) => columns.push(self.expr(expr)?),
+                None => columns.push(old.clone()),
+            }
+        }
+        let rows = format!(
+            "SELECT {} FROM {} AS {alias} WHERE {}",
+            columns.join(", "),
+            table_name(&target),
+            conditions.join(" AND ")
+        );
+        let stored: Vec<&Column> = live.iter().filter(|c| c.generated.is_none()).collect();
+        let sets_key = set.iter().any(|(a, _)| target.rowid_column == Some(*a));
+        let kept: Vec<(i16, Expr)> = stored
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| sets_key || target.rowid_column != Some(c.attnum))
+            .map(|(i, c)| {
+                let value = Expr::new(ExprKind::Param(first_new + i), c.type_oid, -1);
+                (c.attnum, Expr { typmod: c.typmod, ..value })
+            })
+            .collect();
+        let mut apply = Modify { ctes: vec![], ..modify.clone() };
+        apply.returning = self.stored_row(&target, &modify.returning);
+        apply.action = ModifyAction::Update {
+            set: kept,
+            from: vec![],
+            filter: Some(Expr::new(ExprKind::Param(key), oid::BOOL, -1)),
+        };
+        let steps = self.modify_steps_of_row(&apply)?;
+        let [step] = &steps[..] else {
+            return Err(PgError::not_supported("RETURNING with a sub-query over a table whose triggers fire"));
+        };
+        let place = format!(" WHERE ?{key}");
+        let condition = format!(" WHERE {rowid} = ?{key}");
+        if step.sql.matches(&place).count() != 1 {
+            return Err(PgError::internal("the place of the row's key"));
+        }
+        Ok(Triggered {
+            table: target.oid,
+            event: Event::Update,
+            set: set.iter().map(|s| s.0).collect(),
+            rows,
+            apply: step.sql.replace(&place, &condition),
+            parameters,
+            columns: stored.iter().map(|c| c.attnum).collect(),
+            key_stays: target.rowid_column.is_some() && !sets_key,
+            others: 0,
+            returning: modify.returning.len(),
+            modify: Box::new(apply),
+            place,
+            condition,
+            conflict: None,
+        })
+    }
+
+    /// What a statement of one row returns: the live columns, then what RETURNING shows.
+    fn stored_row(&self, target: &Relation, shown: &[Target]) -> Vec<Target> {
+        let column = |(i, c): (usize, &Column)| {
+            let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
+            Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
+        };
+        target.live_columns().enumerate().map(column).chain(shown.iter().cloned()).collect()
     }
 
     /// The rows of UPDATE and DELETE, each once.

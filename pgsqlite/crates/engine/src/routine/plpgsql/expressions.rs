@@ -244,7 +244,10 @@ impl<'h> Frame<'h> {
             && expression.shapes.iter().all(|(v, shape)| match &self.values[*v] {
                 Value::Row(Some(row)) => Rc::ptr_eq(&row.shape, shape) || row.shape == *shape,
                 // (a NULL row of a declared type has the type's shape)
-                _ => matches!(&self.program.kinds[*v], Kind::Record(Some(ty)) if *ty == shape.ty),
+                _ => {
+                    matches!(&self.program.kinds[*v], Kind::Record(Some(ty)) if *ty == shape.ty)
+                        || self.absent_row(*v).is_some_and(|absent| absent == shape)
+                }
             })
     }
 

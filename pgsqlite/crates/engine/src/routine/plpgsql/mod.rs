@@ -196,12 +196,14 @@ impl Program {
 
     /// Runs the body for a row (or statement) that fires a trigger. `given`: the values of NEW, OLD, TG_NAME … in the order of
     /// [`effects::TRIGGER_VARIABLES`]. Returns the row that RETURN gave, as values of the fields of `shape`.
-    pub fn fire(&self, host: Host, given: Vec<Value>, shape: Option<&Rc<Shape>>) -> Result<Option<Vec<Datum>>> {
+    /// `row`: the trigger is one for each row.
+    pub fn fire(&self, host: Host, given: Vec<Value>, shape: &Rc<Shape>, row: bool) -> Result<Option<Vec<Datum>>> {
         let mut frame = run::Frame::new(host, self);
+        frame.table_row = Some(shape.clone());
         for (i, value) in given.into_iter().enumerate() {
             frame.values[self.triggers_from + i] = value;
         }
-        frame.run_trigger(shape)
+        frame.run_trigger(row.then_some(shape))
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Frame<'h> {
     /// the errors that handlers are working on, innermost last
     pub errors: Vec<PgError>,
     pub cursors: super::cursors::Cursors,
+    /// in a trigger: what NEW and OLD are, also where there is none
+    pub table_row: Option<Rc<Shape>>,
     /// the types of the subjects of CASE, by hidden variable
     pub hidden: std::collections::HashMap<usize, pgsqlite_types::Oid>,
 }
@@ -74,6 +76,7 @@ impl<'h> Frame<'h> {
             count: 0,
             errors: vec![],
             cursors: Default::default(),
+            table_row: None,
             hidden: Default::default(),
         }
     }

@@ -156,16 +156,25 @@ impl Frame<'_> {
         }
     }
 
+    /// NEW or OLD of a trigger that has none: NULL, with the fields of the table.
+    pub fn absent_row(&self, variable: usize) -> Option<&Rc<Shape>> {
+        let first = self.program.triggers_from;
+        let is_row = self.program.is_trigger() && (first..first + 2).contains(&variable);
+        self.table_row.as_ref().filter(|_| is_row)
+    }
+
     /// The shape of a row variable. Errors: 55000 for a record that nothing was assigned to.
     pub fn known_shape(&self, variable: usize) -> Result<Rc<Shape>> {
         match (&self.values[variable], &self.program.kinds[variable]) {
             (Value::Row(Some(row)), _) => Ok(row.shape.clone()),
             (_, Kind::Record(Some(ty))) => self.shape_of(*ty),
-            _ => Err(PgError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("record \"{}\" is not assigned yet", self.program.body.variables[variable].name),
-            )
-            .detail("The tuple structure of a not-yet-assigned record is indeterminate.")),
+            _ => self.absent_row(variable).cloned().ok_or_else(|| {
+                PgError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("record \"{}\" is not assigned yet", self.program.body.variables[variable].name),
+                )
+                .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+            }),
         }
     }
 
