@@ -148,3 +148,25 @@ fn a_length_makes_no_room_by_itself() {
     let grown = server.resident().saturating_sub(before);
     assert!(grown < 50_000, "{grown} KiB more");
 }
+
+#[test]
+fn a_client_in_the_middle_of_copy_is_not_idle() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--in-memory"]);
+    let mut client = server.session();
+    client.rows("CREATE TABLE t (a int)");
+    client.rows("SET idle_session_timeout = '150ms'");
+    client.rows("SET idle_in_transaction_session_timeout = '150ms'");
+    for begin in ["", "BEGIN; "] {
+        client.send(&query(&format!("{begin}COPY t FROM STDIN")));
+        while client.receive().0 != b'G' {}
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        client.send(&message(b'd', b"1\n"));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        client.send(&message(b'c', b""));
+        let answers = client.until_ready();
+        assert!(answers.iter().any(|(kind, body)| *kind == b'C' && body.starts_with(b"COPY 1")), "{answers:?}");
+    }
+    // afterwards it is: in the transaction first
+    assert_eq!(client.told_to_go(), "25P03");
+}

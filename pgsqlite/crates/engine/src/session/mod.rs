@@ -391,6 +391,8 @@ impl Session {
                 "terminating connection due to idle-in-transaction timeout",
             )
         };
+        // a client that sends the rows of a COPY is at work, however slowly
+        let limit = if self.copying.is_some() { 0 } else { limit };
         let idle = async {
             match limit {
                 0 => std::future::pending().await,
