@@ -40,7 +40,7 @@ fn writes(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
         return false;
     }
     let own = match function.language {
-        Language::Sql => sql_body(function).is_none_or(|body| body.iter().any(node_writes)),
+        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(node_writes)),
         Language::PlPgSql => parsed(function).is_none_or(|body| block_writes(&body.block)),
     };
     own || names_writer(catalog, &function.source, seen)
