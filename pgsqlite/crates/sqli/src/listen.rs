@@ -123,6 +123,10 @@ impl Watcher {
         let (own, session) = (interrupts.clone(), cancel.clone());
         let task = tokio::spawn(async move {
             while let Ok(mut ready) = socket.ready(Interest::PRIORITY).await {
+                // a closed connection is ready for ever, and waiting for it would not let go of the thread
+                if !ready.ready().is_priority() {
+                    break;
+                }
                 let mut byte = 0u8;
                 // SAFETY: the descriptor is open as long as `socket` lives; one byte is written to a byte that lives here.
                 let n = unsafe {
@@ -216,4 +220,32 @@ async fn encrypt(shared: &Shared, socket: TcpStream) -> std::result::Result<Stre
         stream.encrypt(&tls.acceptor).await?;
     }
     Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    /// On one thread: a watcher that went on asking would keep the test itself from going on.
+    #[tokio::test]
+    async fn the_watcher_tells_of_urgent_bytes_and_ends_with_the_connection() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+        let client = std::net::TcpStream::connect(listener.local_addr().expect("an address")).expect("connects");
+        let (served, _) = listener.accept().expect("accepts");
+        let mut watcher = Watcher::new(OwnedFd::from(served)).expect("watches");
+        socket2::SockRef::from(&client).send_out_of_band(&[INTERRUPT]).expect("sends");
+        let told = async {
+            while !watcher.interrupts.take() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        assert!(tokio::time::timeout(Duration::from_secs(5), told).await.is_ok(), "the urgent byte was not told");
+        // closed at once, in both directions
+        socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO)).expect("sets an option");
+        drop(client);
+        let ended = tokio::time::timeout(Duration::from_secs(5), &mut watcher.task).await;
+        assert!(ended.is_ok(), "the watcher goes on after the connection has ended");
+    }
 }
