@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -158,14 +158,18 @@ BENCH_ORACLE := PGSQLITE_BIN=$(CURDIR)/$(SERVER) ORACLE_PG_OPTS="-c fsync=on -c 
 bench: bench-setup
 	@$(BENCH_ORACLE) $(BENCH) run $(ARGS)
 
-bench-codec: build/bench-venv/done setup
+# Built before anything is measured.
+bench-micro: setup
+	@cd pgsqlite && cargo bench --no-run --quiet -p pgsqlite-bench-micro --bench time && cargo build --release --quiet -p pgsqlite-bench-micro
+
+bench-codec: build/bench-venv/done bench-micro
 	@$(BENCH) codec $(if $(wildcard bench/baseline.json),--check) $(ARGS)
 
-bench-check: bench-setup
+bench-check: bench-setup bench-micro
 	@$(BENCH_ORACLE) $(BENCH) all --check $(ARGS)
 
 # On a quiet machine only; afterwards a line in CHANGELOG.md says why the baseline is another one.
-bench-save: bench-setup
+bench-save: bench-setup bench-micro
 	@$(BENCH_ORACLE) $(BENCH) all --save $(ARGS)
 
 # What is generated from a running PostgreSQL 15.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -28,18 +29,22 @@ def split(name: str) -> tuple[str, str]:
 
 
 def by_clock(context: Context) -> list[dict]:
-    warmup, measurement = context.profile.criterion
-    began = context.run.begun.timestamp()
+    return times(*context.profile.criterion)
+
+
+def times(warmup: float, measurement: float, flags: tuple[str, ...] = (), filter: str = "") -> list[dict]:
+    """criterion's means. `flags`: of cargo bench."""
+    folder = results.ROOT / "build" / "criterion"
+    # criterion compares with what it finds; that is the baseline's work here
+    shutil.rmtree(folder, ignore_errors=True)
     _run(
-        ["cargo", "bench", "--quiet", "-p", "pgsqlite-bench-micro", "--bench", "time", "--", "--noplot", "--sample-size", "10"]
-        + ["--warm-up-time", str(warmup), "--measurement-time", str(measurement)],
+        ["cargo", "bench", "--quiet", "-p", "pgsqlite-bench-micro", "--bench", "time", *flags, "--", "--noplot", "--sample-size", "10"]
+        + ["--warm-up-time", str(warmup), "--measurement-time", str(measurement), *([filter] if filter else [])],
         cwd=CARGO,
+        env={**os.environ, "CRITERION_HOME": str(folder)},
     )
     out = []
-    for path in sorted((CARGO / "target" / "criterion").glob("**/new/benchmark.json")):
-        # what earlier runs left of cases that are gone
-        if path.stat().st_mtime < began:
-            continue
+    for path in sorted(folder.glob("**/new/benchmark.json")):
         group, name = split(json.loads(path.read_text())["full_id"])
         sample = json.loads((path.parent / "sample.json").read_text())
         estimates = json.loads((path.parent / "estimates.json").read_text())
