@@ -151,6 +151,13 @@ impl Ddl<'_> {
     pub(super) fn new_table(&mut self, name: &ast::RangeVar, if_not_exists: bool) -> Result<Option<Relation>> {
         self.find_opt(&ast::RangeVar { relname: String::new(), ..name.clone() })?;
         let temporary = name.relpersistence == "t" || name.schemaname == "pg_temp";
+        if name.relpersistence == "u" && name.schemaname == "pg_temp" {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "only temporary relations may be created in temporary schemas",
+            )
+            .at(name.location));
+        }
         let schema = if temporary {
             if !matches!(name.schemaname.as_str(), "" | "pg_temp") {
                 return Err(PgError::new(
@@ -346,6 +353,9 @@ impl Ddl<'_> {
             }
         }
         let both = |what: &str| already(what).at(def.location);
+        if elements.serials.contains(&attnum) && column.identity.is_some() {
+            return Err(already("both default and identity specified"));
+        }
         let generated = elements.generated.iter().any(|g| g.0 == attnum);
         if saw_default && column.identity.is_some() {
             return Err(both("both default and identity specified"));

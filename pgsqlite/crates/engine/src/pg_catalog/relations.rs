@@ -104,7 +104,14 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             b'S' => 1,
             _ => -1,
         });
-        let persistence = match (relation.temporary, relation.unlogged) {
+        // an index and the sequence of a column are as lasting as their table
+        let of = match &relation.kind {
+            RelationKind::Index(index) => Some(index.table),
+            RelationKind::Sequence(sequence) => sequence.owned_by.map(|(table, _)| table),
+            _ => None,
+        };
+        let unlogged = of.and_then(|table| catalog.relation(table)).map_or(relation.unlogged, |t| t.unlogged);
+        let persistence = match (relation.temporary, unlogged) {
             (true, _) => b't',
             (_, true) => b'u',
             _ => b'p',

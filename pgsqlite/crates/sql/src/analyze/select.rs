@@ -4,9 +4,11 @@ use super::from::plain_column;
 use super::typename::name_parts;
 use super::{Analyzer, Clause, Level};
 use crate::builtins::catalog::CastContext;
+use crate::catalog::RelationKind;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, Select, SetOperation, SortKey, Target,
+    CastForm, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, RteKind, Select, SetOperation, SortKey,
+    Target,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -93,6 +95,28 @@ impl Analyzer<'_> {
                         format!("relation \"{}\" in {strength} clause not found in FROM clause", r.relname),
                     )
                     .at(r.location));
+                }
+            }
+            let named: Vec<&str> = lock
+                .locked_rels
+                .iter()
+                .filter_map(|r| match &r.node {
+                    Some(NodeEnum::RangeVar(r)) => Some(r.relname.as_str()),
+                    _ => None,
+                })
+                .collect();
+            for entry in &self.level().range_table {
+                let RteKind::Relation(relation) = &entry.kind else { continue };
+                let kind = match relation.kind {
+                    RelationKind::MaterializedView { .. } => "materialized view",
+                    RelationKind::Sequence(_) => "sequence",
+                    _ => continue,
+                };
+                if named.is_empty() || named.contains(&entry.alias.as_str()) {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("cannot lock rows in {kind} \"{}\"", relation.name),
+                    ));
                 }
             }
             let before = query.locking.unwrap_or(Locking { skip_locked: false, nowait: false });
