@@ -416,7 +416,7 @@ impl<'a> Printer<'a> {
             let column = relation
                 .live_columns()
                 .nth(var.column)
-                .ok_or_else(|| PgError::internal("a column that its relation does not have"))?;
+                .ok_or_else(|| PgError::not_supported("a system column in a stored expression"))?;
             // The catalog's version of the relation may have other names by now.
             let name = self
                 .names
