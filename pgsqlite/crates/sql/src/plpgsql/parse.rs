@@ -1445,7 +1445,7 @@ mod tests {
              EXCEPTION WHEN division_by_zero OR SQLSTATE '23505' THEN NULL; WHEN others THEN RAISE; END top;",
         )
         .unwrap();
-        assert_eq!(body.block.body.len(), 20);
+        assert_eq!(body.block.body.len(), 19);
         assert_eq!(body.block.handlers.len(), 2);
         let mut into = 0;
         walk_for_test(&body, &mut |s| {
@@ -1467,7 +1467,7 @@ mod tests {
         assert_eq!(message("BEGIN EXIT; END"), "EXIT cannot be used outside a loop, unless it has a label");
         assert_eq!(message("BEGIN RAISE 'x %'; END"), "too few parameters specified for RAISE");
         assert_eq!(message("BEGIN RAISE nonsense; END"), "unrecognized exception condition \"nonsense\"");
-        assert_eq!(message("DECLARE a int; a int; BEGIN END"), "duplicate declaration");
+        assert_eq!(message("DECLARE a int; a int; BEGIN END"), "duplicate declaration at or near \"a\"");
         assert_eq!(message("BEGIN IF true THEN END IF"), "syntax error at end of input");
     }
 }
