@@ -44,7 +44,7 @@ def conn(connect):
 
 @pytest.fixture(scope="session")
 def listener(tmp_path_factory):
-    """The port of a pgsqlite of its own ($PGSQLITE_BIN, else the repository's debug build), with and without TLS; or skip."""
+    """The port of a pgsqlite ($PGSQLITE_BIN, else the repository's debug build), with and without TLS; or skip."""
     root = Path(__file__).resolve().parents[2]
     binary = os.environ.get("PGSQLITE_BIN") or str(root / "pgsqlite/target/debug/pgsqlite")
     if not Path(binary).exists():
@@ -81,7 +81,7 @@ def listener(tmp_path_factory):
 
 @pytest.fixture
 def live(request):
-    """Arguments for a real server: the one of INFORMIX_DB_TEST_HOST (_PORT, _USER, _PASSWORD, _DATABASE), else pgsqlite."""
+    """Arguments for a server: that of INFORMIX_DB_TEST_HOST (_PORT, _USER, _PASSWORD, _DATABASE), else pgsqlite."""
     host = os.environ.get("INFORMIX_DB_TEST_HOST")
     if not host:
         port = request.getfixturevalue("listener")

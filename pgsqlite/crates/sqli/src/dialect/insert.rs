@@ -81,7 +81,7 @@ impl Printer<'_> {
         let catalog = &self.environment.catalog;
         let Some(sequence) = catalog.relation(column.sequence) else { return Ok(None) };
         let name = match sequence.temporary {
-            true => ident(&sequence.name),
+            true => format!("pg_temp.{}", ident(&sequence.name)),
             false => format!("{}.{}", ident(catalog.schema_name(sequence.schema)), ident(&sequence.name)),
         };
         Ok(Some((column.name.clone(), name)))

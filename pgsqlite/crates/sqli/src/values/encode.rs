@@ -302,12 +302,12 @@ fn interval(q: Qualifier, months: i32, days: i32, time: i64) -> Result<Vec<u8>, 
         }
         let total = days as i128 * MICROSECONDS_OF_DAY as i128 + time as i128;
         negative = total < 0;
-        let total = u64::try_from(total.unsigned_abs()).map_err(|_| overflow())?;
+        let total = total.unsigned_abs();
         micros = (total % 1_000_000) as i64;
         if q.to == 15 && micros % 10 != 0 {
             return Err(Failure::new(-1264, 0, ""));
         }
-        let seconds = total / 1_000_000;
+        let seconds = u64::try_from(total / 1_000_000).map_err(|_| overflow())?;
         (lead, fields) = match q.from {
             qualifier::DAY => {
                 (seconds / 86400, vec![(seconds / 3600 % 24) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8])

@@ -1,0 +1,233 @@
+"""The driver against pgsqlite's SQLI listener: what test_live.py leaves out."""
+
+import asyncio
+import datetime as dt
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import informix_db
+from conftest import CREDENTIALS
+from informix_db import aio
+
+
+@pytest.fixture
+def address(listener):
+    return {"host": "127.0.0.1", "port": listener, **CREDENTIALS}
+
+
+@pytest.fixture
+def conn(address):
+    with informix_db.connect(**address, autocommit=True) as connection:
+        yield connection
+
+
+def one(conn, sql, *parameters):
+    return conn.cursor().execute(sql, parameters).fetchone()
+
+
+VALUES = [
+    ("smallint", [-32767, 32767]),
+    ("integer", [-(2**31) + 1, 2**31 - 1]),
+    ("bigint", [-(2**63) + 1, 2**63 - 1]),
+    ("int8", [-123456789012, 42]),
+    ("float", [1.5, -2.5e-300, 1e300]),
+    ("smallfloat", [-2.25, 0.0]),
+    ("decimal(10,2)", [Decimal("-1234.56"), Decimal("0.00"), Decimal("99999999.99")]),
+    ("decimal(3,3)", [Decimal("-0.001")]),
+    ("decimal(16)", [Decimal("0.001"), Decimal("1E+100"), Decimal("-1E-100")]),
+    ("decimal(32,0)", [Decimal("12345678901234567890123456789012")]),
+    ("money(12,2)", [Decimal("99.95")]),
+    ("char(6)", ["abc", "abcdef"]),
+    ("nchar(5)", ["nch"]),
+    ("varchar(255)", ["", "vc", "ä" * 255]),
+    ("nvarchar(20)", ["nv"]),
+    ("lvarchar", ["", "lvar", "x" * 2048]),
+    ("boolean", [True, False]),
+    ("date", [dt.date(1, 1, 1), dt.date(1899, 12, 30), dt.date(9999, 12, 31)]),
+    ("datetime year to second", [dt.datetime(1, 1, 1), dt.datetime(2026, 6, 20, 12, 34, 56)]),
+    ("datetime year to fraction(1)", [dt.datetime(2026, 1, 2, 3, 4, 5, 900000)]),
+    ("datetime year to fraction(5)", [dt.datetime(1, 1, 1, 0, 0, 0, 10)]),
+    ("datetime year to fraction(5)", [dt.datetime(9999, 12, 31, 23, 59, 59, 999990)]),
+    ("datetime hour to second", [dt.time(0, 4, 5), dt.time(23, 59, 59)]),
+    ("datetime hour to minute", [dt.time(0, 4)]),
+    ("interval day(9) to fraction(5)", [dt.timedelta(999999999), dt.timedelta(0, 0, -10)]),
+    ("interval day(9) to fraction(5)", [dt.timedelta(3, 14706)]),
+    ("interval minute to second", [dt.timedelta(minutes=5, seconds=6)]),
+    ("interval year(4) to month", [informix_db.IntervalYM(30), informix_db.IntervalYM(-1)]),
+    ("byte", [b"", b"\0\1\xff" * 5000]),
+    ("text", ["", "a text\n" * 3000]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type_", "values"), VALUES, ids=[t for t, _ in VALUES])
+def test_values_come_back(conn, type_, values):
+    cur = conn.cursor()
+    cur.execute(f"create temp table v (n integer, x {type_}, behind integer)")
+    rows = [(i, x, i * 7) for i, x in enumerate([*values, None])]
+    for row in rows:
+        cur.execute("insert into v values (?, ?, ?)", row)
+    got = cur.execute("select * from v order by n").fetchall()
+    trimmed = [(n, x.rstrip() if type_.startswith(("char", "nchar")) and x else x, b) for n, x, b in got]
+    assert trimmed == rows
+    if not type_.startswith(("byte", "text")):
+        for n, x, _ in rows[:-1]:
+            assert cur.execute("select n from v where x = ?", (x,)).fetchall() == [(n,)]
+
+
+def test_the_values_of_literals(conn):
+    sql = """select datetime(2026-01-02) year to day, datetime(03:04:05) hour to second, interval(5 06) day to hour,
+        interval(05:06) minute to second, interval(2-06) year to month, 7 / 2, 'it''s', "q", 1.50, mdy(2, 29, 2024),
+        extend(datetime(2026-05-06 07:08:09) year to second, year to month),
+        current year to day - extend(today, year to day)
+        from systables where tabid = 1"""
+    assert one(conn, sql) == (
+        *(dt.date(2026, 1, 2), dt.time(3, 4, 5), dt.timedelta(5, 6 * 3600), dt.timedelta(minutes=5, seconds=6)),
+        *(informix_db.IntervalYM(30), Decimal("3.5"), "it's", "q", Decimal("1.5"), dt.date(2024, 2, 29)),
+        *(dt.date(2026, 5, 1), dt.timedelta()),
+    )
+
+
+def test_serials(conn):
+    cur = conn.cursor()
+    cur.execute("create temp table s (id serial(5), b char(3))")
+    assert cur.execute("insert into s values (0, 'a')").lastrowid == 5
+    cur.execute("insert into s values (20, 'b')")
+    assert cur.execute("insert into s (b) values ('c')").lastrowid == 21
+    cur.executemany("insert into s values (?, ?)", [(0, "d"), (30, "e"), (0, "f")])
+    assert cur.execute("select id from s order by id").fetchall() == [(5,), (20,), (21,), (22,), (30,), (31,)]
+    cur.execute("insert into s select id + 100, b from s where b = 'a'")
+    assert cur.execute("insert into s (b) values ('g')").lastrowid == 106
+    assert one(conn, "select dbinfo('sqlca.sqlerrd1') from systables where tabid = 1") == (106,)
+
+
+def test_ordering_and_outer_joins(conn):
+    cur = conn.cursor()
+    cur.execute("create temp table l (a integer, b varchar(5))")
+    cur.execute("create temp table r (a integer, c integer)")
+    cur.executemany("insert into l values (?, ?)", [(1, "x"), (2, None), (3, "z")])
+    cur.executemany("insert into r values (?, ?)", [(1, 10), (1, 5), (3, None)])
+    assert cur.execute("select b from l order by b").fetchall() == [(None,), ("x",), ("z",)]
+    assert cur.execute("select b from l order by b desc").fetchall() == [("z",), ("x",), (None,)]
+    old = "select l.a, r.c from l, outer r where l.a = r.a and r.c > 7 and l.a < 3 order by 1"
+    assert cur.execute(old).fetchall() == [(1, 10), (2, None)]
+    new = "select l.a, c from l left outer join r on l.a = r.a and c > 7 where l.a < 3 order by 1"
+    assert cur.execute(new).fetchall() == [(1, 10), (2, None)]
+    assert cur.execute("select skip 1 first 1 a from l order by a").fetchall() == [(2,)]
+    assert cur.execute("select first ? a from l order by a desc", (2,)).fetchall() == [(3,), (2,)]
+    assert cur.execute("select b from l where b matches '[w-y]'").fetchall() == [("x",)]
+    assert cur.execute("select decode(b, null, 'none', 'x', 'ex', 'other') from l order by a").fetchall() == [
+        ("ex",), ("none",), ("other",)]  # fmt: skip
+
+
+def test_a_failed_statement_undoes_itself_only(address):
+    with informix_db.connect(**address) as conn:
+        cur = conn.cursor()
+        cur.execute("create temp table u (a integer primary key)")
+        conn.commit()
+        cur.execute("insert into u values (1)")
+        with pytest.raises(informix_db.IntegrityError) as caught:
+            cur.execute("insert into u select 3 - tabid from systables where tabid in (1, 2)")
+        assert (caught.value.sqlcode, caught.value.isamcode) == (-268, -100)
+        with pytest.raises(informix_db.ProgrammingError):
+            cur.execute("select nosuch from u")
+        cur.execute("insert into u values (3)")
+        conn.commit()
+        assert cur.execute("select a from u order by a").fetchall() == [(1,), (3,)]
+
+
+def test_cursors_go_on_while_others_write(conn):
+    cur, other = conn.cursor(), conn.cursor()
+    cur.execute("create temp table w (a integer, filler char(100))")
+    cur.executemany("insert into w (a) values (?)", [(i,) for i in range(250)])
+    for n in (250, 500, 1000, 2000, 4000, 8000):
+        cur.execute(f"insert into w (a) select a + {n} from w")
+    reading = conn.cursor().execute("select a, filler from w order by a")
+    assert reading.fetchone() == (0, None)
+    other.execute("delete from w where a > 10000")
+    with pytest.raises(informix_db.Error):
+        other.execute("selec")
+    assert [r[0] for r in reading.fetchall()] == list(range(1, 16000))
+    assert one(conn, "select count(*) from w") == (10001,)
+
+
+def test_a_changed_table_is_seen(conn):
+    cur = conn.cursor()
+    cur.execute("create table changing (a integer)")
+    sql = "select tabname from systables where tabname matches 'changing*' order by 1"
+    assert cur.execute(sql).fetchall() == [("changing",)]
+    cur.execute("create table changing2 (a integer)")
+    assert cur.execute(sql).fetchall() == [("changing",), ("changing2",)]
+    cur.execute("select * from changing")
+    cur.execute("alter table changing add b varchar(10)")
+    try:
+        assert cur.execute("select * from changing").description[1][0] == "b"
+    except informix_db.Error as e:
+        assert e.sqlcode == -710
+    cur.execute("drop table changing")
+    cur.execute("drop table changing2")
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("selec 1", -201),
+        ("select 'x", -282),
+        ("select * from nosuch", -206),
+        ("select nosuch from systables", -217),
+        ("execute procedure p(1)", -674),
+        ("select nosuch(1) from systables", -674),
+        ("select substr('abc', -1) from systables", -746),
+        ("unload to 'f' select * from systables", -746),
+        ("create table t (a blob)", -746),
+        ("create table t (a set(integer not null))", -746),
+        ("create index i on t (upper(a))", -746),
+        ("select * from other:t", -746),
+        ("create table t (a datetime month to day)", -746),
+        ("select * from systables where tabname matches owner", -746),
+        ("insert into nosuch values (1)", -206),
+        ("select 1 from systables where tabid = 'x'", -1213),
+        ("select interval(1 25) day to hour from systables where x = 1", -217),
+        ("select datetime(2026-13-01) year to day from systables", -1262),
+    ],
+)
+def test_what_is_refused(conn, sql, code):
+    with pytest.raises(informix_db.Error) as caught:
+        conn.cursor().execute(sql).fetchall()
+    assert caught.value.sqlcode == code
+    assert one(conn, "select 1 from systables where tabid = 1") == (1,)
+
+
+def test_cancelling(conn, address):
+    cur = conn.cursor()
+    cur.execute("create temp table many (n integer)")
+    cur.executemany("insert into many values (?)", [(1,)] * 3000)
+    slow = "select count(*) from many a, many b, many c where a.n + b.n + c.n = 4"
+    started = time.monotonic()
+    with pytest.raises(informix_db.StatementTimeoutError):
+        cur.execute(slow, timeout=0.3)
+    assert time.monotonic() - started < 20
+    assert one(conn, "select count(*) from many") == (3000,)
+
+
+def test_tls_and_password(listener):
+    ca = str(Path(__file__).parent / "tls" / "server.pem")
+    options = {"tls": True, "tls_ca_file": ca, "tls_server_hostname": "localhost"}
+    with informix_db.connect("127.0.0.1", listener, **CREDENTIALS, **options) as conn:
+        assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
+
+
+def test_many_at_once(address):
+    async def main():
+        async with aio.create_pool(**address, max_size=8, autocommit=True) as pool:
+
+            async def work(i):
+                async with pool.connection() as conn:
+                    cur = await conn.execute("select first 1 tabid + ? from systables where tabid = 1", (i,))
+                    return await cur.fetchone()
+
+            assert await asyncio.gather(*map(work, range(100))) == [(1 + i,) for i in range(100)]
+
+    asyncio.run(main())
