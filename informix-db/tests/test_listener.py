@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import socket
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -231,3 +232,32 @@ def test_many_at_once(address):
             assert await asyncio.gather(*map(work, range(100))) == [(1 + i,) for i in range(100)]
 
     asyncio.run(main())
+
+
+LOGIN = bytes.fromhex("01a1013c0000006400650000003d0006494545454d00006c73716c657865630000000000")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        LOGIN,
+        b"\x7f\xff\x01\x3c" + b"\0" * 40,
+        b"\0\x08\x01\x3c\0\0\0\x64",
+        b"\x16\x03\x01\x02\x00" + b"\xff" * 512,
+        b"\0" * 100_000,
+    ],
+    ids=["http", "half", "long", "short", "tls", "flood"],
+)
+def test_bad_peers_are_sent_away_and_harm_nobody(listener, conn, sent):
+    with socket.create_connection(("127.0.0.1", listener), 10) as peer:
+        try:
+            peer.sendall(sent)
+            peer.shutdown(socket.SHUT_WR)
+            while peer.recv(4096):
+                pass
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # it was closed while we still sent
+    assert one(conn, "select 1 from systables where tabid = 1") == (1,)
