@@ -56,12 +56,12 @@ fn activity_shows_all_sessions_and_what_they_do() {
     eventually(&mut watcher, &what("waiter", columns), &["active Lock transactionid"]);
     eventually(&mut watcher, &what("failed", columns), &["idle in transaction (aborted) Client ClientRead"]);
     eventually(&mut watcher, &what("watcher", "state"), &["active"]);
-    assert_eq!(single(&mut watcher, &what("waiter", "query")), ["INSERT INTO t VALUES (2)"]);
-    assert_eq!(single(&mut watcher, &what("idler", "query")), ["CREATE TABLE t (a int)"]);
+    assert_eq!(single(&mut watcher, what("waiter", "query")), ["INSERT INTO t VALUES (2)"]);
+    assert_eq!(single(&mut watcher, what("idler", "query")), ["CREATE TABLE t (a int)"]);
     let times = "backend_start <= query_start AND query_start <= state_change AND state_change <= clock_timestamp()";
-    assert_eq!(single(&mut watcher, &what("idler", times)), ["t"]);
-    assert_eq!(single(&mut watcher, &what("idler", "xact_start IS NULL")), ["t"]);
-    assert_eq!(single(&mut watcher, &what("holder", "xact_start <= query_start")), ["t"]);
+    assert_eq!(single(&mut watcher, what("idler", times)), ["t"]);
+    assert_eq!(single(&mut watcher, what("idler", "xact_start IS NULL")), ["t"]);
+    assert_eq!(single(&mut watcher, what("holder", "xact_start <= query_start")), ["t"]);
     assert_eq!(
         single(&mut watcher, "SELECT pid = pg_backend_pid() FROM pg_stat_activity WHERE application_name = 'watcher'"),
         ["t"]
@@ -131,10 +131,10 @@ fn statements_are_counted_by_their_text_without_literals() {
         format!("SELECT calls || ' ' || rows || ' ' || (min_exec_time <= mean_exec_time AND mean_exec_time <= max_exec_time \
           AND total_exec_time >= max_exec_time) FROM pg_stat_statements WHERE query = '{query}'")
     };
-    assert_eq!(single(&mut other, &of("INSERT INTO t VALUES ($1, $2), ($3, $4)")), ["2 4 true"]);
-    assert_eq!(single(&mut other, &of("SELECT b FROM t WHERE a = $1")), ["3 3 true"]);
-    assert_eq!(single(&mut other, &of("SELECT b FROM t WHERE a > $1")), ["2 6 true"]);
-    assert_eq!(single(&mut other, &of("PREPARE p(int) AS SELECT count(*) FROM t WHERE a <> $1")).len(), 1);
+    assert_eq!(single(&mut other, of("INSERT INTO t VALUES ($1, $2), ($3, $4)")), ["2 4 true"]);
+    assert_eq!(single(&mut other, of("SELECT b FROM t WHERE a = $1")), ["3 3 true"]);
+    assert_eq!(single(&mut other, of("SELECT b FROM t WHERE a > $1")), ["2 6 true"]);
+    assert_eq!(single(&mut other, of("PREPARE p(int) AS SELECT count(*) FROM t WHERE a <> $1")).len(), 1);
     // a statement that failed is not there
     assert_eq!(single(&mut other, "SELECT count(*) FROM pg_stat_statements WHERE query LIKE 'SELECT a /%'"), ["0"]);
     let id = "SELECT count(DISTINCT queryid) = count(*) AND min(userid) = 10 FROM pg_stat_statements";
@@ -145,9 +145,9 @@ fn statements_are_counted_by_their_text_without_literals() {
                   WHERE a.application_name = 'a'";
     assert_eq!(single(&mut other, joined), ["SELECT b FROM t WHERE a = $1"]);
     other.rows("SELECT pg_stat_statements_reset()");
-    assert_eq!(single(&mut other, &of("SELECT b FROM t WHERE a = $1")), Vec::<String>::new());
+    assert_eq!(single(&mut other, of("SELECT b FROM t WHERE a = $1")), Vec::<String>::new());
     client.rows("SELECT b FROM t WHERE a = 1");
-    assert_eq!(single(&mut other, &of("SELECT b FROM t WHERE a = $1")), ["1 1 true"]);
+    assert_eq!(single(&mut other, of("SELECT b FROM t WHERE a = $1")), ["1 1 true"]);
     assert_eq!(other.fails("SELECT pg_stat_statements_reset(10, 0, 0)"), "0A000");
     // always there
     client.rows("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
@@ -177,9 +177,9 @@ fn a_database_counts_what_was_done_in_it() {
           FROM pg_stat_database WHERE datname = '{database}'"
         )
     };
-    assert_eq!(single(&mut client, &counts("one")), ["1 1 10 5 2 0"]);
+    assert_eq!(single(&mut client, counts("one")), ["1 1 10 5 2 0"]);
     // seen from the other database it is the same
-    assert_eq!(single(&mut first, &counts("one")), ["1 1 10 5 2 0"]);
+    assert_eq!(single(&mut first, counts("one")), ["1 1 10 5 2 0"]);
     let more = "SELECT xact_commit >= 4 AND tup_returned >= 8 AND session_time >= active_time AND stats_reset < now() \
                 AND blks_read IS NULL FROM pg_stat_database WHERE datname = 'one'";
     assert_eq!(single(&mut client, more), ["t"]);

@@ -186,7 +186,7 @@ impl Session {
                     codec.text_in(&text, -1, &context)
                 }),
                 Format::Binary if self.gucs.client_encoding.is_single_byte() => {
-                    super::client_text::binary_to_utf8(self.gucs.client_encoding, &codec, bytes)
+                    super::client_text::binary_to_utf8(self.gucs.client_encoding, codec, bytes)
                         .and_then(|bytes| codec.binary_in(&bytes, -1, &context))
                 }
                 Format::Binary => codec.binary_in(bytes, -1, &context),

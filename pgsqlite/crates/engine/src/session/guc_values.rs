@@ -214,6 +214,11 @@ pub fn is_custom_name(name: &str) -> bool {
         })
 }
 
+/// The names of a search_path.
+pub(crate) fn search_path_names(text: &str) -> Vec<String> {
+    split_names(text).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,9 +249,4 @@ mod tests {
         assert_eq!(bound(1.79769e308, false), "1.79769e+308");
         assert_eq!(bound(0.25, false), "0.25");
     }
-}
-
-/// The names of a search_path.
-pub(crate) fn search_path_names(text: &str) -> Vec<String> {
-    split_names(text).unwrap_or_default()
 }
