@@ -64,7 +64,7 @@ test:
 	[ $$failed = 0 ]
 
 test-unit: setup
-	@cd pgsqlite && cargo test --workspace
+	@cd pgsqlite && cargo test --workspace --no-fail-fast
 
 test-sql: debug
 	@python3 tests/sql/run.py --check

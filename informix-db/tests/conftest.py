@@ -71,7 +71,8 @@ def listener(tmp_path_factory):
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 break
             except OSError:
-                assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()
+                assert process.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < deadline, (folder / "log").read_text()
                 time.sleep(0.02)
         yield port
     finally:

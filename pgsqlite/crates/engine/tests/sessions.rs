@@ -126,7 +126,7 @@ fn system_columns_that_nothing_is_known_of_are_refused_where_they_stand() {
             ("UPDATE t SET a = 1 WHERE xmin = '5'", "xmin"),
             ("UPDATE t SET a = 1 RETURNING xmax", "xmax"),
             ("SELECT xmax FROM t", "xmax"),
-            ("SELECT oid, xmin FROM pg_class", "xmin"),
+            ("SELECT oid, cmin FROM pg_class", "cmin"),
             ("SELECT ctid FROM p TABLESAMPLE BERNOULLI (50)", "ctid"),
         ] {
             let error = run(&mut a, text).await.expect_err(text);
