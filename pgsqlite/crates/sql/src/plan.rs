@@ -78,6 +78,8 @@ pub struct Triggered {
     /// The rows. INSERT: the values of `columns`. UPDATE: rowid, the old row, the new row (all live columns each). DELETE: rowid, the old
     /// row. UPDATE and DELETE: then `others` values that RETURNING needs.
     pub rows: String,
+    /// UPDATE and DELETE: the live columns of the row with the rowid `?1`, as it is now.
+    pub current: String,
     /// Stores (or deletes) one row. Its parameters: those of the statement, the rowid, the values of `columns`, the `others`. It gives the
     /// live columns of the row, then what RETURNING shows.
     pub apply: String,

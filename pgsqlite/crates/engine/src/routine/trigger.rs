@@ -215,6 +215,9 @@ impl Work<'_, '_> {
         let width = self.relation.live_columns().count();
         // rows that this statement has inserted or updated, for ON CONFLICT
         let mut touched: HashSet<i64> = HashSet::new();
+        // whether the triggers have changed any table, and so perhaps rows that are still to come
+        let mut changed_else = false;
+        let mut changes = changes_in_all(host);
         for row in proposed {
             host.check_interrupt()?;
             let mut row = row.into_iter();
@@ -236,10 +239,22 @@ impl Work<'_, '_> {
                 _ => None,
             };
             let others: Vec<Datum> = row.collect();
+            // by triggers of the rows before it (PostgreSQL's words are those of UPDATE then)
+            changed_else |= changes_in_all(host) != changes;
+            if let (true, Some(old)) = (changed_else, &old) {
+                check_unchanged(host, t, &key, old, Event::Update)?;
+            }
+            changes = changes_in_all(host);
             let Some(new) = self.fired.before_row(old.as_ref(), new)? else { continue };
+            if let (true, Some(old)) = (changes_in_all(host) != changes, &old) {
+                changed_else = true;
+                check_unchanged(host, t, &key, old, t.event)?;
+            }
             storing.check(self.relation, old.as_ref(), new.as_ref())?;
             let values = storing.values(parameters, key, new.as_ref(), others);
-            match storing.store(host, &values, width + t.returning)? {
+            let stored = storing.store(host, &values, width + t.returning)?;
+            changes = changes_in_all(host);
+            match stored {
                 Some(mut result) => {
                     if updates.is_some() {
                         // SAFETY: a live connection.
@@ -300,7 +315,11 @@ impl Work<'_, '_> {
         }
         let old: Vec<Datum> = row.by_ref().take(width).collect();
         let new: Vec<Datum> = row.collect();
+        let changes = changes_in_all(host);
         let Some(new) = updates.before_row(Some(&old), Some(new))? else { return Ok(()) };
+        if changes_in_all(host) != changes {
+            check_unchanged(host, updating.t, &key, &old, Event::Update)?;
+        }
         updating.check(self.relation, Some(&old), new.as_ref())?;
         let values = updating.values(parameters, key, new.as_ref(), vec![]);
         let returning = updating.t.returning;
@@ -314,6 +333,20 @@ impl Work<'_, '_> {
             self.order.push(true);
         }
         Ok(())
+    }
+}
+
+/// How many rows of all tables the connection has changed.
+fn changes_in_all(host: Host) -> i64 {
+    // SAFETY: a live connection.
+    unsafe { libsqlite3_sys::sqlite3_total_changes64(host.db) }
+}
+
+/// Refuses to overwrite what a trigger has made of the row since its old values were read. Errors: 27000.
+fn check_unchanged(host: Host, t: &Triggered, key: &Datum, old: &Vec<Datum>, event: Event) -> Result<()> {
+    match all_rows(host, &t.current, std::slice::from_ref(key))?.first() {
+        Some(now) if now == old => Ok(()),
+        _ => Err(modified_meanwhile(event)),
     }
 }
 

@@ -233,6 +233,7 @@ impl Lowerer<'_> {
             event,
             set,
             rows: format!("{with}{rows}"),
+            current: self.current_row(&target)?,
             apply,
             parameters,
             columns: stored.iter().map(|c| c.attnum).collect(),
@@ -253,6 +254,15 @@ impl Lowerer<'_> {
             modify: Box::new(row),
         };
         Ok((triggered, tag))
+    }
+
+    /// The query of [`Triggered::current`].
+    fn current_row(&mut self, target: &Relation) -> Result<String> {
+        let alias = self.unique("t");
+        let mut columns = self.target_columns(target, &format!("{alias}."));
+        columns.truncate(target.live_columns().count());
+        let (table, rowid) = (table_name(target), rowid_name(target)?);
+        Ok(format!("SELECT {} FROM {table} AS {alias} WHERE {alias}.{rowid} = ?1", columns.join(", ")))
     }
 
     /// ON CONFLICT DO UPDATE: the row that is there, with the values it gets, and the statement that stores it. `inserted`: the columns
@@ -345,6 +355,7 @@ impl Lowerer<'_> {
             table: target.oid,
             event: Event::Update,
             set: set.iter().map(|s| s.0).collect(),
+            current: self.current_row(&target)?,
             rows,
             apply: step.sql.replace(&place, &condition),
             parameters,
