@@ -172,6 +172,23 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     error
 }
 
+/// An optimizable statement (as the manual calls those that have a plan): SELECT, VALUES, INSERT, UPDATE, DELETE, MERGE.
+pub fn is_optimizable(statement: &NodeEnum) -> bool {
+    matches!(
+        statement,
+        NodeEnum::SelectStmt(_)
+            | NodeEnum::InsertStmt(_)
+            | NodeEnum::UpdateStmt(_)
+            | NodeEnum::DeleteStmt(_)
+            | NodeEnum::MergeStmt(_)
+    )
+}
+
+/// An optimizable statement that is carried out as it is: not SELECT INTO, which makes a table.
+pub fn is_query(statement: &NodeEnum) -> bool {
+    is_optimizable(statement) && !matches!(statement, NodeEnum::SelectStmt(s) if s.into_clause.is_some())
+}
+
 /// Where a statement's first parameter (`$n`) stands; -1: it has none.
 pub fn first_parameter(statement: &NodeEnum) -> i32 {
     let places = statement.nodes().into_iter().filter_map(|(node, ..)| match node {

@@ -503,6 +503,23 @@ pub struct Query {
     pub locking: Option<Locking>,
 }
 
+impl Query {
+    /// A query of this body alone: without WITH, FROM, ORDER BY, LIMIT or locks.
+    pub fn new(body: QueryBody, columns: Vec<RteColumn>) -> Query {
+        Query {
+            ctes: vec![],
+            range_table: vec![],
+            body,
+            columns,
+            order_by: vec![],
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: None,
+        }
+    }
+}
+
 /// What ON CONFLICT does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnConflict {

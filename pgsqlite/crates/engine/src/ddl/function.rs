@@ -4,33 +4,16 @@ use super::drop::Object;
 use super::{qualified, strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::analyze::inline::{conversion, Parameters};
-use pgsqlite_sql::analyze::{analyze_in_function, sql_body, Statement};
+use pgsqlite_sql::analyze::{analyze_in_function, is_polymorphic, sql_body, Statement};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::effects;
-use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::parse::{ast, is_optimizable};
 use pgsqlite_sql::plpgsql;
 use pgsqlite_sql::routine::{Argument, Function, Language, Mode};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 fn invalid(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
-}
-
-fn is_polymorphic(ty: Oid) -> bool {
-    matches!(
-        ty,
-        oid::ANYELEMENT
-            | oid::ANYARRAY
-            | oid::ANYNONARRAY
-            | oid::ANYENUM
-            | oid::ANYRANGE
-            | oid::ANYMULTIRANGE
-            | oid::ANYCOMPATIBLE
-            | oid::ANYCOMPATIBLEARRAY
-            | oid::ANYCOMPATIBLENONARRAY
-            | oid::ANYCOMPATIBLERANGE
-            | oid::ANYCOMPATIBLEMULTIRANGE
-    )
 }
 
 /// What the options of CREATE and ALTER FUNCTION say.
@@ -459,15 +442,7 @@ impl Ddl<'_> {
                 let parameters = Parameters::of(function, &types);
                 let mut last: Option<Option<Statement>> = None;
                 for node in &body {
-                    let query = matches!(
-                        node,
-                        NodeEnum::SelectStmt(_)
-                            | NodeEnum::InsertStmt(_)
-                            | NodeEnum::UpdateStmt(_)
-                            | NodeEnum::DeleteStmt(_)
-                            | NodeEnum::MergeStmt(_)
-                    );
-                    if !query {
+                    if !is_optimizable(node) {
                         // what it makes is not there yet
                         if matches!(node, NodeEnum::TransactionStmt(_)) {
                             return Err(invalid("COMMIT is not allowed in an SQL function"));

@@ -23,6 +23,21 @@ struct Change {
     words: Vec<String>,
 }
 
+impl Change {
+    /// Gives (or takes) these privileges, for all the statement's grantees.
+    fn apply(&self, items: &mut Vec<AclItem>, grantor: Oid, bits: u32) -> Result<()> {
+        for &grantee in &self.grantees {
+            if self.grant {
+                add_item(items, grantee, grantor, bits, self.option);
+            } else {
+                let kept = if self.option { bits } else { 0 };
+                revoke(items, grantee, grantor, bits, kept, self.cascade)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// An object that has privileges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Securable {
@@ -298,14 +313,7 @@ impl Ddl<'_> {
             }
             user
         };
-        for &grantee in &change.grantees {
-            if change.grant {
-                add_item(&mut items, grantee, grantor, bits, change.option);
-            } else {
-                let kept = if change.option { bits } else { 0 };
-                revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
-            }
-        }
+        change.apply(&mut items, grantor, bits)?;
         let acl = Some(items);
         match target {
             Securable::Relation(oid) => {
@@ -375,14 +383,7 @@ impl Ddl<'_> {
                 ));
             }
             let grantor = if owner { relation.owner } else { user };
-            for &grantee in &change.grantees {
-                if change.grant {
-                    add_item(&mut items, grantee, grantor, bits, change.option);
-                } else {
-                    let kept = if change.option { bits } else { 0 };
-                    revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
-                }
-            }
+            change.apply(&mut items, grantor, bits)?;
             relation.columns[at].acl = (!items.is_empty()).then_some(items);
         }
         self.put_relation(relation)

@@ -4,7 +4,7 @@ use super::statement::Planned;
 use super::{actual_type, add_context, convert, in_query, record_of, utility, Fields, Host, Outcome};
 use pgsqlite_sql::analyze::inline::Parameters;
 use pgsqlite_sql::analyze::sql_body;
-use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_sql::parse::{is_optimizable, NodeEnum};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
@@ -66,15 +66,7 @@ impl SqlFunction {
         for (i, statement) in self.statements.iter().enumerate() {
             let last = i + 1 == count;
             let run = || -> Result<()> {
-                let query = matches!(
-                    statement.node,
-                    NodeEnum::SelectStmt(_)
-                        | NodeEnum::InsertStmt(_)
-                        | NodeEnum::UpdateStmt(_)
-                        | NodeEnum::DeleteStmt(_)
-                        | NodeEnum::MergeStmt(_)
-                );
-                if !query {
+                if !is_optimizable(&statement.node) {
                     return utility::run(host, &statement.node, "SQL function");
                 }
                 let planned = self.planned(host, f, statement)?;

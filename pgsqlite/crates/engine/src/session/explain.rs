@@ -122,15 +122,7 @@ pub(super) fn explained(e: &ast::ExplainStmt, raw: &RawStatement) -> Option<Arc<
         NodeEnum::CreateTableAsStmt(c) => c.query.and_then(|q| q.node)?,
         node => node,
     };
-    let optimizable = matches!(
-        node,
-        NodeEnum::SelectStmt(_)
-            | NodeEnum::InsertStmt(_)
-            | NodeEnum::UpdateStmt(_)
-            | NodeEnum::DeleteStmt(_)
-            | NodeEnum::MergeStmt(_)
-    );
-    optimizable.then(|| {
+    pgsqlite_sql::parse::is_optimizable(&node).then(|| {
         let text = format!("{} /* explained */", raw.text).into();
         Arc::new(RawStatement { node, text, offset: raw.offset })
     })

@@ -5,7 +5,7 @@ use super::view::View;
 use super::{cursor, explain, objects, OutputColumn, Session};
 use pgsqlite_sql::analyze::analyze;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_sql::parse::{NodeEnum, RawStatement};
+use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::PlanColumn;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -49,33 +49,17 @@ impl Session {
     }
 
     pub(super) fn analyze_now(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View) -> Result<Prepared> {
-        let is_query = match &raw.node {
-            NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
-            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
-                true
-            }
-            _ => false,
-        };
         let epoch = view.catalog.epoch;
         let codecs = |parameters: &[Oid]| parameters.iter().map(|ty| view.catalog.codec(*ty)).collect();
-        if !is_query {
-            if let NodeEnum::CallStmt(call) = &raw.node {
-                let (columns, parameters) = self.call_columns(call, given, view)?;
-                return Ok(Prepared {
-                    statement: raw.clone(),
-                    body: Body::Utility,
-                    codecs: codecs(&parameters),
-                    parameters,
-                    columns,
-                    epoch,
-                    shows_session: false,
-                    entry: Default::default(),
-                    role: view.role,
-                });
-            }
-            let columns = self.utility_columns(&raw.node)?;
-            // the query of a cursor, or an explained one, may have parameters
+        if !is_query(&raw.node) {
+            let mut columns = self.utility_columns(&raw.node)?;
             let parameters = match &raw.node {
+                NodeEnum::CallStmt(call) => {
+                    let (outputs, parameters) = self.call_columns(call, given, view)?;
+                    columns = outputs;
+                    parameters
+                }
+                // the query of a cursor, or an explained one, may have parameters
                 NodeEnum::DeclareCursorStmt(d) => {
                     let inner = cursor::cursor_query(d, raw)?;
                     self.analyze_now(&inner, given, view)?.parameters

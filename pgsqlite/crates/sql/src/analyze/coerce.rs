@@ -8,7 +8,7 @@ use pgsqlite_types::codec::Context;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// The pseudo-types that stand for "whatever the call gives".
-pub(crate) fn is_polymorphic(ty: Oid) -> bool {
+pub fn is_polymorphic(ty: Oid) -> bool {
     matches!(
         ty,
         oid::ANYELEMENT

@@ -195,17 +195,7 @@ pub fn conversion(
         targets: vec![Target { expr: converted, name: "value".into(), origin: (0, 0) }],
         ..Default::default()
     };
-    Ok(Some(Query {
-        ctes: vec![],
-        range_table: vec![],
-        body: QueryBody::Select(select),
-        columns: vec![column],
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
-    }))
+    Ok(Some(Query::new(QueryBody::Select(select), vec![column])))
 }
 
 /// `$base` with the element (or part) that `subscripts` names replaced by the value of an expression: an assignment to part of a
@@ -234,17 +224,7 @@ pub fn part_assignment(
     let expr = analyzer.assign_part(base.expr(-1), &place.indirection, value, name, -1)?;
     let column = super::plain_column("value", base.ty, base.typmod);
     let select = Select { targets: vec![Target { expr, name: "value".into(), origin: (0, 0) }], ..Default::default() };
-    Ok(Query {
-        ctes: vec![],
-        range_table: vec![],
-        body: QueryBody::Select(select),
-        columns: vec![column],
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
-    })
+    Ok(Query::new(QueryBody::Select(select), vec![column]))
 }
 
 /// CALL: the procedure, the query of one row that gives its arguments, and the types of its parameters: those of `variables`,
@@ -282,17 +262,7 @@ pub fn analyze_call(
         targets.push(Target { expr, name, origin: (0, 0) });
     }
     let select = Select { targets, ..Default::default() };
-    let query = Query {
-        ctes: vec![],
-        range_table: vec![],
-        body: QueryBody::Select(select),
-        columns,
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
-    };
+    let query = Query::new(QueryBody::Select(select), columns);
     let parameters = analyzer.finish_parameters()?;
     Ok((procedure, query, parameters))
 }

@@ -34,6 +34,7 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
+pub use coerce::is_polymorphic;
 use from::NamespaceItem;
 pub(crate) use from::{plain_column, JSON_TO_RECORD};
 pub(crate) use modify::shift_with_references;

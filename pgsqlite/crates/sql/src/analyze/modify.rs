@@ -730,24 +730,20 @@ impl Analyzer<'_> {
                 let column = super::var(0, 0, index, &columns[index], -1);
                 let target = Target { expr: column, name: columns[index].name.clone(), origin: (0, 0) };
                 let wrapped = crate::typed::Query {
-                    ctes: vec![],
                     range_table: vec![super::entry(
                         RteKind::Subquery { query: Box::new(shift(query)), lateral: false },
                         "source".into(),
                         true,
                         columns.clone(),
                     )],
-                    body: QueryBody::Select(crate::typed::Select {
-                        from: vec![crate::typed::FromItem::Entry(0)],
-                        targets: vec![target],
-                        ..Default::default()
-                    }),
-                    columns: vec![columns[index].clone()],
-                    order_by: vec![],
-                    limit: None,
-                    offset: None,
-                    with_ties: false,
-                    locking: None,
+                    ..crate::typed::Query::new(
+                        QueryBody::Select(crate::typed::Select {
+                            from: vec![crate::typed::FromItem::Entry(0)],
+                            targets: vec![target],
+                            ..Default::default()
+                        }),
+                        vec![columns[index].clone()],
+                    )
                 };
                 Ok(Expr::new(
                     ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) },

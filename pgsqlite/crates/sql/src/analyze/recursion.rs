@@ -417,17 +417,7 @@ impl Analyzer<'_> {
 }
 
 fn empty() -> Query {
-    Query {
-        ctes: vec![],
-        range_table: vec![],
-        body: QueryBody::Values(vec![]),
-        columns: vec![],
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
-    }
+    Query::new(QueryBody::Values(vec![]), vec![])
 }
 
 /// `SELECT * FROM (query)`; the query's references to outer levels reach one further.

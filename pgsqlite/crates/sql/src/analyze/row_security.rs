@@ -199,17 +199,7 @@ impl Analyzer<'_> {
             ..Default::default()
         };
         let inner = super::entry(RteKind::Relation(relation.clone()), relation.name.clone(), false, columns.clone());
-        let query = Query {
-            ctes: vec![],
-            range_table: vec![inner],
-            body: QueryBody::Select(select),
-            columns: columns.clone(),
-            order_by: vec![],
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
-        };
+        let query = Query { range_table: vec![inner], ..Query::new(QueryBody::Select(select), columns.clone()) };
         self.query_entry(query, columns, relation, alias)
     }
 }

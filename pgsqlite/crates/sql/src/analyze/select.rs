@@ -204,17 +204,7 @@ impl Analyzer<'_> {
         if body.grouped || self.level().pending_grouping {
             self.check_grouping(&mut body, &mut order_by)?;
         }
-        Ok(Query {
-            ctes: vec![],
-            range_table: vec![],
-            body: QueryBody::Select(body),
-            columns,
-            order_by,
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
-        })
+        Ok(Query { order_by, ..Query::new(QueryBody::Select(body), columns) })
     }
 
     /// The select list (also RETURNING's).
@@ -632,17 +622,7 @@ impl Analyzer<'_> {
             .map(|c| Target { expr: Expr::new(ExprKind::Default, c.ty, -1), name: c.name.clone(), origin: (0, 0) })
             .collect();
         let order_by = self.output_order(&select.sort_clause, &mut targets, "VALUES")?;
-        Ok(Query {
-            ctes: vec![],
-            range_table: vec![],
-            body: QueryBody::Values(rows),
-            columns,
-            order_by,
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
-        })
+        Ok(Query { order_by, ..Query::new(QueryBody::Values(rows), columns) })
     }
 
     /// Rows of expressions of one width.
@@ -706,15 +686,11 @@ impl Analyzer<'_> {
             .collect();
         let order_by = self.output_order(&select.sort_clause, &mut targets, what)?;
         Ok(Query {
-            ctes: vec![],
-            range_table: vec![],
-            body: QueryBody::SetOperation { op, all: select.all, left: Box::new(left), right: Box::new(right) },
-            columns,
             order_by,
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
+            ..Query::new(
+                QueryBody::SetOperation { op, all: select.all, left: Box::new(left), right: Box::new(right) },
+                columns,
+            )
         })
     }
 

@@ -165,17 +165,7 @@ impl Analyzer<'_> {
         let width = columns.len();
         let mut columns_with_marks = columns.clone();
         columns_with_marks.extend(marks.columns());
-        let placeholder = Query {
-            ctes: vec![],
-            range_table: vec![],
-            body: QueryBody::Values(vec![]),
-            columns: vec![],
-            order_by: vec![],
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
-        };
+        let placeholder = Query::new(QueryBody::Values(vec![]), vec![]);
         self.level().ctes.push(Cte {
             name: cte.ctename.clone(),
             columns: columns_with_marks.clone(),
@@ -235,22 +225,14 @@ impl Analyzer<'_> {
         })();
         let level = self.levels.pop().expect("pushed above");
         let (left, right) = result?;
-        let query = Query {
-            ctes: level.ctes,
-            range_table: level.range_table,
-            columns: left.columns.clone(),
-            body: QueryBody::SetOperation {
-                op: SetOperation::Union,
-                all: select.all,
-                left: Box::new(left),
-                right: Box::new(right),
-            },
-            order_by: vec![],
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: None,
+        let columns = left.columns.clone();
+        let body = QueryBody::SetOperation {
+            op: SetOperation::Union,
+            all: select.all,
+            left: Box::new(left),
+            right: Box::new(right),
         };
+        let query = Query { ctes: level.ctes, range_table: level.range_table, ..Query::new(body, columns) };
         Ok((query, columns_with_marks))
     }
 }

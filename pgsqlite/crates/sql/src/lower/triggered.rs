@@ -175,12 +175,7 @@ impl Lowerer<'_> {
                 old.truncate(live.len());
                 let mut columns = vec![format!("{alias}.{rowid}")];
                 columns.extend(old.iter().cloned());
-                for (column, old) in live.iter().zip(&old) {
-                    match set.iter().find(|(a, _)| *a == column.attnum) {
-                        Some((_, expr)) => columns.push(self.expr(expr)?),
-                        None => columns.push(old.clone()),
-                    }
-                }
+                columns.extend(self.changed_row(&live, &old, set)?);
                 for other in &others {
                     columns.push(self.expr(other)?);
                 }
@@ -256,6 +251,15 @@ impl Lowerer<'_> {
         Ok((triggered, tag))
     }
 
+    /// The new row of an UPDATE: its live columns as they are (`old`), those of `set` with their new values.
+    fn changed_row(&mut self, live: &[Column], old: &[String], set: &[(i16, Expr)]) -> Result<Vec<String>> {
+        let one = |(column, old): (&Column, &String)| match set.iter().find(|(a, _)| *a == column.attnum) {
+            Some((_, expr)) => self.expr(expr),
+            None => Ok(old.clone()),
+        };
+        live.iter().zip(old).map(one).collect()
+    }
+
     /// The query of [`Triggered::current`].
     fn current_row(&mut self, target: &Relation) -> Result<String> {
         let alias = self.unique("t");
@@ -312,12 +316,7 @@ impl Lowerer<'_> {
         let rowid = rowid_name(&target)?;
         let mut columns = vec![format!("{alias}.{rowid}")];
         columns.extend(old.iter().cloned());
-        for (column, old) in live.iter().zip(&old) {
-            match set.iter().find(|(a, _)| *a == column.attnum) {
-                Some((_, expr)) => columns.push(self.expr(expr)?),
-                None => columns.push(old.clone()),
-            }
-        }
+        columns.extend(self.changed_row(&live, &old, set)?);
         let rows = format!(
             "SELECT {} FROM {} AS {alias} WHERE {}",
             columns.join(", "),

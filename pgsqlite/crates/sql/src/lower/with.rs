@@ -364,24 +364,20 @@ pub(super) fn query_of_table(table: &str, columns: Vec<RteColumn>) -> Query {
         })
         .collect();
     Query {
-        ctes: vec![],
         range_table: vec![crate::analyze::entry(
             RteKind::Relation(Arc::new(stand_in(table, &columns))),
             table.into(),
             false,
             columns.clone(),
         )],
-        body: QueryBody::Select(crate::typed::Select {
-            from: if table.is_empty() { vec![] } else { vec![FromItem::Entry(0)] },
-            targets,
-            ..Default::default()
-        }),
-        columns,
-        order_by: vec![],
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: None,
+        ..Query::new(
+            QueryBody::Select(crate::typed::Select {
+                from: if table.is_empty() { vec![] } else { vec![FromItem::Entry(0)] },
+                targets,
+                ..Default::default()
+            }),
+            columns,
+        )
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Kind, Value};
 use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::effects::TRIGGER_VARIABLES;
-use pgsqlite_sql::parse::{parse, NodeEnum};
+use pgsqlite_sql::parse::{is_query, parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Conflict, Sql, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
@@ -382,12 +382,7 @@ fn dynamic_statement(
     values: &[Datum],
     rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
 ) -> Result<Dynamic> {
-    let query = match node {
-        NodeEnum::SelectStmt(s) => s.into_clause.is_none(),
-        NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => true,
-        _ => false,
-    };
-    if !query {
+    if !is_query(node) {
         super::super::utility::run(host, node, "PL/pgSQL")?;
         return Ok(Dynamic { rows: 0, columns: None });
     }

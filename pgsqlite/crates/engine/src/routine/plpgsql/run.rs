@@ -39,22 +39,6 @@ pub(super) enum Flow {
     Return,
 }
 
-/// What a loop does after its body.
-enum Turn {
-    Again,
-    Leave(Flow),
-}
-
-fn turn(flow: Flow, label: &Option<String>) -> Turn {
-    match flow {
-        Flow::Next | Flow::Continue(None) => Turn::Again,
-        Flow::Continue(l) if l == *label => Turn::Again,
-        Flow::Exit(None) => Turn::Leave(Flow::Next),
-        Flow::Exit(l) if l == *label => Turn::Leave(Flow::Next),
-        other => Turn::Leave(other),
-    }
-}
-
 impl<'h> Frame<'h> {
     pub fn new(host: Host<'h>, program: &'h Program) -> Frame<'h> {
         let mut values: Vec<Value> = program
@@ -246,18 +230,14 @@ impl<'h> Frame<'h> {
                 return self.case(subject.as_ref(), *variable, whens, otherwise.as_deref())
             }
             K::Loop { label, body } => loop {
-                self.host.check_interrupt()?;
-                match turn(self.statements(body)?, label) {
-                    Turn::Again => {}
-                    Turn::Leave(flow) => return Ok(flow),
+                if let Some(flow) = self.turn(label, body)? {
+                    return Ok(flow);
                 }
             },
             K::While { label, condition, body } => {
                 while self.eval_condition(condition)? {
-                    self.host.check_interrupt()?;
-                    match turn(self.statements(body)?, label) {
-                        Turn::Again => {}
-                        Turn::Leave(flow) => return Ok(flow),
+                    if let Some(flow) = self.turn(label, body)? {
+                        return Ok(flow);
                     }
                 }
             }
@@ -338,6 +318,18 @@ impl<'h> Frame<'h> {
         Ok(Flow::Next)
     }
 
+    /// One turn of a loop. Some: the loop ends, and this is how its statement ends.
+    fn turn(&mut self, label: &Option<String>, body: &[Statement]) -> Result<Option<Flow>> {
+        self.host.check_interrupt()?;
+        Ok(match self.statements(body)? {
+            Flow::Next | Flow::Continue(None) => None,
+            Flow::Continue(l) if l == *label => None,
+            Flow::Exit(None) => Some(Flow::Next),
+            Flow::Exit(l) if l == *label => Some(Flow::Next),
+            other => Some(other),
+        })
+    }
+
     // --- control -------------------------------------------------------------------------------------------------------
 
     fn case(
@@ -394,11 +386,9 @@ impl<'h> Frame<'h> {
                 break Flow::Next;
             }
             found = true;
-            self.host.check_interrupt()?;
             self.values[variable] = Value::Scalar(Datum::Int(value));
-            match turn(self.statements(body)?, label) {
-                Turn::Again => {}
-                Turn::Leave(flow) => break flow,
+            if let Some(flow) = self.turn(label, body)? {
+                break flow;
             }
             value = if reverse { value - step } else { value + step };
             if i32::try_from(value).is_err() {
@@ -423,15 +413,11 @@ impl<'h> Frame<'h> {
             self.assign_row(targets, columns, None)?;
         }
         for row in rows {
-            self.host.check_interrupt()?;
             found = true;
             self.assign_row(targets, columns, Some(row))?;
-            match turn(self.statements(body)?, label) {
-                Turn::Again => {}
-                Turn::Leave(f) => {
-                    flow = f;
-                    break;
-                }
+            if let Some(after) = self.turn(label, body)? {
+                flow = after;
+                break;
             }
         }
         self.set_found(found);
@@ -470,7 +456,6 @@ impl<'h> Frame<'h> {
         let mut found = false;
         let mut flow = Flow::Next;
         for chunk in array.elements.chunks(size) {
-            self.host.check_interrupt()?;
             found = true;
             let typed = if slice == 0 {
                 Typed { value: chunk[0].clone(), ty: element }
@@ -492,12 +477,9 @@ impl<'h> Frame<'h> {
                     self.assign_row(targets, &columns, Some(row.values))?;
                 }
             }
-            match turn(self.statements(body)?, label) {
-                Turn::Again => {}
-                Turn::Leave(f) => {
-                    flow = f;
-                    break;
-                }
+            if let Some(after) = self.turn(label, body)? {
+                flow = after;
+                break;
             }
         }
         self.set_found(found);
