@@ -5,7 +5,7 @@
 
 use crate::acl::AclItem;
 use crate::builtins::catalog::{self as builtin, Proc};
-use crate::routine::{Function, Routine, Trigger};
+use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
@@ -400,6 +400,10 @@ impl Relation {
     /// Its rows are in a SQLite table: a table or a materialized view.
     pub fn is_stored(&self) -> bool {
         matches!(self.kind, RelationKind::Table | RelationKind::MaterializedView { .. })
+    }
+    /// It is a view whose INSTEAD OF triggers do what a data modification asks for.
+    pub fn has_instead_of(&self, event: Event) -> bool {
+        self.triggers.iter().any(|t| t.timing == Timing::InsteadOf && t.events.contains(&event))
     }
     /// The columns that exist, in order.
     pub fn live_columns(&self) -> impl Iterator<Item = &Column> {

@@ -5,9 +5,11 @@ use crate::store;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{Names, Reference};
 use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::routine::{Event, Timing};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Something that can be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -718,6 +720,7 @@ impl Ddl<'_> {
                 tables.push(child);
             }
         }
+        self.fire_truncate(&tables, Timing::Before)?;
         // Children first: no foreign key sees a missing row.
         let mut left = tables.clone();
         while !left.is_empty() {
@@ -748,6 +751,23 @@ impl Ddl<'_> {
                 self.put_sequence_state(sequence, start, false)?;
             }
         }
+        self.fire_truncate(&tables, Timing::After)?;
         Ok("TRUNCATE TABLE".into())
+    }
+
+    /// Fires the TRUNCATE triggers of tables.
+    fn fire_truncate(&mut self, tables: &[Oid], timing: Timing) -> Result<()> {
+        for table in tables {
+            let relation = self.catalog.relation(*table).ok_or_else(|| PgError::internal("a table that is gone"))?;
+            if !relation.triggers.iter().any(|t| t.events.contains(&Event::Truncate)) {
+                continue;
+            }
+            let (Some(show), Some(fire)) = (self.session.show_catalog, self.session.fire_truncate) else {
+                return Err(PgError::not_supported("a trigger for TRUNCATE in this place"));
+            };
+            show(Arc::new(self.catalog.clone()));
+            fire(std::mem::take(&mut self.notices), relation, timing)?;
+        }
+        Ok(())
     }
 }

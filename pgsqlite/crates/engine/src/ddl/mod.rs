@@ -84,6 +84,10 @@ pub fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Result<()>
     source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
 }
 
+/// Fires the triggers of a table that come before or after its TRUNCATE.
+/// The notices of the statement up to there are told first.
+pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::routine::Timing) -> Result<()> + 'a;
+
 /// What a new database takes over from the one in which CREATE DATABASE ran: PostgreSQL's roles are a cluster's, here each
 /// file has its own.
 pub struct Founder {
@@ -121,6 +125,8 @@ pub struct DdlSession<'a> {
     pub databases: Option<&'a dyn DatabaseAdmin>,
     /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
     pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
+    /// Fires the TRUNCATE triggers of a table. None: there is nobody to run functions.
+    pub fire_truncate: Option<&'a FireTruncate<'a>>,
     /// check_function_bodies is off
     pub skip_bodies: bool,
     /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.

@@ -63,18 +63,14 @@ impl Ddl<'_> {
                 return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is a view", relation.name))
                     .detail("Views cannot have TRUNCATE triggers."))
             }
-            RelationKind::View { .. } | RelationKind::ForeignView => {
-                return Err(PgError::not_supported("a trigger of a view"))
-            }
+            RelationKind::View { .. } => {}
+            RelationKind::ForeignView => return Err(PgError::not_supported("a trigger of a view of SQLite's")),
             _ => {
                 return Err(PgError::new(
                     SqlState::WRONG_OBJECT_TYPE,
                     format!("relation \"{}\" cannot have triggers", relation.name),
                 ))
             }
-        }
-        if relation.temporary {
-            return Err(PgError::not_supported("a trigger of a temporary table"));
         }
         let has = acl::relation_privileges(&self.catalog, self.environment.user, &relation);
         if has & privilege::TRIGGER == 0 && !acl::owns(&self.catalog, self.environment.user, relation.owner) {
@@ -90,7 +86,20 @@ impl Ddl<'_> {
                     "TRUNCATE FOR EACH ROW triggers are not supported",
                 ));
             }
-            return Err(PgError::not_supported("a trigger for TRUNCATE"));
+        }
+        if timing == Timing::InsteadOf {
+            let refused = if !s.row {
+                Some("INSTEAD OF triggers must be FOR EACH ROW")
+            } else if s.when_clause.is_some() {
+                Some("INSTEAD OF triggers cannot have WHEN conditions")
+            } else if !s.columns.is_empty() {
+                Some("INSTEAD OF triggers cannot have column lists")
+            } else {
+                None
+            };
+            if let Some(message) = refused {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
         }
         if s.deferrable || s.initdeferred {
             return Err(PgError::not_supported("a deferrable constraint trigger"));
@@ -141,9 +150,9 @@ impl Ddl<'_> {
         }
         let trigger_oid = match replaced {
             Some(oid) => oid,
-            None => self.new_oid(false)?,
+            None => self.new_oid(relation.temporary)?,
         };
-        let constraint = if s.isconstraint { self.new_oid(false)? } else { 0 };
+        let constraint = if s.isconstraint { self.new_oid(relation.temporary)? } else { 0 };
         triggers.push(Trigger {
             oid: trigger_oid,
             name: s.trigname.clone(),
@@ -182,7 +191,11 @@ impl Ddl<'_> {
                 )
                 .hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
             }
-            if timing != Timing::After || relation.kind != RelationKind::Table {
+            if relation.kind != RelationKind::Table {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is a view", relation.name))
+                    .detail("Triggers on views cannot have transition tables."));
+            }
+            if timing != Timing::After {
                 return Err(invalid("transition table name can only be specified for an AFTER trigger"));
             }
             if events.len() != 1 {
@@ -259,12 +272,6 @@ impl Ddl<'_> {
 
     /// WHEN as it is stored. Errors: 42P17 for rows that there are none of.
     fn trigger_condition(&self, relation: &Relation, row: bool, timing: Timing, events: &[Event]) -> Result<String> {
-        if timing == Timing::InsteadOf {
-            return Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "INSTEAD OF triggers cannot have WHEN conditions",
-            ));
-        }
         let (mut old, mut new) = (false, false);
         let mut generated = None;
         let (text, from) = self.condition_source()?;

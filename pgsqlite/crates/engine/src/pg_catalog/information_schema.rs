@@ -6,6 +6,7 @@ use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Names, Style};
+use pgsqlite_sql::routine::Event;
 use pgsqlite_types::{oid, typmod, Datum, Oid};
 
 type Make = fn(&mut Rows, &SessionState);
@@ -400,9 +401,9 @@ fn views(rows: &mut Rows, state: &SessionState) {
             ),
             ("is_updatable", yes(is_updatable)),
             ("is_insertable_into", yes(is_updatable)),
-            ("is_trigger_updatable", yes(false)),
-            ("is_trigger_deletable", yes(false)),
-            ("is_trigger_insertable_into", yes(false)),
+            ("is_trigger_updatable", yes(r.has_instead_of(Event::Update))),
+            ("is_trigger_deletable", yes(r.has_instead_of(Event::Delete))),
+            ("is_trigger_insertable_into", yes(r.has_instead_of(Event::Insert))),
         ]);
     }
 }

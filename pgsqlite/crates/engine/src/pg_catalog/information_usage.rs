@@ -28,10 +28,10 @@ pub(super) fn maker(name: &str) -> Option<Make> {
         "domain_udt_usage" => domain_udt_usage,
         "view_table_usage" => view_table_usage,
         "view_column_usage" => view_column_usage,
+        "triggers" => super::information_triggers::triggers,
+        "triggered_update_columns" => super::information_triggers::update_columns,
         // none of these can be made here
-        "triggers"
-        | "triggered_update_columns"
-        | "transforms"
+        "transforms"
         | "routine_column_usage"
         | "routine_routine_usage"
         | "routine_sequence_usage"

@@ -7,6 +7,7 @@ mod builtin;
 mod cluster;
 mod depends;
 mod information_schema;
+mod information_triggers;
 mod information_usage;
 mod relations;
 mod session;

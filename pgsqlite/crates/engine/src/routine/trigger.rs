@@ -9,7 +9,7 @@ use super::statement::{bind, check_may_write, step_once, told_more};
 use super::{compiled, Host, Runnable, STACK};
 use crate::connection::{RawStatement, Step};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
-use pgsqlite_sql::catalog::Relation;
+use pgsqlite_sql::catalog::{Relation, RelationKind};
 use pgsqlite_sql::plan::Triggered;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -130,10 +130,11 @@ fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing
 }
 
 fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
-    let catalog = host.catalog();
-    let relation =
-        catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
+    let relation = target(host, t)?;
     let fired = firing(host, t, &relation);
+    if matches!(relation.kind, RelationKind::View { .. }) {
+        return run_instead(&fired, t, parameters);
+    }
     let conflict = t.conflict.as_deref().map(|c| (c, firing(host, c, &relation)));
     fired.statement(Timing::Before)?;
     if let Some((_, updates)) = &conflict {
@@ -184,6 +185,140 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     }
     fired.after_statement(&changed)?;
     Ok((count, shown))
+}
+
+/// A statement on a view: INSTEAD OF triggers do what is to be done with each row. A row whose trigger returned NULL does not count.
+fn run_instead(fired: &Firing, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+    let host = fired.host;
+    fired.statement(Timing::Before)?;
+    let proposed = all_rows(host, &t.rows, parameters)?;
+    let done = instead_rows(fired, t, proposed, parameters)?;
+    fired.statement(Timing::After)?;
+    Ok(done)
+}
+
+fn instead_rows(
+    fired: &Firing,
+    t: &Triggered,
+    proposed: Vec<Vec<Datum>>,
+    parameters: &[Datum],
+) -> Result<(u64, Vec<Vec<Datum>>)> {
+    let host = fired.host;
+    let width = fired.relation.live_columns().count();
+    let (mut count, mut shown) = (0, Vec::new());
+    for row in proposed {
+        host.check_interrupt()?;
+        let mut row = row.into_iter();
+        let mut old = None;
+        if t.event != Event::Insert {
+            old = Some(row.by_ref().skip(1).take(width).collect::<Vec<_>>());
+        }
+        let mut new = match t.event {
+            Event::Delete => None,
+            _ => Some(row.by_ref().take(width).collect::<Vec<_>>()),
+        };
+        let mut done = true;
+        for trigger in fired.of(Timing::InsteadOf, true) {
+            match fired.fire(trigger, old.as_ref(), new.as_ref())? {
+                Some(returned) if new.is_some() => new = Some(returned),
+                Some(_) => {}
+                None => {
+                    done = false;
+                    break;
+                }
+            }
+        }
+        if !done {
+            continue;
+        }
+        count += 1;
+        if t.returning > 0 {
+            let mut values: Vec<Datum> = parameters.iter().take(t.parameters).cloned().collect();
+            values.resize(t.parameters + 1, Datum::Null);
+            values.extend(new.or(old).unwrap_or_default());
+            values.extend(row);
+            let mut returned = all_rows(host, &t.apply, &values)?.pop().unwrap_or_default();
+            shown.push(returned.split_off(width));
+        }
+    }
+    Ok((count, shown))
+}
+
+/// The rows that a COPY FROM has stored so far, as AFTER triggers will see them.
+#[derive(Default)]
+pub(crate) struct Copied(Vec<Changed>);
+
+/// Begins a COPY FROM to a relation whose triggers it fires.
+pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<Copied> {
+    check_may_write(host, "COPY FROM")?;
+    firing(host, t, &target(host, t)?).statement(Timing::Before)?;
+    Ok(Copied::default())
+}
+
+/// Stores a row of COPY FROM, whose values are `parameters`; gives the rows stored: none where a condition or a trigger says so.
+pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum], copied: &mut Copied) -> Result<u64> {
+    let relation = target(host, t)?;
+    let fired = firing(host, t, &relation);
+    let proposed = all_rows(host, &t.rows, parameters)?;
+    if matches!(relation.kind, RelationKind::View { .. }) {
+        // (a row that its trigger leaves out counts, too)
+        let count = proposed.len() as u64;
+        return instead_rows(&fired, t, proposed, parameters).map(|_| count);
+    }
+    let mut storing = Storing::new(host, t, &relation)?;
+    let mut work = Work {
+        fired: &fired,
+        relation: &relation,
+        count: 0,
+        shown: vec![],
+        changed: vec![],
+        updated: vec![],
+        order: vec![],
+        keep: fired.triggers.iter().any(|t| t.timing == Timing::After),
+    };
+    let result = work.rows(&mut storing, None, None, proposed, parameters);
+    let Work { count, changed, .. } = work;
+    host.keep_statement(&t.apply, storing.apply);
+    copied.0.extend(changed);
+    result.map(|()| count)
+}
+
+/// Fires what comes after the last row of a COPY FROM.
+pub(crate) fn end_copy(host: Host, t: &Triggered, copied: &Copied) -> Result<()> {
+    let relation = target(host, t)?;
+    let fired = firing(host, t, &relation);
+    for row in &copied.0 {
+        fired.after_row(row, &copied.0)?;
+    }
+    fired.after_statement(&copied.0)
+}
+
+/// The relation that a statement changes.
+fn target(host: Host, t: &Triggered) -> Result<Arc<Relation>> {
+    let found = host.catalog().relation(t.table).cloned();
+    found.ok_or_else(|| PgError::internal("a table with triggers that is gone"))
+}
+
+/// Fires the TRUNCATE triggers of a table. Errors: 0A000 if they change the schema, which the TRUNCATE is about to do itself.
+pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing) -> Result<()> {
+    let triggers: Vec<Trigger> = relation
+        .triggers
+        .iter()
+        .filter(|t| t.is_on() && t.timing == timing && t.events.contains(&Event::Truncate))
+        .cloned()
+        .collect();
+    if triggers.is_empty() {
+        return Ok(());
+    }
+    check_may_write(host, "TRUNCATE")?;
+    let before = host.catalog().epoch;
+    let shape = host.routines().shape(host, relation);
+    let fired = Firing { host, relation: relation.clone(), shape, event: Event::Truncate, triggers };
+    fired.statement(timing)?;
+    if host.catalog().epoch != before {
+        return Err(PgError::not_supported("DDL in a trigger for TRUNCATE"));
+    }
+    Ok(())
 }
 
 /// What the rows of a statement have come to.
@@ -461,7 +596,7 @@ impl Firing<'_> {
         changed: &[Changed],
         run: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        use pgsqlite_sql::catalog::{Column, RelationKind, PG_TEMP};
+        use pgsqlite_sql::catalog::{Column, PG_TEMP};
         if trigger.old_table.is_none() && trigger.new_table.is_none() {
             return run();
         }

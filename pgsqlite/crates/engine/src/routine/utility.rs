@@ -1,12 +1,14 @@
 //! Statements in a body that are no queries: DDL, SET, and those that cannot be there.
 
 use super::statement::check_may_write;
+use super::trigger;
 use super::Host;
 use crate::ddl;
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::routine::Timing;
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -112,7 +114,11 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid)
     };
     let show = |catalog: Arc<Catalog>| show_catalog(host, catalog);
-    let session = ddl::DdlSession { show_catalog: Some(&show), ..Default::default() };
+    let fire = |told: Vec<PgError>, relation: &Arc<Relation>, timing: Timing| {
+        told.into_iter().for_each(|notice| host.cell.notice(notice));
+        trigger::fire_truncate(host, relation, timing)
+    };
+    let session = ddl::DdlSession { show_catalog: Some(&show), fire_truncate: Some(&fire), ..Default::default() };
     let raw = RawStatement { node: node.clone(), text: "".into(), offset: 0 };
     let names = CatalogNames { catalog: &catalog, search_path: &path };
     let environment = Environment { catalog: &catalog, search_path: &path, settings: &settings, names: &names, user };

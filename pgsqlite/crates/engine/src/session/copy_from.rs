@@ -10,9 +10,12 @@ use super::plans::{Body, Prepared};
 use super::portal::run_to_end;
 use super::{Execution, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
+use crate::routine::trigger::{self, Copied};
+use crate::routine::Host;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
+use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -38,6 +41,8 @@ pub(super) struct CopyIn {
     /// what is bound: one per column, then NULLs that stand for columns which only WHERE names
     values: Vec<Datum>,
     header_due: bool,
+    /// what the AFTER triggers will see
+    copied: Copied,
     /// rows stored
     rows: u64,
     /// foreign keys to the table itself, which are checked when all rows are there
@@ -83,6 +88,7 @@ impl Session {
         };
         match &relation.kind {
             RelationKind::Table => {}
+            RelationKind::View { .. } if relation.has_instead_of(Event::Insert) => {}
             RelationKind::View { .. } | RelationKind::ForeignView => {
                 return Err(wrong("view").hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."))
             }
@@ -153,7 +159,8 @@ impl Session {
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut statements = Vec::with_capacity(plan.query.steps.len());
-        for step in &plan.query.steps {
+        let steps = if plan.query.triggered.is_some() { &[][..] } else { &plan.query.steps };
+        for step in steps {
             match connection.prepare(&step.sql) {
                 Ok(statement) => statements.push((step.sql.clone(), statement)),
                 Err(e) => return Err(e),
@@ -172,6 +179,15 @@ impl Session {
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
+        let copied = match &plan.query.triggered {
+            Some(triggered) => {
+                self.tell_access();
+                let connection = self.connection()?;
+                let host = Host { cell: &connection.cell, db: connection.handle() };
+                trigger::begin_copy(host, triggered)?
+            }
+            None => Copied::default(),
+        };
         let formats = vec![options.format(); columns.len()];
         let values = vec![Datum::Null; columns.len() + others.len()];
         self.copying = Some(Copying::In(Box::new(CopyIn {
@@ -184,6 +200,7 @@ impl Session {
             statements,
             values,
             header_due: options.header != Header::No,
+            copied,
             rows: 0,
             self_references: if deferred { self_references } else { vec![] },
             options,
@@ -232,6 +249,9 @@ impl Session {
         let mut result = self.copy_rows(&mut copy, true);
         if result.is_ok() && !copy.self_references.is_empty() {
             result = self.check_self_references(&copy).map_err(|e| self.explain_commit(e));
+        }
+        if result.is_ok() {
+            result = self.fire_after_copy(&copy);
         }
         let rows = copy.rows;
         let result = result.and_then(|()| self.check_constraints());
@@ -315,7 +335,23 @@ impl Session {
             false => self.copy_lines(copy, last),
         });
         self.cancel.disarm();
-        result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e))
+        match &copy.insert.body {
+            // (what the triggers have made of the row cannot be told again)
+            Body::Plan(plan) if plan.query.triggered.is_some() => result,
+            _ => result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e)),
+        }
+    }
+
+    /// The triggers that come after the last row.
+    fn fire_after_copy(&self, copy: &CopyIn) -> Result<()> {
+        let Body::Plan(plan) = &copy.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        let Some(triggered) = &plan.query.triggered else { return Ok(()) };
+        let connection = self.connection()?;
+        self.cancel.arm(connection.interrupt_handle())?;
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered, &copy.copied));
+        self.cancel.disarm();
+        result
     }
 
     fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
@@ -323,7 +359,9 @@ impl Session {
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let cancel = self.cancel.clone();
-        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
+        let CopyIn {
+            options, lines, fields, table, columns, insert, statements, values, header_due, copied, rows, ..
+        } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             cancel.check()?;
@@ -373,7 +411,7 @@ impl Session {
                 };
             }
             // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
-            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| match e.code() {
+            *rows += store_row(connection, statements, &plan.query, values, copied).map_err(|e| match e.code() {
                 SqlState::QUERY_CANCELED => cancel.error(),
                 SqlState::UNIQUE_VIOLATION => e.context(format!("COPY {table}, line {number}")),
                 _ => in_line(e),
@@ -385,7 +423,7 @@ impl Session {
         let view = self.view();
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
+        let CopyIn { tuples, table, columns, insert, statements, values, copied, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             match tuples.next(columns.len(), last) {
@@ -409,7 +447,7 @@ impl Session {
                         .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
                 };
             }
-            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| e.context(place))?;
+            *rows += store_row(connection, statements, &plan.query, values, copied).map_err(|e| e.context(place))?;
         }
     }
 }
@@ -420,9 +458,14 @@ fn store_row(
     statements: &mut [(String, SqliteStatement)],
     plan: &QueryPlan,
     values: &[Datum],
+    copied: &mut Copied,
 ) -> Result<u64> {
     let mut stored = 0;
     connection.cell.rows.clear();
+    if let Some(triggered) = &plan.triggered {
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        return trigger::copy_row(host, triggered, values, copied);
+    }
     for ((_, statement), step) in statements.iter_mut().zip(&plan.steps) {
         // SAFETY: the values stay as they are until the statement is reset below.
         let result = unsafe { connection.bind_all(statement, values) }

@@ -222,9 +222,18 @@ impl Session {
                 state.stamp = 0;
             });
         };
+        let host = crate::routine::Host { cell, db: self.connection()?.handle() };
+        let fire_truncate = |told: Vec<PgError>,
+                             relation: &Arc<pgsqlite_sql::catalog::Relation>,
+                             timing: pgsqlite_sql::routine::Timing| {
+            told.into_iter().for_each(|notice| host.cell.notice(notice));
+            self.tell_access();
+            crate::routine::trigger::fire_truncate(host, relation, timing)
+        };
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
             show_catalog: Some(&show_catalog),
+            fire_truncate: Some(&fire_truncate),
             tables,
             database: self.database(),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
@@ -244,10 +253,14 @@ impl Session {
             own.dirty.extend(before);
             used
         };
+        let told = self.connection()?.cell.take_notices();
+        self.notices.extend(told);
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(e) => {
                 let connection = self.connection()?;
+                // the triggers of a TRUNCATE have made nothing that stays
+                connection.cell.routines.changed.take();
                 // what a native raised while DDL's own statements ran
                 let e = connection.cell.take_error().unwrap_or(e);
                 if !connection.is_autocommit() {

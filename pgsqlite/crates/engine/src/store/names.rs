@@ -22,6 +22,10 @@ impl CatalogNames<'_> {
         if !path.contains(&pgsqlite_sql::catalog::PG_CATALOG) {
             path.insert(0, pgsqlite_sql::catalog::PG_CATALOG);
         }
+        // the temporary schema is searched first, for relations
+        if !path.contains(&pgsqlite_sql::catalog::PG_TEMP) {
+            path.insert(0, pgsqlite_sql::catalog::PG_TEMP);
+        }
         path
     }
 

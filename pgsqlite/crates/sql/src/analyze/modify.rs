@@ -54,6 +54,10 @@ impl Analyzer<'_> {
                     _ => privilege::DELETE,
                 };
                 self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
+                // its triggers do what is to be done
+                if super::view_target::event_of(verb).is_some_and(|event| relation.has_instead_of(event)) {
+                    return Ok(relation);
+                }
                 return self.view_target(&relation, verb);
             }
             RelationKind::ForeignView => {
@@ -264,7 +268,8 @@ impl Analyzer<'_> {
             InsertSource::Values(_) => {}
         }
         // ON CONFLICT and RETURNING see the table (and excluded)
-        if stmt.on_conflict_clause.is_some() && self.level().view_target.is_some() {
+        let on_view = self.level().view_target.is_some() || matches!(target.kind, RelationKind::View { .. });
+        if stmt.on_conflict_clause.is_some() && on_view {
             return Err(PgError::not_supported("ON CONFLICT on a view"));
         }
         let on_conflict = match &stmt.on_conflict_clause {

@@ -5,6 +5,7 @@ use super::from::NamespaceItem;
 use super::{walk, Analyzer};
 use crate::catalog::{CheckOption, Column, Relation, RelationKind, TypeEntry};
 use crate::parse::ast;
+use crate::routine::Event;
 use crate::typed::{Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RowCheck, RowCheckOf, RteKind, Var};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -63,7 +64,20 @@ fn obstacle(query: &Query) -> Option<&'static str> {
     }
 }
 
-fn simple(query: &Query) -> Result<Simple, &'static str> {
+/// The event of a data modification; None: MERGE.
+pub(super) fn event_of(verb: &str) -> Option<Event> {
+    match verb {
+        "INSERT" => Some(Event::Insert),
+        "UPDATE" => Some(Event::Update),
+        "DELETE" => Some(Event::Delete),
+        _ => None,
+    }
+}
+
+/// The view of a row type, if its INSTEAD OF triggers do what is to be done.
+type Instead<'a> = &'a dyn Fn(Oid) -> Option<Arc<Relation>>;
+
+fn simple(query: &Query, instead: Instead) -> Result<Simple, &'static str> {
     if let Some(obstacle) = obstacle(query) {
         return Err(obstacle);
     }
@@ -80,8 +94,11 @@ fn simple(query: &Query) -> Result<Simple, &'static str> {
             if let Some(table) = secured_table(inner, query.range_table[0].row_type) {
                 return Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] });
             }
+            if let Some(view) = instead(query.range_table[0].row_type) {
+                return Ok(Simple { table: view, columns, filters: vec![(0, filter)] });
+            }
             // a view over a view
-            let Simple { table, columns: below, mut filters } = simple(inner)?;
+            let Simple { table, columns: below, mut filters } = simple(inner, instead)?;
             let mut filter = filter;
             columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below));
             if let Some(view) = filters.last_mut() {
@@ -146,7 +163,7 @@ pub(super) fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
 
 /// Why INSERT, UPDATE and DELETE do not work on a view of this query, as PostgreSQL says it.
 pub fn why_not_updatable(query: &Query) -> Option<&'static str> {
-    simple(query).err()
+    simple(query, &|_| None).err()
 }
 
 /// Whether INSERT, UPDATE and DELETE work on the view.
@@ -154,7 +171,7 @@ pub fn is_updatable_view(environment: &super::Environment, view: &Relation) -> b
     let RelationKind::View { definition, .. } = &view.kind else { return false };
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, &[], false);
-        analyzer.view_query(view, definition).is_ok_and(|query| simple(&query).is_ok())
+        analyzer.view_query(view, definition).is_ok_and(|query| simple(&query, &|_| None).is_ok())
     })
 }
 
@@ -165,7 +182,15 @@ impl Analyzer<'_> {
             return Err(PgError::internal("a view expected"));
         };
         let query = self.view_query(view, &definition.clone())?;
-        let simple = simple(&query).map_err(|detail| {
+        let catalog = self.env.catalog;
+        let instead = |row_type: Oid| match catalog.type_entry(row_type) {
+            Some(TypeEntry::Row(below)) => {
+                let below = catalog.relation(below.oid)?;
+                event_of(verb).is_some_and(|event| below.has_instead_of(event)).then(|| below.clone())
+            }
+            _ => None,
+        };
+        let simple = simple(&query, &instead).map_err(|detail| {
             let (act, participle, event) = match verb {
                 "INSERT" => ("insert into", "inserting into", "INSERT"),
                 "UPDATE" => ("update", "updating", "UPDATE"),
@@ -226,7 +251,13 @@ impl Analyzer<'_> {
     /// The target as entry 0, and what its columns are called.
     pub(super) fn target_entry(&mut self, target: &Arc<Relation>, r: &ast::RangeVar) -> Result<NamespaceItem> {
         let alias = if self.level().view_target.is_some() { None } else { r.alias.as_ref() };
-        self.add_relation_entry(target.clone(), alias, false)?;
+        if let RelationKind::View { definition, .. } = &target.kind {
+            // a view with INSTEAD OF triggers: UPDATE and DELETE read its rows
+            let query = self.view_query(target, definition)?;
+            self.query_entry(query, super::relation_columns(target), target, alias)?;
+        } else {
+            self.add_relation_entry(target.clone(), alias, false)?;
+        }
         let Some(view) = self.level().view_target.clone() else {
             return Ok(self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some()));
         };

@@ -2,6 +2,7 @@
 //!
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
+//! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
 //! * [`order`]: which of a new row's values is computed first
@@ -13,6 +14,7 @@
 //! support functions named in [`support`].
 
 mod expr;
+mod instead;
 mod locks;
 mod merge;
 mod modify;

@@ -10,7 +10,7 @@
 use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
 use crate::analyze::walk;
-use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation};
+use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
@@ -37,6 +37,14 @@ fn events(modify: &Modify) -> Vec<(Event, Vec<i16>)> {
 /// Whether a table has a trigger for the event that is on.
 fn fires(relation: &Relation, event: Event) -> bool {
     relation.triggers.iter().any(|t| t.is_on() && t.events.contains(&event))
+}
+
+pub(super) fn row_tag(event: Event) -> Tag {
+    match event {
+        Event::Insert => Tag::Insert,
+        Event::Update => Tag::Update,
+        _ => Tag::Delete,
+    }
 }
 
 impl Lowerer<'_> {
@@ -94,7 +102,10 @@ impl Lowerer<'_> {
         }
         self.uses_catalog = true;
         self.scopes.push(super::Scope::default());
-        let made = self.triggered(modify, ctes, parameters);
+        let made = match target.kind {
+            RelationKind::View { .. } => self.instead(modify, ctes, parameters),
+            _ => self.triggered(modify, ctes, parameters),
+        };
         self.scopes.pop();
         let (triggered, tag) = made?;
         Ok(QueryPlan {
@@ -252,7 +263,7 @@ impl Lowerer<'_> {
     }
 
     /// The new row of an UPDATE: its live columns as they are (`old`), those of `set` with their new values.
-    fn changed_row(&mut self, live: &[Column], old: &[String], set: &[(i16, Expr)]) -> Result<Vec<String>> {
+    pub(super) fn changed_row(&mut self, live: &[Column], old: &[String], set: &[(i16, Expr)]) -> Result<Vec<String>> {
         let one = |(column, old): (&Column, &String)| match set.iter().find(|(a, _)| *a == column.attnum) {
             Some((_, expr)) => self.expr(expr),
             None => Ok(old.clone()),
@@ -407,8 +418,19 @@ impl Lowerer<'_> {
         source: &InsertSource,
     ) -> Result<String> {
         let target = modify.target.clone();
-        let order: Vec<usize> = stored.iter().filter_map(|a| columns.iter().position(|c| c == a)).collect();
         self.scope().entries = vec![self.target_columns(&target, "")];
+        self.proposed_rows(modify, columns, stored, source)
+    }
+
+    /// As [`Lowerer::proposed_inserts`]; the scope has the target's entry.
+    pub(super) fn proposed_rows(
+        &mut self,
+        modify: &Modify,
+        columns: &[i16],
+        stored: &[i16],
+        source: &InsertSource,
+    ) -> Result<String> {
+        let order: Vec<usize> = stored.iter().filter_map(|a| columns.iter().position(|c| c == a)).collect();
         let row_text = |lowerer: &mut Self, row: &[Expr]| -> Result<Vec<String>> {
             let mut out = Vec::new();
             for &i in &order {
