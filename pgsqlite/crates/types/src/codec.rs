@@ -4,7 +4,7 @@ use crate::datetime::io as datetime;
 use crate::int::Width;
 use crate::json::io as json;
 use crate::oid::{self, Oid};
-use crate::{array, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, tid, uuid};
+use crate::{array, bits, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, tid, uuid};
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
 
@@ -65,6 +65,10 @@ pub enum TypeCodec {
     /// the one-byte `"char"`
     Char,
     Bytea,
+    /// `bit(n)`, `bit varying(n)`
+    Bits {
+        varying: bool,
+    },
     Date,
     Time,
     TimeTz,
@@ -126,6 +130,8 @@ impl TypeCodec {
             oid::NAME => TypeCodec::Name,
             oid::CHAR => TypeCodec::Char,
             oid::BYTEA => TypeCodec::Bytea,
+            oid::BIT => TypeCodec::Bits { varying: false },
+            oid::VARBIT => TypeCodec::Bits { varying: true },
             oid::DATE => TypeCodec::Date,
             oid::TIME => TypeCodec::Time,
             oid::TIMETZ => TypeCodec::TimeTz,
@@ -178,6 +184,7 @@ impl TypeCodec {
             TypeCodec::Name => Ok(Datum::from(text::truncate_name(text))),
             TypeCodec::Char => text::char_in(text),
             TypeCodec::Bytea => bytea::text_in(text),
+            TypeCodec::Bits { varying } => bits::text_in(text, typmod, *varying),
             TypeCodec::Date => datetime::date_in(text, settings),
             TypeCodec::Time => datetime::time_in(text, typmod, settings),
             TypeCodec::TimeTz => datetime::timetz_in(text, typmod, settings),
@@ -214,6 +221,7 @@ impl TypeCodec {
             TypeCodec::Text | TypeCodec::BpChar | TypeCodec::Name | TypeCodec::Char => text::text_out(value, out),
             TypeCodec::Json | TypeCodec::Jsonb => text::text_out(value, out),
             TypeCodec::Bytea => bytea::text_out(value, context.settings.bytea_output, out),
+            TypeCodec::Bits { .. } => bits::text_out(value, out),
             TypeCodec::Date => datetime::date_out(value, context.settings, out),
             TypeCodec::Time => datetime::time_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_out(value, out),
@@ -247,6 +255,7 @@ impl TypeCodec {
             }
             TypeCodec::Char => text::char_binary_in(bytes),
             TypeCodec::Bytea => Ok(Datum::Blob(bytes.to_vec())),
+            TypeCodec::Bits { varying } => bits::binary_in(bytes, typmod, *varying),
             TypeCodec::Date => datetime::date_binary_in(bytes),
             TypeCodec::Time => datetime::time_binary_in(bytes, typmod),
             TypeCodec::TimeTz => datetime::timetz_binary_in(bytes, typmod),
@@ -285,6 +294,7 @@ impl TypeCodec {
                 out.extend_from_slice(bytea::stored(value)?);
                 Ok(())
             }
+            TypeCodec::Bits { .. } => bits::binary_out(value, out),
             TypeCodec::Date => datetime::date_binary_out(value, out),
             TypeCodec::Time => datetime::time_binary_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_binary_out(value, out),

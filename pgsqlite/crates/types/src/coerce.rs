@@ -4,7 +4,7 @@ use crate::array::{self, Array};
 use crate::codec::TypeCodec;
 use crate::datetime::{io, round_micros, TimeTz};
 use crate::numeric::Numeric;
-use crate::{text, Datum, DatumRef, Result};
+use crate::{bits, text, Datum, DatumRef, Result};
 
 impl TypeCodec {
     /// A value in storage form with the type's typmod applied (-1: none). An assignment refuses a text that is too long
@@ -17,6 +17,7 @@ impl TypeCodec {
         Ok(match self {
             TypeCodec::Text => Datum::from(text::coerce_varchar(text::stored(value)?, typmod, explicit)?),
             TypeCodec::BpChar => Datum::Text(text::coerce_bpchar(text::stored(value)?, typmod, explicit)?),
+            TypeCodec::Bits { varying } => Datum::Text(bits::fit(bits::stored(value)?, typmod, *varying, explicit)?),
             TypeCodec::Numeric => Numeric::from_datum(value)?.apply_typmod(typmod)?.to_datum(),
             TypeCodec::Time => Datum::Text(io::time_typmod(io::stored_time(value)?, typmod).to_storage()),
             TypeCodec::TimeTz => {

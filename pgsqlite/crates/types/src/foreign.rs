@@ -13,7 +13,7 @@ use crate::numeric::Numeric;
 use crate::oid::Oid;
 use crate::settings::DateOrder;
 use crate::write::invalid_syntax;
-use crate::{bool, bytea, enums, float, int, json, text, uuid};
+use crate::{bits, bool, bytea, enums, float, int, json, text, uuid};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
 /// Epoch numbers of this size and more are milliseconds (as seconds: the year 5138).
@@ -152,6 +152,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),
+        TypeCodec::Bits { varying } => bits::text_in(&characters(value)?, -1, *varying),
         TypeCodec::Tid => Err(invalid("tid", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }

@@ -7,7 +7,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `uuid`, `enums`, `reg`, `record`, `array`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `uuid`, `enums`, `reg`, `record`, `array`, and the `io` modules of `numeric`, `datetime`, `json` |
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
@@ -20,6 +20,7 @@
 //! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
 
 pub mod array;
+pub mod bits;
 pub mod bool;
 pub mod bytea;
 pub mod catalog;

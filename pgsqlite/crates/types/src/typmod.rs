@@ -142,9 +142,17 @@ pub fn parse(type_oid: Oid, modifiers: &[i64]) -> Result<Parsed> {
                 Some(p) => plain(interval_typmod(range, p as i32)),
             }
         }
-        // the types are known, but without values
-        oid::BIT => Err(PgError::not_supported("type bit")),
-        oid::VARBIT => Err(PgError::not_supported("type bit varying")),
+        oid::BIT | oid::VARBIT => {
+            let name = if type_oid == oid::BIT { "bit" } else { "varbit" };
+            let [n] = modifiers else { return Err(invalid("invalid type modifier")) };
+            if *n < 1 {
+                return Err(invalid(format!("length for type {name} must be at least 1")));
+            }
+            if *n > MAX_LENGTH * 8 {
+                return Err(invalid(format!("length for type {name} cannot exceed {}", MAX_LENGTH * 8)));
+            }
+            plain(*n as i32)
+        }
         // An array's modifier is its element's.
         _ => match catalog::by_oid(type_oid) {
             Some(t) if t.is_array() && !is_vector(type_oid) => parse(t.elem, modifiers).map_err(|mut e| {
@@ -172,6 +180,8 @@ pub fn type_name(type_oid: Oid) -> Option<String> {
     match type_oid {
         oid::BPCHAR => Some("character".into()),
         oid::BPCHAR_ARRAY => Some("character[]".into()),
+        oid::BIT => Some("bit".into()),
+        oid::BIT_ARRAY => Some("bit[]".into()),
         _ => format_type(type_oid, -1),
     }
 }
@@ -198,6 +208,8 @@ pub fn format_type(type_oid: Oid, typmod: i32) -> Option<String> {
         }
     };
     Some(match type_oid {
+        // Without a length, "bit" would read as bit(1).
+        oid::BIT if typmod < 0 => "\"bit\"".into(),
         oid::BIT => bit("bit", typmod),
         oid::VARBIT => bit("bit varying", typmod),
         oid::BOOL => "boolean".into(),

@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod arrays;
+mod bits;
 pub mod collation;
 mod distinct;
 mod encodings;
@@ -48,6 +49,7 @@ use std::sync::{Arc, OnceLock};
 const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     strings::FUNCTIONS,
+    bits::FUNCTIONS,
     encodings::FUNCTIONS,
     pattern::FUNCTIONS,
     times::FUNCTIONS,
@@ -90,7 +92,8 @@ fn entries() -> &'static Result<Vec<Entry>> {
                 }
             }
         }
-        for (words, new) in aggregates::FUNCTIONS.iter().chain(ordered_sets::FUNCTIONS).chain(json_build::AGGREGATES) {
+        let aggregates = [aggregates::FUNCTIONS, ordered_sets::FUNCTIONS, json_build::AGGREGATES, bits::AGGREGATES];
+        for (words, new) in aggregates.into_iter().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(*oid, Run::Aggregate(*new)).is_some() {
                     return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));

@@ -91,7 +91,7 @@ pub(super) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value
             }
             array.to_datum()
         }
-        _ => value.to_owned(),
+        _ => codec.coerce_typmod(value, typmod, explicit)?,
     })
 }
 

@@ -144,9 +144,13 @@ impl Analyzer<'_> {
             }
             CastMethod::Relabel if self.base_type(expr.ty) == base => expr,
             method => Expr {
+                // A conversion that takes the modifier applies it itself.
+                typmod: match method {
+                    CastMethod::Function(f) if builtin::proc_by_oid(f).is_some_and(|p| p.args.len() > 1) => base_typmod,
+                    _ => -1,
+                },
                 kind: ExprKind::Cast { arg: Box::new(expr), method, form },
                 ty: base,
-                typmod: -1,
                 collation: 0,
                 location,
             },

@@ -8,7 +8,7 @@ use crate::typed::{
     BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, Quantifier, RteKind, SortKey, SubLinkKind,
 };
 use pgsqlite_types::codec::{Context, TypeCodec};
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{bits, oid, Datum, Oid, PgError, Result, SqlState};
 
 impl Analyzer<'_> {
     pub(crate) fn expr_opt(&mut self, node: Option<&ast::Node>) -> Result<Expr> {
@@ -133,7 +133,8 @@ impl Analyzer<'_> {
             },
             Some(Val::Boolval(b)) => (Datum::Int(b.boolval as i64), oid::BOOL),
             Some(Val::Sval(s)) => (Datum::Text(s.sval.clone()), oid::UNKNOWN),
-            Some(Val::Bsval(_)) => return Err(PgError::not_supported("bit strings").at(c.location)),
+            // `b…` or `x…`, as the type reads it
+            Some(Val::Bsval(b)) => (Datum::Text(bits::parse(&b.bsval).map_err(|e| e.at(c.location))?), oid::BIT),
             None => return Err(PgError::internal("a constant without a value")),
         };
         Ok(Expr::new(ExprKind::Const(datum), ty, c.location))

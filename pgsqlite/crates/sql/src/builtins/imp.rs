@@ -107,6 +107,7 @@ pub fn implemented() -> impl Iterator<Item = (Oid, Imp)> {
 pub const TABLES: &[&[Row]] = &[
     super::numbers::ROWS,
     super::strings::ROWS,
+    super::bits::ROWS,
     super::times::ROWS,
     super::formatting::ROWS,
     super::documents::ROWS,

@@ -6,6 +6,7 @@ pub mod imp;
 pub mod keywords;
 
 mod aggregates;
+mod bits;
 mod documents;
 mod formatting;
 mod json_paths;
