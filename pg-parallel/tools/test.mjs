@@ -24,7 +24,8 @@ const filesIn = (folder) =>
 async function runFiles(files, expected) {
   const failed = []
   const passed = []
-  const stream = run({ files, concurrency: 2, timeout: 120_000 })
+  // The limit is there for what hangs; a file takes some seconds.
+  const stream = run({ files, concurrency: 2, timeout: 600_000 })
   stream.on('test:fail', ({ name, details, file, nesting }) => {
     // The file itself fails with its tests; where it failed on its own there is no other entry for it.
     if (nesting === 0 && existsSync(name) && details.error?.failureType === 'subtestsFailed') return

@@ -35,6 +35,15 @@ export type Action =
   /** From here on nothing gets through in either direction. */
   | 'black-hole'
 
+/**
+ * Resets a connection, or just closes it where its end is on the way already: a reset in the middle of a shutdown fails
+ * (EINVAL), and Node 20 then loses the socket and does not end any more.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
 /** See the top of the file. */
 export class FaultProxy {
   readonly #server: Server
@@ -173,14 +182,14 @@ export class FaultProxy {
         return
       case 'cut-after':
         link.deaf = true
-        link.client.resetAndDestroy()
+        reset(link.client)
         // The server is told in its own time: it has work to do first.
         link.server.end()
         return
       case 'cut-answer':
         link.deaf = true
         link.server.once('data', () => {
-          link.client.resetAndDestroy()
+          reset(link.client)
           link.server.end()
         })
         return
@@ -197,7 +206,7 @@ export class FaultProxy {
   /** Closes every connection that is open now. */
   cutAll(): void {
     for (const link of this.links) {
-      link.client.resetAndDestroy()
+      reset(link.client)
       link.server.destroy()
     }
   }
