@@ -15,7 +15,7 @@ use pgsqlite_wire::Malformed;
 use std::future::Future;
 use std::task::Poll;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 /// Why a connection ends.
 pub enum End {
@@ -91,40 +91,15 @@ impl Client {
         Client { stream, input: BytesMut::with_capacity(READ), out: Output::default(), send_timeout, big: false }
     }
 
-    /// Sends what is in the output buffer. A client that takes nothing for too long is given up: it may hold the writer slot.
+    /// Sends what is in the output buffer. Errors: the client is gone, or takes nothing for too long.
     pub async fn flush(&mut self) -> Result<(), End> {
-        let mut sent = 0;
-        while sent < self.out.buffer.len() {
-            let mut write = std::pin::pin!(self.stream.write(&self.out.buffer[sent..]));
-            // mostly the socket takes it at once, and no clock is needed
-            let at_once = std::future::poll_fn(|cx| {
-                Poll::Ready(match write.as_mut().poll(cx) {
-                    Poll::Ready(n) => Some(n),
-                    Poll::Pending => None,
-                })
-            });
-            let n = match (at_once.await, self.send_timeout) {
-                (Some(n), _) => n?,
-                (None, None) => write.await?,
-                (None, Some(limit)) => match tokio::time::timeout(limit, write).await {
-                    Ok(n) => n?,
-                    Err(_) => {
-                        tracing::warn!("a client took nothing of its result for {limit:?}: its session is ended");
-                        return Err(End::Gone);
-                    }
-                },
-            };
-            if n == 0 {
-                return Err(End::Gone);
-            }
-            sent += n;
+        if self.out.buffer.is_empty() {
+            return Ok(());
         }
-        if sent > 0 {
-            self.stream.flush().await?;
-            self.out.buffer.clear();
-            if self.out.buffer.capacity() > 4 * FLUSH {
-                self.out.buffer.shrink_to(FLUSH);
-            }
+        self.stream.send(&self.out.buffer, self.send_timeout).await?;
+        self.out.buffer.clear();
+        if self.out.buffer.capacity() > 4 * FLUSH {
+            self.out.buffer.shrink_to(FLUSH);
         }
         Ok(())
     }

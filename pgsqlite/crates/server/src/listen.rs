@@ -12,13 +12,13 @@ use pgsqlite_engine::session::CancelHandle;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::fs::File;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 
 /// What all connections share.
@@ -128,27 +128,9 @@ impl Server {
             Some(tls) => Some(Tls::new(tls)?),
             None => None,
         };
-        let mut tcp = Vec::new();
+        let mut tcp = vec![];
         if config.tcp {
-            let what = format!("{}:{}", config.host, config.port);
-            let addresses: Vec<_> = tokio::net::lookup_host((config.host.as_str(), config.port))
-                .await
-                .map_err(|e| address_error(what.clone(), e))?
-                .collect();
-            for address in addresses {
-                if config.auth.is_none() && !is_loopback(address.ip()) {
-                    return Err(PgError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        format!("listening on {address} needs a choice of authentication: --auth scram (or, if you must, --auth trust)"),
-                    ));
-                }
-                match TcpListener::bind(address).await {
-                    Ok(listener) => tcp.push(listener),
-                    // a host without IPv6 listens on IPv4
-                    Err(e) if e.kind() == std::io::ErrorKind::AddrNotAvailable && !tcp.is_empty() => {}
-                    Err(e) => return Err(address_error(what.clone(), e)),
-                }
-            }
+            tcp = bind(&config, config.port).await?;
         }
         let unix = match &config.socket_dir {
             Some(dir) => Some(unix_socket(dir.join(format!(".s.PGSQL.{}", config.port)))?),
@@ -206,17 +188,8 @@ impl Server {
             let shared = self.shared.clone();
             accepting.push(tokio::spawn(async move {
                 loop {
-                    match listener.accept().await {
-                        Ok((socket, address)) => {
-                            // without keep-alive a client that lost its network would be kept for ever
-                            let keepalive = socket2::SockRef::from(&socket).set_keepalive(true);
-                            if let Err(e) = socket.set_nodelay(true).and(keepalive) {
-                                tracing::debug!("socket options: {e}");
-                            }
-                            accepted(&shared, socket.into_std().map(Into::into), Some(address)).await;
-                        }
-                        Err(e) => pause_after(e).await,
-                    }
+                    let (socket, address) = accept(&listener).await;
+                    accepted(&shared, socket.into_std().map(Into::into), Some(address)).await;
                 }
             }));
         }
@@ -272,24 +245,60 @@ impl Shared {
     }
 }
 
+/// Listens on `port` of all addresses of the configured host.
+/// Errors: 55006 and 58030 where a socket cannot be had, 22023 where others could come in and nobody chose an authentication.
+pub async fn bind(config: &Config, port: u16) -> Result<Vec<TcpListener>> {
+    let what = format!("{}:{port}", config.host);
+    let failed = |e| address_error(what.clone(), e);
+    let mut sockets = Vec::new();
+    for address in tokio::net::lookup_host((config.host.as_str(), port)).await.map_err(failed)? {
+        if config.auth.is_none() && !is_loopback(address.ip()) {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("listening on {address} needs a choice of authentication: --auth scram (or, if you must, --auth trust)"),
+            ));
+        }
+        match TcpListener::bind(address).await {
+            Ok(socket) => sockets.push(socket),
+            // a host without IPv6 listens on IPv4
+            Err(e) if e.kind() == std::io::ErrorKind::AddrNotAvailable && !sockets.is_empty() => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    Ok(sockets)
+}
+
+/// The next client.
+pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok((socket, address)) => {
+                // without keep-alive a client that lost its network would be kept for ever
+                let keepalive = socket2::SockRef::from(&socket).set_keepalive(true);
+                if let Err(e) = socket.set_nodelay(true).and(keepalive) {
+                    tracing::debug!("socket options: {e}");
+                }
+                return (socket, address);
+            }
+            Err(e) => pause_after(e).await,
+        }
+    }
+}
+
 /// Running out of descriptors must not become a busy loop.
-async fn pause_after(e: std::io::Error) {
+pub async fn pause_after(e: std::io::Error) {
     tracing::warn!("accept: {e}");
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-async fn accepted(
-    shared: &Arc<Shared>,
-    handle: std::io::Result<socket2::Socket>,
-    address: Option<std::net::SocketAddr>,
-) {
+async fn accepted(shared: &Arc<Shared>, handle: std::io::Result<socket2::Socket>, address: Option<SocketAddr>) {
     match handle.and_then(Socket::new) {
         Ok(socket) => serve(shared, Stream::Plain(socket), address),
         Err(e) => pause_after(e).await,
     }
 }
 
-fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<std::net::SocketAddr>) {
+fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>) {
     let own = shared.clone();
     shared.spawn(async move { connection::serve(&own, stream, address).await });
 }
@@ -323,7 +332,7 @@ impl Drop for Open {
     }
 }
 
-pub fn is_loopback(ip: IpAddr) -> bool {
+fn is_loopback(ip: IpAddr) -> bool {
     ip.is_loopback()
 }
 
@@ -357,7 +366,7 @@ impl Config {
     }
 
     /// The authentication of a connection from this address (None: Unix socket).
-    pub fn auth_for(&self, address: Option<std::net::SocketAddr>) -> Auth {
+    pub fn auth_for(&self, address: Option<SocketAddr>) -> Auth {
         match self.auth {
             Some(auth) => auth,
             None if address.is_none_or(|a| is_loopback(a.ip())) => Auth::Trust,

@@ -2,7 +2,7 @@
 //!
 //! The few lines of HTTP that a scraper needs are written here: a GET without a body, an answer, the end of the connection.
 
-use crate::listen::Shared;
+use crate::listen::{pause_after, Shared};
 use pgsqlite_engine::statistics::activity::State;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fmt::Write;
@@ -46,10 +46,7 @@ pub async fn serve(listener: TcpListener, shared: Arc<Shared>) {
                     drop(place);
                 });
             }
-            Err(e) => {
-                tracing::warn!("metrics: accept: {e}");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
+            Err(e) => pause_after(e).await,
         }
     }
 }

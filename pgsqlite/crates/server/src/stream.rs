@@ -1,10 +1,12 @@
 //! A client's byte stream: its socket, or TLS over it.
 
 use crate::socket::Socket;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::TlsAcceptor;
 
@@ -44,6 +46,38 @@ impl Stream {
             Stream::Tls(tls) => tls.get_ref().0.is_patient(),
             Stream::Closed => false,
         }
+    }
+
+    /// Sends all of it. A client that takes nothing for longer than `limit` (None: may take for ever) is given up, for it may
+    /// hold the writer slot. Errors: TimedOut then, WriteZero where the other side takes no more, the socket's.
+    pub async fn send(&mut self, bytes: &[u8], limit: Option<Duration>) -> io::Result<()> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let mut write = std::pin::pin!(self.write(&bytes[sent..]));
+            // mostly the socket takes it at once, and no clock is needed
+            let at_once = std::future::poll_fn(|cx| {
+                Poll::Ready(match write.as_mut().poll(cx) {
+                    Poll::Ready(n) => Some(n),
+                    Poll::Pending => None,
+                })
+            });
+            let n = match (at_once.await, limit) {
+                (Some(n), _) => n?,
+                (None, None) => write.await?,
+                (None, Some(limit)) => match tokio::time::timeout(limit, write).await {
+                    Ok(n) => n?,
+                    Err(_) => {
+                        tracing::warn!("a client took nothing of its result for {limit:?}: its session is ended");
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                },
+            };
+            if n == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            sent += n;
+        }
+        self.flush().await
     }
 }
 

@@ -5,7 +5,7 @@ use crate::wire::output::Output;
 use bytes::{Buf, BytesMut};
 use pgsqlite_server::stream::Stream;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 /// The buffer is flushed when it holds this much.
 pub const FLUSH: usize = 64 * 1024;
@@ -71,22 +71,7 @@ impl Client {
         if self.out.buffer.is_empty() {
             return Ok(());
         }
-        let mut sent = 0;
-        while sent < self.out.buffer.len() {
-            let write = self.stream.write(&self.out.buffer[sent..]);
-            let n = match self.send_timeout {
-                None => write.await?,
-                Some(limit) => tokio::time::timeout(limit, write).await.map_err(|_| {
-                    tracing::warn!("a client took nothing of its result for {limit:?}: its session is ended");
-                    End::Gone
-                })??,
-            };
-            if n == 0 {
-                return Err(End::Gone);
-            }
-            sent += n;
-        }
-        self.stream.flush().await?;
+        self.stream.send(&self.out.buffer, self.send_timeout).await?;
         self.out.buffer.clear();
         self.out.buffer.shrink_to(FLUSH);
         Ok(())

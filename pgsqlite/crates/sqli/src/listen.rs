@@ -5,11 +5,11 @@
 use crate::client::{Client, End};
 use crate::{conversation, login};
 use pgsqlite_engine::session::CancelHandle;
-use pgsqlite_server::listen::{is_loopback, Shared};
+use pgsqlite_server::listen::{self, Shared};
 use pgsqlite_server::socket::Socket;
 use pgsqlite_server::stream::Stream;
 use pgsqlite_server::Server;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::Result;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,24 +33,7 @@ impl Listener {
     pub async fn start(server: &Server) -> Result<Option<Listener>> {
         let shared = server.shared();
         let Some(port) = shared.config.sqli_port else { return Ok(None) };
-        let host = shared.config.host.clone();
-        let failed =
-            |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot listen on {host}:{port}: {e}"));
-        let mut sockets: Vec<TcpListener> = Vec::new();
-        for address in tokio::net::lookup_host((host.as_str(), port)).await.map_err(failed)? {
-            if shared.config.auth.is_none() && !is_loopback(address.ip()) {
-                return Err(PgError::new(
-                    SqlState::INVALID_PARAMETER_VALUE,
-                    format!("listening on {address} needs a choice of authentication: --auth scram (or, if you must, --auth trust)"),
-                ));
-            }
-            match TcpListener::bind(address).await {
-                Ok(socket) => sockets.push(socket),
-                // a host without IPv6 listens on IPv4
-                Err(e) if e.kind() == std::io::ErrorKind::AddrNotAvailable && !sockets.is_empty() => {}
-                Err(e) => return Err(failed(e)),
-            }
-        }
+        let sockets = listen::bind(&shared.config, port).await?;
         Ok(Some(Listener { shared, sockets }))
     }
 
@@ -61,21 +44,9 @@ impl Listener {
             let shared = self.shared.clone();
             accepting.spawn(async move {
                 loop {
-                    match socket.accept().await {
-                        Ok((stream, address)) => {
-                            let keepalive = socket2::SockRef::from(&stream).set_keepalive(true);
-                            if let Err(e) = stream.set_nodelay(true).and(keepalive) {
-                                tracing::debug!("socket options: {e}");
-                            }
-                            let own = shared.clone();
-                            shared.spawn(async move { serve(&own, stream, address).await });
-                        }
-                        Err(e) => {
-                            // running out of descriptors must not become a busy loop
-                            tracing::warn!("accept: {e}");
-                            tokio::time::sleep(Duration::from_millis(100)).await;
-                        }
-                    }
+                    let (stream, address) = listen::accept(&socket).await;
+                    let own = shared.clone();
+                    shared.spawn(async move { serve(&own, stream, address).await });
                 }
             });
         }

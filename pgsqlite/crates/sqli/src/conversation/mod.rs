@@ -11,6 +11,7 @@ mod statement;
 mod transaction;
 
 use crate::client::{Client, End};
+use crate::dialect::ast::Transaction;
 use crate::dialect::Environment;
 use crate::errors::Failure;
 use crate::listen::Watcher;
@@ -292,35 +293,20 @@ impl Conversation<'_> {
             }
             Message::Close => self.close().await,
             Message::Release => self.release().await,
-            Message::Begin => {
-                self.begin().await?;
-                self.client.out.transaction(1, 1, 0);
-                self.done(0, 0);
-                Ok(())
-            }
-            Message::Commit => {
-                self.commit().await?;
-                self.client.out.transaction(2, 0, 1);
-                self.done(0, 0);
-                Ok(())
-            }
-            Message::Rollback => {
-                self.rollback().await?;
-                self.client.out.transaction(3, 0, 1);
-                self.done(0, 0);
-                Ok(())
-            }
+            Message::Begin => self.transaction(Transaction::Begin).await,
+            Message::Commit => self.transaction(Transaction::Commit).await,
+            Message::Rollback => self.transaction(Transaction::Rollback).await,
             Message::SetSavepoint(name) => {
                 let name = self.identity.codeset.decode(&name)?;
-                self.savepoint("SAVEPOINT", &name).await
+                self.transaction(Transaction::Savepoint(name)).await
             }
             Message::ReleaseSavepoint(name) => {
                 let name = self.identity.codeset.decode(&name)?;
-                self.savepoint("RELEASE SAVEPOINT", &name).await
+                self.transaction(Transaction::ReleaseSavepoint(name)).await
             }
             Message::RollbackToSavepoint(name) => {
                 let name = self.identity.codeset.decode(&name)?;
-                self.savepoint("ROLLBACK TO SAVEPOINT", &name).await
+                self.transaction(Transaction::RollbackTo(name)).await
             }
             Message::GetRoutine(signature) => {
                 let signature = self.identity.codeset.decode(&signature)?;

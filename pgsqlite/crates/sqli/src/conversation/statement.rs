@@ -379,21 +379,7 @@ impl Conversation<'_> {
                 self.end_change(result).await?;
                 self.row_count = 0;
             }
-            Kind::Begin => {
-                self.begin().await?;
-                self.client.out.transaction(1, 1, 0);
-            }
-            Kind::Commit => {
-                self.commit().await?;
-                self.client.out.transaction(2, 0, 1);
-            }
-            Kind::Rollback => {
-                self.rollback().await?;
-                self.client.out.transaction(3, 0, 1);
-            }
-            Kind::Savepoint(name) => return self.savepoint("SAVEPOINT", &name).await,
-            Kind::ReleaseSavepoint(name) => return self.savepoint("RELEASE SAVEPOINT", &name).await,
-            Kind::RollbackTo(name) => return self.savepoint("ROLLBACK TO SAVEPOINT", &name).await,
+            Kind::Transaction(what) => return self.transaction(what).await,
         }
         self.done(0, 0);
         Ok(())

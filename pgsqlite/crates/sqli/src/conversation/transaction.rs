@@ -5,6 +5,7 @@
 //! * COMMIT closes cursors that are not WITH HOLD; those read the rest of their rows before.
 
 use super::{Conversation, Step, Wrong};
+use crate::dialect::ast::Transaction;
 use crate::errors::Failure;
 use pgsqlite_engine::session::{Execution, Flow, Row, RowSink, TransactionStatus};
 use pgsqlite_types::codec::Context;
@@ -103,7 +104,30 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    pub(super) async fn begin(&mut self) -> Step {
+    /// Begins, ends or divides a transaction and tells the client so.
+    pub(super) async fn transaction(&mut self, what: Transaction) -> Step {
+        match what {
+            Transaction::Begin => {
+                self.begin().await?;
+                self.client.out.transaction(1, 1, 0);
+            }
+            Transaction::Commit => {
+                self.commit().await?;
+                self.client.out.transaction(2, 0, 1);
+            }
+            Transaction::Rollback => {
+                self.rollback().await?;
+                self.client.out.transaction(3, 0, 1);
+            }
+            Transaction::Savepoint(name) => self.savepoint("SAVEPOINT", &name).await?,
+            Transaction::ReleaseSavepoint(name) => self.savepoint("RELEASE SAVEPOINT", &name).await?,
+            Transaction::RollbackTo(name) => self.savepoint("ROLLBACK TO SAVEPOINT", &name).await?,
+        }
+        self.done(0, 0);
+        Ok(())
+    }
+
+    async fn begin(&mut self) -> Step {
         if self.in_transaction {
             return Err(Failure::new(-535, 0, "").into());
         }
@@ -113,7 +137,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    pub(super) async fn commit(&mut self) -> Step {
+    async fn commit(&mut self) -> Step {
         if !self.in_transaction {
             return Err(Failure::new(-255, 0, "").into());
         }
@@ -163,7 +187,7 @@ impl Conversation<'_> {
     }
 
     /// SAVEPOINT, RELEASE, ROLLBACK TO.
-    pub(super) async fn savepoint(&mut self, verb: &str, name: &str) -> Step {
+    async fn savepoint(&mut self, verb: &str, name: &str) -> Step {
         if !self.in_transaction {
             return Err(Failure::new(-255, 0, "").into());
         }
@@ -173,8 +197,6 @@ impl Conversation<'_> {
             // a savepoint that is not there fails PostgreSQL's transaction, but not Informix's: it is asked for beforehand
             tracing::debug!(?failure, "a savepoint");
         }
-        result?;
-        self.done(0, 0);
-        Ok(())
+        result
     }
 }

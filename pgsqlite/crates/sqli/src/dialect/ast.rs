@@ -275,16 +275,22 @@ pub enum Statement {
         exclusive: bool,
     },
     UpdateStatistics(Option<Name>),
+    Transaction(Transaction),
+    /// PostgreSQL's name of the level
+    Isolation(&'static str),
+    /// seconds; None: for ever
+    LockWait(Option<u32>),
+}
+
+/// What begins, ends and divides transactions, as a statement or as a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Transaction {
     Begin,
     Commit,
     Rollback,
     Savepoint(String),
     ReleaseSavepoint(String),
     RollbackTo(String),
-    /// PostgreSQL's name of the level
-    Isolation(&'static str),
-    /// seconds; None: for ever
-    LockWait(Option<u32>),
 }
 
 impl Expr {

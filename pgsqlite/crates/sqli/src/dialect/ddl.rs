@@ -125,27 +125,39 @@ impl Parser<'_> {
         }
         let mut name = if self.accept("constraint") { Some(self.name()?.name) } else { None };
         let mut columns = vec![];
-        let kind = if self.accept("primary") {
+        let kind = match self.key_or_check()? {
+            Some(ConstraintKind::Check(condition)) => ConstraintKind::Check(condition),
+            Some(key) => {
+                columns = self.names_in_parentheses()?;
+                key
+            }
+            None => {
+                self.expect("foreign")?;
+                self.expect("key")?;
+                columns = self.names_in_parentheses()?;
+                self.expect("references")?;
+                self.references()?
+            }
+        };
+        self.constraint_name(&mut name)?;
+        Ok(Some(Constraint { name, kind, columns }))
+    }
+
+    /// PRIMARY KEY, UNIQUE or CHECK with its condition, if one of them comes next.
+    fn key_or_check(&mut self) -> Parse<Option<ConstraintKind>> {
+        Ok(if self.accept("primary") {
             self.expect("key")?;
-            columns = self.names_in_parentheses()?;
-            ConstraintKind::Primary
+            Some(ConstraintKind::Primary)
         } else if self.accept("unique") || self.accept("distinct") {
-            columns = self.names_in_parentheses()?;
-            ConstraintKind::Unique
+            Some(ConstraintKind::Unique)
         } else if self.accept("check") {
             self.expect_sign("(")?;
             let condition = self.expression()?;
             self.expect_sign(")")?;
-            ConstraintKind::Check(condition)
+            Some(ConstraintKind::Check(condition))
         } else {
-            self.expect("foreign")?;
-            self.expect("key")?;
-            columns = self.names_in_parentheses()?;
-            self.expect("references")?;
-            self.references()?
-        };
-        self.constraint_name(&mut name)?;
-        Ok(Some(Constraint { name, kind, columns }))
+            None
+        })
     }
 
     /// `CONSTRAINT name` stands behind what it names.
@@ -199,20 +211,13 @@ impl Parser<'_> {
                 ConstraintKind::NotNull
             } else if self.accept("null") {
                 continue;
-            } else if self.accept("primary") {
-                self.expect("key")?;
-                ConstraintKind::Primary
-            } else if self.accept("unique") || self.accept("distinct") {
-                ConstraintKind::Unique
-            } else if self.accept("check") {
-                self.expect_sign("(")?;
-                let condition = self.expression()?;
-                self.expect_sign(")")?;
-                ConstraintKind::Check(condition)
             } else if self.accept("references") {
                 self.references()?
             } else {
-                return Ok(column);
+                match self.key_or_check()? {
+                    Some(kind) => kind,
+                    None => return Ok(column),
+                }
             };
             self.constraint_name(&mut name)?;
             // PostgreSQL does not name NOT NULL

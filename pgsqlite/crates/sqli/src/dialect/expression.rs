@@ -106,34 +106,27 @@ impl Parser<'_> {
     }
 
     fn concatenation(&mut self) -> Parse<Expr> {
-        let mut left = self.sum()?;
-        while self.accept_sign("||") {
-            left = Expr::Binary("||", Box::new(left), Box::new(self.sum()?));
-        }
-        Ok(left)
+        self.operators(&["||"], Self::sum)
     }
 
     fn sum(&mut self) -> Parse<Expr> {
-        let mut left = self.product()?;
-        loop {
-            let sign = match self.peek() {
-                Token::Sign(sign @ ("+" | "-")) => *sign,
-                _ => return Ok(left),
-            };
-            self.next();
-            left = Expr::Binary(sign, Box::new(left), Box::new(self.product()?));
-        }
+        self.operators(&["+", "-"], Self::product)
     }
 
     fn product(&mut self) -> Parse<Expr> {
-        let mut left = self.unary()?;
+        self.operators(&["*", "/"], Self::unary)
+    }
+
+    /// Operators of one precedence between operands of the next: the left of two comes first.
+    fn operators(&mut self, signs: &[&str], operand: fn(&mut Self) -> Parse<Expr>) -> Parse<Expr> {
+        let mut left = operand(self)?;
         loop {
             let sign = match self.peek() {
-                Token::Sign(sign @ ("*" | "/")) => *sign,
+                Token::Sign(sign) if signs.contains(sign) => *sign,
                 _ => return Ok(left),
             };
             self.next();
-            left = Expr::Binary(sign, Box::new(left), Box::new(self.unary()?));
+            left = Expr::Binary(sign, Box::new(left), Box::new(operand(self)?));
         }
     }
 

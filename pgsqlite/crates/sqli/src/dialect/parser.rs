@@ -216,16 +216,16 @@ impl<'a> Parser<'a> {
                 }
                 Ok(Statement::Truncate(table))
             }
-            "begin" => self.transaction(Statement::Begin),
-            "commit" => self.transaction(Statement::Commit),
+            "begin" => self.transaction(Transaction::Begin),
+            "commit" => self.transaction(Transaction::Commit),
             "rollback" => {
                 self.next();
                 self.accept("work");
                 if self.accept("to") {
                     self.expect("savepoint")?;
-                    return Ok(Statement::RollbackTo(self.identifier()?));
+                    return Ok(Statement::Transaction(Transaction::RollbackTo(self.identifier()?)));
                 }
-                Ok(Statement::Rollback)
+                Ok(Statement::Transaction(Transaction::Rollback))
             }
             "savepoint" => {
                 self.next();
@@ -233,12 +233,12 @@ impl<'a> Parser<'a> {
                 if self.is_word("unique") {
                     return self.refuse("SAVEPOINT … UNIQUE");
                 }
-                Ok(Statement::Savepoint(name))
+                Ok(Statement::Transaction(Transaction::Savepoint(name)))
             }
             "release" => {
                 self.next();
                 self.expect("savepoint")?;
-                Ok(Statement::ReleaseSavepoint(self.identifier()?))
+                Ok(Statement::Transaction(Transaction::ReleaseSavepoint(self.identifier()?)))
             }
             "set" => self.set(),
             "grant" | "revoke" => self.grant(),
@@ -267,13 +267,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn transaction(&mut self, statement: Statement) -> Parse<Statement> {
+    fn transaction(&mut self, what: Transaction) -> Parse<Statement> {
         self.next();
         self.accept("work");
         if self.accept("without") {
             self.expect("replication")?;
         }
-        Ok(statement)
+        Ok(Statement::Transaction(what))
     }
 
     fn query_statement(&mut self) -> Parse<Statement> {

@@ -59,12 +59,7 @@ pub enum Kind {
     },
     /// statements run one after the other, all or none
     Utility(Vec<String>),
-    Begin,
-    Commit,
-    Rollback,
-    Savepoint(String),
-    ReleaseSavepoint(String),
-    RollbackTo(String),
+    Transaction(Transaction),
 }
 
 /// What is known of a result's column beside what PostgreSQL says.
@@ -477,12 +472,15 @@ impl Printer<'_> {
                 let rest = self.target_scope(table, alias.as_deref(), |p| p.where_clause(condition.as_ref()))?;
                 (5, Kind::Change { serial: None, is_insert: false }, head + &rest)
             }
-            Statement::Begin => (34, Kind::Begin, String::new()),
-            Statement::Commit => (35, Kind::Commit, String::new()),
-            Statement::Rollback => (36, Kind::Rollback, String::new()),
-            Statement::Savepoint(name) => (0, Kind::Savepoint(name.clone()), String::new()),
-            Statement::ReleaseSavepoint(name) => (0, Kind::ReleaseSavepoint(name.clone()), String::new()),
-            Statement::RollbackTo(name) => (0, Kind::RollbackTo(name.clone()), String::new()),
+            Statement::Transaction(what) => {
+                let statement_type = match what {
+                    Transaction::Begin => 34,
+                    Transaction::Commit => 35,
+                    Transaction::Rollback => 36,
+                    _ => 0,
+                };
+                (statement_type, Kind::Transaction(what.clone()), String::new())
+            }
             other => {
                 let (statement_type, statements) = self.utility(other)?;
                 (statement_type, Kind::Utility(statements), String::new())

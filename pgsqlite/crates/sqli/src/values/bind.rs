@@ -2,12 +2,12 @@
 
 use super::base100::{is_null, Base100};
 use super::codeset::CodeSet;
-use super::encode::civil;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
 use crate::wire::input::{Cursor, Stop};
 use crate::wire::messages::{int8, Value};
+use pgsqlite_types::datetime::calendar::civil;
 
 /// A bound value; None: NULL. `target` is the Informix type of what takes it, where that is known: texts of DATETIME and INTERVAL are
 /// read by its qualifier. Blobs are taken from `blobs` in order.

@@ -112,22 +112,17 @@ pub fn reject(service_error: i16, message: &str) -> Vec<u8> {
 
 fn answer(kind: u8, service_error: i16, message: &str) -> Vec<u8> {
     let mut out = Output::default();
-    let ascii = |out: &mut Output, text: &str| {
-        out.short(text.len() as i16 + 1);
-        out.buffer.extend_from_slice(text.as_bytes());
-        out.buffer.push(0);
-    };
     // header; the length follows
     out.buffer.extend_from_slice(&[0, 0, kind, MARK, 0x10, 0]);
     out.short(100);
     out.short(101);
     out.int(61);
-    ascii(&mut out, "IEEEI");
+    out.ascii("IEEEI");
     out.short(108);
     out.buffer.extend_from_slice(b"srvinfx\0\0\0\0\0");
-    ascii(&mut out, VERSION);
-    ascii(&mut out, "AAA#B000000");
-    ascii(&mut out, "sqli");
+    out.ascii(VERSION);
+    out.ascii("AAA#B000000");
+    out.ascii("sqli");
     // the level of the protocol, reserved, reserved
     for n in [316, 0, 0] {
         out.int(n);
@@ -162,35 +157,30 @@ mod tests {
     /// A login as IBM's driver sends it, put together from its parts.
     pub fn request() -> Vec<u8> {
         let mut out = Output::default();
-        let ascii = |out: &mut Output, text: &str| {
-            out.short(text.len() as i16 + 1);
-            out.buffer.extend_from_slice(text.as_bytes());
-            out.buffer.push(0);
-        };
         out.buffer.extend_from_slice(&[0, 0, 1, 60, 0, 0]);
         out.short(100);
         out.short(101);
         out.int(61);
-        ascii(&mut out, "IEEEM");
+        out.ascii("IEEEM");
         out.short(108);
         out.buffer.extend_from_slice(b"sqlexec\0\0\0\0\0");
         for text in ["9.280", "RDS#R000000", "sqli"] {
-            ascii(&mut out, text);
+            out.ascii(text);
         }
         for n in [316, 0, 0] {
             out.int(n);
         }
         out.short(1);
-        ascii(&mut out, "informix");
-        ascii(&mut out, "in4mix");
+        out.ascii("informix");
+        out.ascii("in4mix");
         out.buffer.extend_from_slice(b"ol\0\0\0\0\0\0\0\0\0\x3dtlitcp\0\0\0\0\0\x01\0\x68\0\x0b\0\0\0\x03\0\x02x\0");
         for _ in 0..5 {
             out.short(0);
         }
         out.short(106);
         out.short(1);
-        ascii(&mut out, "CLIENT_LOCALE");
-        ascii(&mut out, "en_US.utf8");
+        out.ascii("CLIENT_LOCALE");
+        out.ascii("en_US.utf8");
         out.short(107);
         let length = out.buffer.len() as i16;
         out.buffer[..2].copy_from_slice(&length.to_be_bytes());

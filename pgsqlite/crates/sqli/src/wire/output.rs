@@ -45,6 +45,13 @@ impl Output {
         self.padded(bytes);
     }
 
+    /// A string of the login packet (see [`super::input::Cursor::ascii`]).
+    pub fn ascii(&mut self, text: &str) {
+        self.short(text.len() as i16 + 1);
+        self.buffer.extend_from_slice(text.as_bytes());
+        self.buffer.push(0);
+    }
+
     pub fn eot(&mut self) {
         self.short(code::EOT);
     }
