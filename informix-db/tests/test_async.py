@@ -129,14 +129,17 @@ def slow(server):
     return rule
 
 
+async def cancelled(task):
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 @run
 async def test_a_cancelled_task_interrupts_the_server_and_the_connection_stays(server, slow):
     conn = await connect(server)
     for _ in range(3):
-        task = await start(conn, slow)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled(await start(conn, slow))
         assert not conn.closed
         assert await usable(conn)
     await conn.close()
@@ -189,10 +192,7 @@ async def test_a_server_that_ignores_the_interrupt_loses_the_connection(server, 
     monkeypatch.setattr(_net_async, "CANCEL_GRACE", 0.1)
     slow.how = "deaf"
     conn = await connect(server)
-    task = await start(conn, slow)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(await start(conn, slow))
     assert conn.closed
     conn = await connect(server)
     await conn.execute("select slow")
@@ -207,10 +207,7 @@ async def test_a_statement_that_ends_before_the_interrupt_closes_the_connection(
     # The late byte would hit the next statement.
     slow.how = "late"
     conn = await connect(server)
-    task = await start(conn, slow)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(await start(conn, slow))
     assert conn.closed
 
 
@@ -221,9 +218,7 @@ async def test_cancelling_twice_closes_the_connection(server, slow):
     task = await start(conn, slow)
     task.cancel()
     await asyncio.sleep(0.02)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(task)
     assert conn.closed
 
 

@@ -19,6 +19,7 @@ from informix_db._core.messages.replies import Reply
 from informix_db._core.rowplan import Plan, RowSink
 from informix_db._core.wire import Inbox, Incomplete
 from peer.server import COST, EOT, Col, accept_packet, char, describe, done, tuple_message
+from peer.wire import read_to_end
 
 MASK = bytes.fromhex("007e0009bdbe9ffe7fb7ffefff00000c")
 OPENED = EOT + done(warn=5) + COST + EOT
@@ -43,9 +44,7 @@ class Scene:
                 if not sock.recv(65536):
                     return
                 sock.sendall(piece)
-            sock.shutdown(socket.SHUT_WR)
-            while sock.recv(65536):
-                pass
+            read_to_end(sock)
         except OSError:
             pass
         finally:

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeServer, type Answer, type FakeSession } from '../test/support/fake'
+import { stops } from '../test/support/stops'
 import { PgParallel } from './client'
 import type { PgParallelOptions } from './options'
-
-const stops: (() => Promise<void>)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 async function setup(
   answer?: (text: string, session: FakeSession) => Answer | undefined,

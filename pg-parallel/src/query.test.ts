@@ -1,37 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { FakeServer, type Answer, type FakeSession } from '../test/support/fake'
-import { Core } from './core'
-import { PgParallelError } from './errors'
-import { resolveSettings, type PgParallelOptions } from './options'
+import { test } from 'node:test'
+import { onFake } from '../test/support/core'
+import type { Answer } from '../test/support/fake'
+import { failure } from '../test/support/failure'
+import type { Core } from './core'
 import { Deadline } from './policy/deadline'
 import { callQuery, runOn } from './query'
-
-const closed = new PgParallelError('closed', { category: 'closed' })
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
-
-async function setup(
-  answer: (text: string, session: FakeSession) => Answer | undefined,
-  options: PgParallelOptions = {},
-): Promise<{ fake: FakeServer; core: Core }> {
-  const fake = await FakeServer.start(answer)
-  const settings = resolveSettings({
-    ...fake.options,
-    max: 1,
-    retry: { initialDelayMs: 1, maxAttempts: 3 },
-    ...options,
-  })
-  const core = new Core(settings, {})
-  stops.push(async () => {
-    core.pool.abort(closed)
-    await core.pool.close(closed)
-    await fake.stop()
-  })
-  return { fake, core }
-}
 
 /** Does something else the first time. */
 const first = (once: Answer, then: Answer = {}): (() => Answer) => {
@@ -39,22 +13,13 @@ const first = (once: Answer, then: Answer = {}): (() => Answer) => {
   return () => (++calls === 1 ? once : then)
 }
 
-const rejection = async (promise: Promise<unknown>): Promise<PgParallelError> => {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  assert(error instanceof PgParallelError, String(error))
-  return error
-}
-
 test('a read that was cut is sent again, a write is not', async () => {
-  const { fake, core } = await setup(first({ cut: true }, { rows: [{ n: '1' }] }))
+  const { fake, core } = await onFake(first({ cut: true }, { rows: [{ n: '1' }] }))
   assert.deepEqual((await callQuery(core, 'SELECT 1', undefined, undefined)).rows, [{ n: 1 }])
   assert.deepEqual(fake.texts, ['SELECT 1', 'SELECT 1'])
   assert.equal(core.calls.retried, 1)
-  const { fake: other, core: writing } = await setup(first({ cut: true }))
-  const error = await rejection(callQuery(writing, 'INSERT', undefined, undefined))
+  const { fake: other, core: writing } = await onFake(first({ cut: true }))
+  const error = await failure(callQuery(writing, 'INSERT', undefined, undefined))
   assert.deepEqual(
     [error.category, error.mayHaveExecuted, error.retryable, error.attempts],
     ['connection', true, false, 1],
@@ -67,45 +32,43 @@ test('idempotent makes the difference, as an argument and in the query object', 
     (core: Core) => callQuery(core, 'INSERT', [], { idempotent: true }),
     (core: Core) => callQuery(core, { text: 'INSERT', idempotent: true }, undefined, undefined),
   ]) {
-    const { fake, core } = await setup(first({ cut: true }))
+    const { fake, core } = await onFake(first({ cut: true }))
     await call(core)
     assert.deepEqual(fake.texts, ['INSERT', 'INSERT'])
   }
 })
 
 test('attempts are limited, by the instance and by the call', async () => {
-  const { fake, core } = await setup(() => ({ error: '53200' }))
-  assert.equal((await rejection(callQuery(core, 'SELECT 1', undefined, undefined))).attempts, 3)
-  assert.equal((await rejection(callQuery(core, 'SELECT 1', undefined, { retry: false }))).attempts, 1)
-  assert.equal((await rejection(callQuery(core, 'SELECT 1', undefined, { retry: { maxAttempts: 2 } }))).attempts, 2)
+  const { fake, core } = await onFake(() => ({ error: '53200' }))
+  assert.equal((await failure(callQuery(core, 'SELECT 1', undefined, undefined))).attempts, 3)
+  assert.equal((await failure(callQuery(core, 'SELECT 1', undefined, { retry: false }))).attempts, 1)
+  assert.equal((await failure(callQuery(core, 'SELECT 1', undefined, { retry: { maxAttempts: 2 } }))).attempts, 2)
   assert.equal(fake.texts.length, 6)
 })
 
 test('a stale plan is forgotten and the statement sent once more, which is no second attempt', async () => {
-  const { fake, core } = await setup(first({ error: '26000' }, {}), { retry: false })
+  const { fake, core } = await onFake(first({ error: '26000' }, {}), { retry: false })
   await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
   assert.deepEqual(fake.texts, ['INSERT', 'DEALLOCATE "one"', 'INSERT'])
   assert.equal(core.calls.retried, 0)
-  const { core: hopeless } = await setup((text) => (text === 'INSERT' ? { error: '26000' } : {}))
-  const error = await rejection(callQuery(hopeless, { name: 'one', text: 'INSERT' }, undefined, undefined))
+  const { core: hopeless } = await onFake((text) => (text === 'INSERT' ? { error: '26000' } : {}))
+  const error = await failure(callQuery(hopeless, { name: 'one', text: 'INSERT' }, undefined, undefined))
   assert.equal(error.category, 'plan')
 })
 
 test('a time limit cancels on the server, and the connection serves the next', async () => {
-  const { fake, core } = await setup((text) => ({ hang: text === 'UPDATE slow' }))
-  const error = await rejection(callQuery(core, 'UPDATE slow', undefined, { timeoutMs: 30 }))
+  const { fake, core } = await onFake((text) => ({ hang: text === 'UPDATE slow' }))
+  const error = await failure(callQuery(core, 'UPDATE slow', undefined, { timeoutMs: 30 }))
   assert.deepEqual([error.category, error.mayHaveExecuted], ['timeout', true])
   await callQuery(core, 'SELECT 1', undefined, undefined)
   assert.equal(fake.cancels.length, 1)
   assert.equal(fake.sessions.length, 1)
-  const own = await rejection(
-    callQuery(core, { text: 'UPDATE slow', query_timeout: 30 } as never, undefined, undefined),
-  )
+  const own = await failure(callQuery(core, { text: 'UPDATE slow', query_timeout: 30 } as never, undefined, undefined))
   assert.equal(own.category, 'timeout')
 })
 
 test('a write gets a connection that has just shown a sign of life', async () => {
-  const { fake, core } = await setup((text) => ({ cut: text === '' }), { validateAfterIdleMs: 0 })
+  const { fake, core } = await onFake((text) => ({ cut: text === '' }), { validateAfterIdleMs: 0 })
   await callQuery(core, 'SELECT 1', undefined, undefined)
   await new Promise((done) => setTimeout(done, 5))
   await callQuery(core, 'SELECT 2', undefined, undefined) // a read can be sent again
@@ -119,7 +82,7 @@ test('a write gets a connection that has just shown a sign of life', async () =>
 })
 
 test('what is no query is refused before it is counted', async () => {
-  const { core } = await setup(() => undefined)
+  const { core } = await onFake(() => undefined)
   const callback = (() => {}) as never
   for (const wrong of [
     callQuery(core, 7 as never, undefined, undefined),
@@ -128,34 +91,34 @@ test('what is no query is refused before it is counted', async () => {
     callQuery(core, 'x', callback, undefined),
     callQuery(core, 'x', [], callback),
   ]) {
-    assert.equal((await rejection(wrong)).category, 'configuration')
+    assert.equal((await failure(wrong)).category, 'configuration')
   }
   assert.equal(core.calls.started, 0)
 })
 
 test('the breaker is asked and told', async () => {
-  const { core } = await setup(() => ({ cut: true }), { retry: false, circuitBreaker: { failureThreshold: 2 } })
-  await rejection(callQuery(core, 'SELECT 1', undefined, undefined))
+  const { core } = await onFake(() => ({ cut: true }), { retry: false, circuitBreaker: { failureThreshold: 2 } })
+  await failure(callQuery(core, 'SELECT 1', undefined, undefined))
   assert.equal(core.breaker?.stats.consecutiveFailures, 1)
-  await rejection(callQuery(core, 'SELECT 1', undefined, undefined))
-  assert.equal((await rejection(callQuery(core, 'SELECT 1', undefined, undefined))).category, 'circuit-open')
+  await failure(callQuery(core, 'SELECT 1', undefined, undefined))
+  assert.equal((await failure(callQuery(core, 'SELECT 1', undefined, undefined))).category, 'circuit-open')
 })
 
 test('runOn: one statement on a held connection, ended by the first deadline to pass', async () => {
-  const { fake, core } = await setup((text) => ({ hang: text === 'slow' }))
+  const { fake, core } = await onFake((text) => ({ hang: text === 'slow' }))
   const connection = await core.lease(undefined, 1)
   await runOn(connection, { text: 'SELECT 1' }, undefined, { deadlines: [], cancelTimeoutMs: 1_000 })
   const deadlines = [Deadline.from({ timeoutMs: 600_000 }), undefined, Deadline.from({ timeoutMs: 20 })]
-  const error = await rejection(runOn(connection, { text: 'slow' }, undefined, { deadlines, cancelTimeoutMs: 1_000 }))
+  const error = await failure(runOn(connection, { text: 'slow' }, undefined, { deadlines, cancelTimeoutMs: 1_000 }))
   assert.equal(error.category, 'timeout')
-  const late = await rejection(runOn(connection, { text: 'x' }, undefined, { deadlines, cancelTimeoutMs: 1_000 }))
+  const late = await failure(runOn(connection, { text: 'x' }, undefined, { deadlines, cancelTimeoutMs: 1_000 }))
   assert.equal(late.category, 'timeout')
   for (const deadline of deadlines) deadline?.dispose()
   assert.deepEqual(fake.texts, ['SELECT 1', 'slow'])
   core.pool.release(connection)
   const next = await core.lease(undefined, 1)
   next.fail(new Error('Connection terminated'))
-  const dead = await rejection(runOn(next, { text: 'x' }, undefined, { deadlines: [], cancelTimeoutMs: 1_000 }))
+  const dead = await failure(runOn(next, { text: 'x' }, undefined, { deadlines: [], cancelTimeoutMs: 1_000 }))
   assert.equal(dead.category, 'connection')
   core.pool.release(next)
 })

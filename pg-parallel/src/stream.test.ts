@@ -1,39 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { FakeServer, type Answer, type FakeSession } from '../test/support/fake'
-import { Core } from './core'
-import { PgParallelError } from './errors'
-import { resolveSettings, type PgParallelOptions } from './options'
+import { test } from 'node:test'
+import { onFake } from '../test/support/core'
 import { portalFor, stream, type StreamOptions } from './stream'
-
-const closed = new PgParallelError('closed', { category: 'closed' })
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 const FIVE = { rows: [1, 2, 3, 4, 5].map((n) => ({ n: String(n) })) }
 
+type Read = (options?: StreamOptions, most?: number) => Promise<number[]>
+
 async function setup(
-  answer: (text: string, session: FakeSession) => Answer | undefined,
-  options: PgParallelOptions = {},
-): Promise<{ fake: FakeServer; core: Core; read: (options?: StreamOptions, most?: number) => Promise<number[]> }> {
-  const fake = await FakeServer.start(answer)
-  const settings = resolveSettings({
-    ...fake.options,
-    max: 1,
-    retry: { initialDelayMs: 1, maxAttempts: 3 },
-    ...options,
-  })
-  const core = new Core(settings, {})
-  stops.push(async () => {
-    core.pool.abort(closed)
-    await core.pool.close(closed)
-    await fake.stop()
-  })
-  const read = async (given?: StreamOptions, most = Infinity): Promise<number[]> => {
+  ...given: Parameters<typeof onFake>
+): Promise<Awaited<ReturnType<typeof onFake>> & { read: Read }> {
+  const { fake, core } = await onFake(...given)
+  const read: Read = async (options, most = Infinity) => {
     const seen: number[] = []
-    for await (const { n } of stream<{ n: number }>(core, 'SELECT n', [], { batchSize: 2, ...given })) {
+    for await (const { n } of stream<{ n: number }>(core, 'SELECT n', [], { batchSize: 2, ...options })) {
       seen.push(n)
       if (seen.length >= most) break
     }

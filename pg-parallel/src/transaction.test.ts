@@ -1,36 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { FakeServer, type Answer, type FakeSession } from '../test/support/fake'
-import { Core } from './core'
-import { PgParallelError } from './errors'
-import { resolveSettings, type PgParallelOptions } from './options'
+import { test } from 'node:test'
+import { onFake } from '../test/support/core'
 import { runTransaction, type Transaction, type TransactionOptions } from './transaction'
-
-const closed = new PgParallelError('closed', { category: 'closed' })
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 type Run = <T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions) => Promise<T>
 
-async function setup(
-  answer: (text: string, session: FakeSession) => Answer | undefined = () => undefined,
-  options: PgParallelOptions = {},
-): Promise<{ fake: FakeServer; core: Core; run: Run }> {
-  const fake = await FakeServer.start(answer)
-  const settings = resolveSettings({
-    ...fake.options,
-    max: 1,
-    retry: { initialDelayMs: 1, maxAttempts: 3 },
-    ...options,
-  })
-  const core = new Core(settings, {})
-  stops.push(async () => {
-    core.pool.abort(closed)
-    await core.pool.close(closed)
-    await fake.stop()
-  })
+async function setup(...given: Parameters<typeof onFake>): Promise<Awaited<ReturnType<typeof onFake>> & { run: Run }> {
+  const { fake, core } = await onFake(...given)
   return { fake, core, run: (fn, given) => runTransaction(core, fn, given) }
 }
 

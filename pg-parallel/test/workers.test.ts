@@ -7,10 +7,23 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { threadId } from 'node:worker_threads'
+import type { CallOptions, PgParallel, PgParallelError } from '../src/index'
 import { direct, eventually, failure, freshTable, onServer, open, server } from './support/run'
 import { freePort, startServer } from './support/servers'
 
 const fixture = (name: string): string => resolve('test/fixtures', name)
+
+/** How a task ends that never ends by itself. */
+const spinning = (db: PgParallel, options: CallOptions): Promise<PgParallelError> =>
+  failure(
+    db.task(
+      () => {
+        for (;;);
+      },
+      [],
+      options,
+    ),
+  )
 
 test('a function runs on another thread, with its arguments, and gives its result', async () => {
   const db = await onServer({ maxWorkers: 2 })
@@ -118,15 +131,7 @@ test('what cannot be copied is refused, in and out, and the thread lives on', as
 test('a task that loops is stopped at its time limit, its thread replaced, and others go on', async () => {
   const db = await onServer({ maxWorkers: 2 })
   await db.warmup({ connections: 0, threads: 2 })
-  const loop = failure(
-    db.task(
-      () => {
-        for (;;);
-      },
-      [],
-      { timeoutMs: 100 },
-    ),
-  )
+  const loop = spinning(db, { timeoutMs: 100 })
   const others = Array.from({ length: 10 }, (_, n) => db.task((m: number) => m + 1, [n]))
   assert.deepEqual(
     await Promise.all(others),
@@ -141,15 +146,7 @@ test('a task that loops is stopped at its time limit, its thread replaced, and o
 test('an aborted task stops, in the queue and on its thread', async () => {
   const db = await onServer({ maxWorkers: 1 })
   const stop = new AbortController()
-  const running = failure(
-    db.task(
-      () => {
-        for (;;);
-      },
-      [],
-      { signal: stop.signal },
-    ),
-  )
+  const running = spinning(db, { signal: stop.signal })
   const queued = failure(db.task(() => 1, [], { signal: stop.signal }))
   await eventually('it runs', () => db.stats.workers.running === 1 && db.stats.workers.threads === 1)
   stop.abort()
@@ -194,15 +191,7 @@ test('a thread that runs out of memory takes only its task with it', async () =>
 test('the queue of tasks is bounded and fair', async () => {
   const db = await onServer({ maxWorkers: 1, maxQueue: 3 })
   const stop = new AbortController()
-  const running = failure(
-    db.task(
-      () => {
-        for (;;);
-      },
-      [],
-      { signal: stop.signal },
-    ),
-  )
+  const running = spinning(db, { signal: stop.signal })
   await eventually('it runs', () => db.stats.workers.running === 1)
   const order: number[] = []
   const queued = [1, 2, 3].map(async (n) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import socket
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +34,18 @@ class Result:
     count: int = 0
     serial: int = 0
     kind: int = 2
+
+
+def read_to_end(sock: socket.socket) -> None:
+    """Ends our side and reads on until the other side ends, too; a reset is an end as well. Errors: TimeoutError."""
+    try:
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+    except TimeoutError:
+        raise
+    except OSError:
+        pass
 
 
 class SqlError(Exception):

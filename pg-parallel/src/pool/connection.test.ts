@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeServer, type Answer, type FakeSession } from '../../test/support/fake'
+import { stops } from '../../test/support/stops'
 import { Connection, sendCancel } from './connection'
-
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 async function open(
   answer?: (text: string, session: FakeSession) => Answer | undefined,

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeServer, type Answer, type FakeSession } from '../../test/support/fake'
-import { PgParallelError } from '../errors'
+import { closed, stops } from '../../test/support/stops'
 import { resolveSettings, type PgParallelOptions } from '../options'
 import type { Connection } from './connection'
 import { MAX_OPENING, Pool } from './pool'
 import type { Waiter } from './queue'
-
-const closed = new PgParallelError('closed', { category: 'closed' })
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 interface Setup {
   fake: FakeServer

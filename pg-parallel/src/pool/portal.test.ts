@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeServer, type Answer } from '../../test/support/fake'
+import { stops } from '../../test/support/stops'
 import { ErrorUtils } from '../errors'
 import { Connection } from './connection'
 import { Portal, type Row } from './portal'
-
-const stops: (() => Promise<void> | void)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 const FIVE = { rows: [1, 2, 3, 4, 5].map((n) => ({ n: String(n) })) }
 

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeServer } from '../../test/support/fake'
+import { stops } from '../../test/support/stops'
 import { ThreadDatabase, type WorkerClient } from './database'
-
-const stops: (() => Promise<void>)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 async function setup(options = {}): Promise<{ fake: FakeServer; database: ThreadDatabase; told: string[] }> {
   const fake = await FakeServer.start((text) => (text === 'rows' ? { rows: [{ n: '1' }, { n: '2' }] } : {}))

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
+import { closed, stops } from '../../test/support/stops'
 import { Core } from '../core'
 import { PgParallelError } from '../errors'
 import { resolveSettings, type PgParallelOptions } from '../options'
 import { Deadline } from '../policy/deadline'
 import { threadOptions, WorkerPool } from './pool'
 import type { Job } from './protocol'
-
-const closed = new PgParallelError('closed', { category: 'closed' })
-const stops: (() => Promise<void>)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 function setup(options: PgParallelOptions = {}): { core: Core; workers: WorkerPool } {
   const given: PgParallelOptions = { host: '127.0.0.1', port: 1, maxWorkers: 1, ...options }

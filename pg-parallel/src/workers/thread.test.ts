@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { deserialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { FakeServer } from '../../test/support/fake'
+import { stops } from '../../test/support/stops'
 import type { Hello, Job, JobResult, MainMessage, ThreadData, ThreadMessage } from './protocol'
-
-const stops: (() => Promise<unknown>)[] = []
-after(async () => {
-  for (const stop of stops) await stop()
-})
 
 interface ThreadUnderTest {
   hello: Hello

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import pg from 'pg'
-import { PgParallel, PgParallelError, type PgParallelOptions } from '../../src/index'
+import { PgParallel, type PgParallelOptions } from '../../src/index'
 import { startServer, stopServers, type TestServer } from './servers'
+
+export { failure } from './failure'
 
 const instances: PgParallel[] = []
 
@@ -41,17 +43,6 @@ export async function direct(text: string, values: unknown[] = [], url?: string)
   } finally {
     await client.end()
   }
-}
-
-/** The error that a call rejects with. */
-export async function failure(promise: Promise<unknown>): Promise<PgParallelError> {
-  try {
-    await promise
-  } catch (error) {
-    assert(error instanceof PgParallelError, `not a PgParallelError: ${String(error)}`)
-    return error
-  }
-  assert.fail('it should have failed')
 }
 
 /** Waits for something that another process does; its own time, not a guessed one. */
