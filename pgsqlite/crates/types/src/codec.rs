@@ -3,6 +3,7 @@
 use crate::datetime::io as datetime;
 use crate::int::Width;
 use crate::json::io as json;
+use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
 use crate::{array, bits, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, tid, uuid};
 use crate::{Datum, DatumRef, Result, Settings};
@@ -69,6 +70,14 @@ pub enum TypeCodec {
     Bits {
         varying: bool,
     },
+    /// `inet`, `cidr` (`network`)
+    Inet {
+        network: bool,
+    },
+    /// `macaddr`, `macaddr8` (`eight` bytes)
+    MacAddr {
+        eight: bool,
+    },
     Date,
     Time,
     TimeTz,
@@ -132,6 +141,10 @@ impl TypeCodec {
             oid::BYTEA => TypeCodec::Bytea,
             oid::BIT => TypeCodec::Bits { varying: false },
             oid::VARBIT => TypeCodec::Bits { varying: true },
+            oid::INET => TypeCodec::Inet { network: false },
+            oid::CIDR => TypeCodec::Inet { network: true },
+            oid::MACADDR => TypeCodec::MacAddr { eight: false },
+            oid::MACADDR8 => TypeCodec::MacAddr { eight: true },
             oid::DATE => TypeCodec::Date,
             oid::TIME => TypeCodec::Time,
             oid::TIMETZ => TypeCodec::TimeTz,
@@ -160,6 +173,7 @@ impl TypeCodec {
             TypeCodec::TimeTz => "pg_timetz".into(),
             TypeCodec::Interval => "pg_interval".into(),
             TypeCodec::Jsonb => "pg_jsonb".into(),
+            TypeCodec::Inet { .. } => "pg_inet".into(),
             TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
             TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
             TypeCodec::Record | TypeCodec::Composite(_) => "pg_record".into(),
@@ -185,6 +199,8 @@ impl TypeCodec {
             TypeCodec::Char => text::char_in(text),
             TypeCodec::Bytea => bytea::text_in(text),
             TypeCodec::Bits { varying } => bits::text_in(text, typmod, *varying),
+            TypeCodec::Inet { network } => inet::text_in(text, *network),
+            TypeCodec::MacAddr { eight } => mac::text_in(text, *eight),
             TypeCodec::Date => datetime::date_in(text, settings),
             TypeCodec::Time => datetime::time_in(text, typmod, settings),
             TypeCodec::TimeTz => datetime::timetz_in(text, typmod, settings),
@@ -222,6 +238,8 @@ impl TypeCodec {
             TypeCodec::Json | TypeCodec::Jsonb => text::text_out(value, out),
             TypeCodec::Bytea => bytea::text_out(value, context.settings.bytea_output, out),
             TypeCodec::Bits { .. } => bits::text_out(value, out),
+            TypeCodec::Inet { network } => inet::text_out(value, *network, out),
+            TypeCodec::MacAddr { .. } => mac::text_out(value, out),
             TypeCodec::Date => datetime::date_out(value, context.settings, out),
             TypeCodec::Time => datetime::time_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_out(value, out),
@@ -256,6 +274,8 @@ impl TypeCodec {
             TypeCodec::Char => text::char_binary_in(bytes),
             TypeCodec::Bytea => Ok(Datum::Blob(bytes.to_vec())),
             TypeCodec::Bits { varying } => bits::binary_in(bytes, typmod, *varying),
+            TypeCodec::Inet { network } => inet::binary_in(bytes, *network),
+            TypeCodec::MacAddr { eight } => mac::binary_in(bytes, *eight),
             TypeCodec::Date => datetime::date_binary_in(bytes),
             TypeCodec::Time => datetime::time_binary_in(bytes, typmod),
             TypeCodec::TimeTz => datetime::timetz_binary_in(bytes, typmod),
@@ -295,6 +315,8 @@ impl TypeCodec {
                 Ok(())
             }
             TypeCodec::Bits { .. } => bits::binary_out(value, out),
+            TypeCodec::Inet { network } => inet::binary_out(value, *network, out),
+            TypeCodec::MacAddr { eight } => mac::binary_out(value, *eight, out),
             TypeCodec::Date => datetime::date_binary_out(value, out),
             TypeCodec::Time => datetime::time_binary_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_binary_out(value, out),

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::datetime::{Interval, TimeTz};
+use crate::network::inet::Inet;
 use crate::{json, numeric, record, DatumRef};
 use std::cmp::Ordering;
 
@@ -55,6 +56,11 @@ pub fn interval(a: &str, b: &str) -> Ordering {
 /// `pg_timetz`: by the moment in UTC.
 pub fn timetz(a: &str, b: &str) -> Ordering {
     by_value(a, b, TimeTz::from_storage, |x, y| x.cmp(y))
+}
+
+/// `pg_inet`: networks before what is in them.
+pub fn inet(a: &str, b: &str) -> Ordering {
+    by_value(a, b, Inet::from_storage, |x, y| x.compare(y))
 }
 
 /// `character(n)`: trailing blanks do not count.
@@ -110,6 +116,7 @@ impl TypeCodec {
             TypeCodec::TimeTz => timetz(a, b),
             TypeCodec::Interval => interval(a, b),
             TypeCodec::Jsonb => json::compare_text(a, b),
+            TypeCodec::Inet { .. } => inet(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
             TypeCodec::Record | TypeCodec::Composite(_) => record::compare(a, b),
@@ -132,6 +139,7 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
         "pg_interval" => TypeCodec::Interval,
         "pg_timetz" => TypeCodec::TimeTz,
         "pg_jsonb" => TypeCodec::Jsonb,
+        "pg_inet" => TypeCodec::Inet { network: false },
         "pg_record" => TypeCodec::Record,
         _ => {
             let element = collation.strip_prefix("pg_array_")?.parse().ok()?;

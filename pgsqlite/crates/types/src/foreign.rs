@@ -9,6 +9,7 @@ use crate::array::Array;
 use crate::codec::{Context, RegNames, TypeCodec};
 use crate::datetime::{self, fields, parse, Date, Time, TimeTz, Timestamp};
 use crate::int::Width;
+use crate::network::{inet, mac};
 use crate::numeric::Numeric;
 use crate::oid::Oid;
 use crate::settings::DateOrder;
@@ -153,6 +154,8 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),
         TypeCodec::Bits { varying } => bits::text_in(&characters(value)?, -1, *varying),
+        TypeCodec::Inet { network } => inet::text_in(&characters(value)?, *network),
+        TypeCodec::MacAddr { eight } => mac::text_in(&characters(value)?, *eight),
         TypeCodec::Tid => Err(invalid("tid", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }

@@ -14,6 +14,7 @@ mod formatting;
 mod json;
 mod json_build;
 mod json_paths;
+mod networks;
 mod numbers;
 mod objects;
 mod ordered_sets;
@@ -50,6 +51,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     strings::FUNCTIONS,
     bits::FUNCTIONS,
+    networks::FUNCTIONS,
     encodings::FUNCTIONS,
     pattern::FUNCTIONS,
     times::FUNCTIONS,

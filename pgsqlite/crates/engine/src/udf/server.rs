@@ -182,6 +182,10 @@ fn port(address: Option<std::net::SocketAddr>) -> Result<Datum> {
     Ok(address.map(|a| a.port() as i64).into())
 }
 
+fn host(address: Option<std::net::SocketAddr>) -> Result<Datum> {
+    Ok(address.map(|a| a.ip().to_canonical().to_string()).into())
+}
+
 // --- statistics ------------------------------------------------------------------------------------------------------
 
 fn statistics(c: &Call) -> Result<Arc<crate::statistics::Statistics>> {
@@ -239,6 +243,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_advisory_unlock_int8 pg_advisory_unlock_int4", |c| give(c, false)),
     ("pg_advisory_unlock_shared_int8 pg_advisory_unlock_shared_int4", |c| give(c, true)),
     ("pg_advisory_unlock_all", give_all),
+    ("inet_client_addr", |c| host(c.session.state().client_addr)),
+    ("inet_server_addr", |c| host(c.session.state().server_addr)),
     ("inet_client_port", |c| port(c.session.state().client_addr)),
     ("inet_server_port", |c| port(c.session.state().server_addr)),
 ];

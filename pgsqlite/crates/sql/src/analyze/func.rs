@@ -107,22 +107,16 @@ impl<'a> Analyzer<'a> {
             types = args.iter().map(|a| a.ty).collect();
         }
 
-        // f(x) where f is a type name: a cast, if nothing else fits exactly (manual 4.2.9)
+        // f(x) where f is a type name: a cast, if nothing else fits exactly (manual 4.2.9, 10.3 step 3)
+        let single = args.len() == 1 && names.iter().all(Option::is_none) && !in_aggregate_call && call.over.is_none();
+        if single && schema.is_none_or(|s| s == "pg_catalog") && !candidates.iter().any(|p| p.args == types) {
+            if let Some(cast) = self.function_style_cast(name, args[0].clone(), call.location)? {
+                return Ok(cast);
+            }
+        }
         let resolved = match self.resolve_function(&candidates, &types, call.func_variadic) {
             Some(Ok(found)) => found,
-            other => {
-                if other.is_none()
-                    && args.len() == 1
-                    && !in_aggregate_call
-                    && call.over.is_none()
-                    && schema.is_none_or(|s| s == "pg_catalog")
-                {
-                    if let Some(cast) = self.function_style_cast(name, args[0].clone(), call.location)? {
-                        return Ok(cast);
-                    }
-                }
-                return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location));
-            }
+            other => return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location)),
         };
         let proc = resolved.proc;
         if proc.kind != b'p' && calling {

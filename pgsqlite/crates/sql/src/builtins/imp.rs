@@ -108,6 +108,7 @@ pub const TABLES: &[&[Row]] = &[
     super::numbers::ROWS,
     super::strings::ROWS,
     super::bits::ROWS,
+    super::networks::ROWS,
     super::times::ROWS,
     super::formatting::ROWS,
     super::documents::ROWS,

@@ -10,6 +10,7 @@ mod bits;
 mod documents;
 mod formatting;
 mod json_paths;
+mod networks;
 mod numbers;
 mod objects;
 mod privileges;
