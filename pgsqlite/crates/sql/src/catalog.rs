@@ -849,6 +849,15 @@ impl Catalog {
         }
     }
 
+    /// Whether the elements of an array type or the fields of a row type are values of domains, at any depth.
+    pub fn holds_domains(&self, ty: Oid) -> bool {
+        let of_domain = |t: Oid| self.base_type(t) != t || self.holds_domains(t);
+        match self.element_type(ty) {
+            Some(element) => of_domain(element),
+            None => self.composite_fields(ty).is_some_and(|fields| fields.iter().any(|(_, t, _)| of_domain(*t))),
+        }
+    }
+
     /// The type modifier of a domain's values, -1 if none: its own or that of the domains below it.
     pub fn domain_typmod(&self, domain: Oid) -> i32 {
         match self.types.get(&domain).map(|t| &t.kind) {

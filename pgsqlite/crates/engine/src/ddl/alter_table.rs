@@ -90,6 +90,11 @@ impl Ddl<'_> {
             T::AtDropColumn => match relation.column(&command.name) {
                 Some(column) => {
                     let cascade = command.behavior() == ast::DropBehavior::DropCascade;
+                    self.check_row_unused(
+                        relation.row_type,
+                        &format!("table \"{}\"", relation.name),
+                        "uses its row type",
+                    )?;
                     self.drop_objects(&[Object::Column(table, column.attnum)], cascade)
                 }
                 None => {
@@ -355,6 +360,7 @@ impl Ddl<'_> {
             }
             return Err(PgError::new(SqlState::DUPLICATE_COLUMN, message));
         }
+        self.check_row_unused(old.row_type, &format!("table \"{}\"", old.name), "uses its row type")?;
         let mut new = old.clone();
         let mut elements = Elements::default();
         self.column_definition(&mut new, def, &mut elements)?;
@@ -684,8 +690,20 @@ impl Ddl<'_> {
         let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a type"))?;
         let (ty, typmod) = self.type_name(type_name)?;
         self.check_column_type(&column.name, ty, type_name.location)?;
-        for (view, references) in self.view_references()? {
+        self.check_row_unused(old.row_type, &format!("table \"{}\"", old.name), "uses its row type")?;
+        for (user, references) in self.stored_references()? {
             if references.iter().any(|r| r.object == old.oid && r.sub == i32::from(column.attnum)) {
+                let Object::Relation(view) = user else {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot alter type of a column used in a policy definition",
+                    )
+                    .detail(format!(
+                        "{} depends on column \"{}\"",
+                        self.describe(user),
+                        column.name
+                    )));
+                };
                 return Err(PgError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
                     "cannot alter type of a column used by a view or rule",

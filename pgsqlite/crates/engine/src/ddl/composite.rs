@@ -3,7 +3,7 @@
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// The composite type that a name of ALTER TYPE or COMMENT ON COLUMN means. Errors: 42704, 42809, 42501.
@@ -28,20 +28,42 @@ impl Ddl<'_> {
         )
     }
 
-    /// 0A000 if a column holds values of the type.
-    fn check_unused(&self, user_type: &UserType) -> Result<()> {
-        for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
+    /// Whether values of `ty` hold values of `row`: it is that type, an array or a domain of it, or a row with such a field.
+    fn holds(&self, ty: Oid, row: Oid) -> bool {
+        let ty = self.catalog.base_type(ty);
+        if ty == row {
+            return true;
+        }
+        match self.catalog.element_type(ty) {
+            Some(element) => self.holds(element, row),
+            None => self.catalog.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds(f.1, row))),
+        }
+    }
+
+    /// 0A000 if a column (of another table) holds values of a row type: they are stored field by field in order, so its fields
+    /// stay. `what` is the type, or the table of whose rows it is.
+    pub(super) fn check_row_unused(&self, row: Oid, what: &str, verb: &str) -> Result<()> {
+        for relation in self.catalog.relations.values().filter(|r| r.is_stored() && r.row_type != row) {
             for column in relation.live_columns() {
-                let element = self.catalog.element_type(column.type_oid).unwrap_or(column.type_oid);
-                if element == user_type.oid {
+                if self.holds(column.type_oid, row) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
-                        format!(
-                            "cannot alter type \"{}\" because column \"{}.{}\" uses it",
-                            user_type.name, relation.name, column.name
-                        ),
+                        format!("cannot alter {what} because column \"{}.{}\" {verb}", relation.name, column.name),
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// 0A000 if a domain over the type has constraints, which may be about its fields.
+    fn check_checked(&self, user_type: &UserType) -> Result<()> {
+        for domain in self.catalog.types.values() {
+            if matches!(&domain.kind, UserTypeKind::Domain { checks, .. } if !checks.is_empty())
+                && self.holds(domain.oid, user_type.oid)
+            {
+                let message = format!("changing a composite type that domain \"{}\" checks", domain.name);
+                return Err(PgError::not_supported(message));
             }
         }
         Ok(())
@@ -60,7 +82,8 @@ impl Ddl<'_> {
                 user_type.owner = self.role(spec)?.oid;
                 continue;
             }
-            self.check_unused(&user_type)?;
+            self.check_row_unused(user_type.oid, &format!("type \"{}\"", user_type.name), "uses it")?;
+            self.check_checked(&user_type)?;
             let def = match command.def.as_ref().and_then(|d| d.node.as_ref()) {
                 Some(NodeEnum::ColumnDef(def)) => Some(def),
                 _ => None,

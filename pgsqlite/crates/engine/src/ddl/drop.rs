@@ -25,6 +25,10 @@ pub(super) enum Object {
     Function(Oid),
     /// (table, trigger)
     Trigger(Oid, Oid),
+    /// (table, policy)
+    Policy(Oid, Oid),
+    /// (composite type, field from 0)
+    Attribute(Oid, usize),
 }
 
 pub(super) fn kind_word(kind: &RelationKind) -> &'static str {
@@ -79,16 +83,43 @@ impl Ddl<'_> {
             Object::Column(table, attnum) => {
                 format!("column {} of table {}", column(table, attnum), names.relation(table))
             }
+            Object::Policy(table, policy) => {
+                let relation = self.catalog.relation(table);
+                let policy = relation.and_then(|r| r.security.policies.iter().find(|p| p.oid == policy));
+                format!("policy {} on table {}", policy.map_or("", |p| &p.name), names.relation(table))
+            }
+            Object::Attribute(ty, index) => {
+                let fields = self.catalog.composite_fields(ty).unwrap_or_default();
+                let field = fields.get(index).map_or("", |f| f.0.as_str());
+                format!("column {field} of composite type {}", names.type_name(ty, -1))
+            }
         }
     }
 
+    /// What views and policies name.
+    pub(super) fn stored_references(&self) -> Result<Vec<(Object, Vec<Reference>)>> {
+        let mut out: Vec<(Object, Vec<Reference>)> =
+            self.view_references()?.into_iter().map(|(view, found)| (Object::Relation(view), found)).collect();
+        for table in self.catalog.relations.values() {
+            for policy in &table.security.policies {
+                let mut found = Vec::new();
+                for text in policy.using.iter().chain(&policy.check) {
+                    let expr = self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_policy_text(e, text, table))?;
+                    found.extend(pgsqlite_sql::deparse::policy_references(&expr, table));
+                }
+                out.push((Object::Policy(table.oid, policy.oid), found));
+            }
+        }
+        Ok(out)
+    }
+
     /// What depends on `object`: (dependent, goes without being asked for).
-    fn dependents(&self, object: Object, views: &[(Oid, Vec<Reference>)]) -> Result<Vec<(Object, bool)>> {
+    fn dependents(&self, object: Object, stored: &[(Object, Vec<Reference>)]) -> Result<Vec<(Object, bool)>> {
         let mut out: Vec<(Object, bool)> = Vec::new();
         let by_view = |test: &dyn Fn(&Reference) -> bool, out: &mut Vec<(Object, bool)>| {
-            for (view, references) in views {
+            for (dependent, references) in stored {
                 if references.iter().any(test) {
-                    out.push((Object::Relation(*view), false));
+                    out.push((*dependent, false));
                 }
             }
         };
@@ -210,7 +241,7 @@ impl Ddl<'_> {
                     self.catalog.types.values().filter(|t| t.schema == schema).map(|t| (Object::Type(t.oid), false)),
                 );
             }
-            Object::Default(..) | Object::Trigger(..) => {}
+            Object::Default(..) | Object::Trigger(..) | Object::Policy(..) | Object::Attribute(..) => {}
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
@@ -229,8 +260,17 @@ impl Ddl<'_> {
             }
         }
         for user in self.catalog.types.values() {
-            if matches!(&user.kind, UserTypeKind::Domain { base, .. } if *base == ty || *base == array) {
-                out.push((Object::Type(user.oid), false));
+            match &user.kind {
+                UserTypeKind::Domain { base, .. } if *base == ty || *base == array => {
+                    out.push((Object::Type(user.oid), false));
+                }
+                UserTypeKind::Composite { fields } => {
+                    let uses = |(_, f): &(usize, &(String, Oid, i32))| f.1 == ty || f.1 == array;
+                    out.extend(
+                        fields.iter().enumerate().filter(uses).map(|(i, _)| (Object::Attribute(user.oid, i), false)),
+                    );
+                }
+                _ => {}
             }
         }
         for r in self.catalog.routines.values() {
@@ -242,7 +282,7 @@ impl Ddl<'_> {
         }
     }
 
-    /// Triggers, defaults and checks that call a function.
+    /// Triggers, columns, checks and indexes that call a function.
     fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
         let Some(name) = self.catalog.function(function).map(|f| f.name.clone()) else { return Ok(()) };
         let calls = |text: &str, relation: &Relation| -> Result<bool> {
@@ -259,6 +299,24 @@ impl Ddl<'_> {
                 if let Some(text) = &column.default {
                     if calls(text, relation)? {
                         out.push((Object::Default(relation.oid, column.attnum), false));
+                    }
+                }
+                if let Some(text) = &column.generated {
+                    if calls(text, relation)? {
+                        out.push((Object::Column(relation.oid, column.attnum), false));
+                    }
+                }
+            }
+            if let RelationKind::Index(index) = &relation.kind {
+                let Some(table) = self.catalog.relation(index.table) else { continue };
+                let keys = index.columns.iter().filter_map(|c| match &c.key {
+                    IndexKey::Expression(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                for text in keys.chain(index.predicate.as_deref()) {
+                    if calls(text, table)? {
+                        out.push((Object::Relation(relation.oid), false));
+                        break;
                     }
                 }
             }
@@ -442,7 +500,7 @@ impl Ddl<'_> {
 
     /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents.
     pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
-        let views = self.view_references()?;
+        let stored = self.stored_references()?;
         for &target in targets {
             if let Object::Relation(oid) = target {
                 let owner = self.catalog.relations.values().find_map(|r| {
@@ -487,6 +545,7 @@ impl Ddl<'_> {
                     Object::Constraint(table, _)
                     | Object::Default(table, _)
                     | Object::Column(table, _)
+                    | Object::Policy(table, _)
                     | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
                     _ => false,
                 };
@@ -498,7 +557,7 @@ impl Ddl<'_> {
                 }
                 all.push(object);
             }
-            let dependents = self.dependents(object, &views)?;
+            let dependents = self.dependents(object, &stored)?;
             open.extend(dependents.into_iter().rev().map(|(d, automatic)| (d, Some((object, automatic)))));
         }
         if !reported.is_empty() {
@@ -575,6 +634,15 @@ impl Ddl<'_> {
                     relation.triggers.retain(|t| t.oid != trigger);
                     self.put_relation(relation)?;
                     self.forget_comments(trigger);
+                }
+                Object::Policy(table, policy) if !tables.contains(&table) => {
+                    let mut relation = (**self.required(table)?).clone();
+                    relation.security.policies.retain(|p| p.oid != policy);
+                    self.put_relation(relation)?;
+                    self.forget_comments(policy);
+                }
+                Object::Attribute(ty, _) if !all.contains(&Object::Type(ty)) => {
+                    return Err(PgError::not_supported("CASCADE to a column of a composite type"))
                 }
                 _ => {}
             }

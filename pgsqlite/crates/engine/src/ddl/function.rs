@@ -75,7 +75,7 @@ impl Ddl<'_> {
         Ok(ty)
     }
 
-    fn function_options(&self, nodes: &[ast::Node]) -> Result<Options> {
+    fn function_options(&self, nodes: &[ast::Node], procedure: bool) -> Result<Options> {
         let mut out = Options::default();
         let conflicting =
             |o: &ast::DefElem| PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(o.location);
@@ -86,6 +86,9 @@ impl Ddl<'_> {
                 return Err(conflicting(option));
             }
             seen.push(name);
+            if procedure && matches!(name, "volatility" | "strict" | "leakproof" | "parallel" | "cost" | "rows") {
+                return Err(invalid("invalid attribute in procedure definition").at(option.location));
+            }
             match name {
                 "as" => {
                     out.body = Some(match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
@@ -173,6 +176,17 @@ impl Ddl<'_> {
         Ok(out)
     }
 
+    /// Only superusers say LEAKPROOF.
+    fn check_leakproof(&self, options: &Options) -> Result<()> {
+        if options.leakproof == Some(true) && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                "only superuser can define a leakproof function",
+            ));
+        }
+        Ok(())
+    }
+
     pub(super) fn create_function(&mut self, statement: &ast::CreateFunctionStmt) -> Result<String> {
         let word = if statement.is_procedure { "procedure" } else { "function" };
         let tag = format!("CREATE {}", word.to_uppercase());
@@ -180,7 +194,8 @@ impl Ddl<'_> {
         let (schema, name) = qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
-        let options = self.function_options(&statement.options)?;
+        let options = self.function_options(&statement.options, statement.is_procedure)?;
+        self.check_leakproof(&options)?;
         let standard = statement.sql_body.is_some();
         let language = match options.language.as_deref() {
             None if standard => Language::Sql,
@@ -233,6 +248,9 @@ impl Ddl<'_> {
         };
         if standard && language != Language::Sql {
             return Err(invalid("inline SQL function body only valid for language SQL"));
+        }
+        if standard && arguments.iter().any(|a| is_polymorphic(a.type_oid)) {
+            return Err(invalid("SQL function with unquoted function body cannot have polymorphic arguments"));
         }
         let types: Vec<Oid> = if statement.is_procedure {
             arguments.iter().map(|a| a.type_oid).collect()
@@ -312,6 +330,14 @@ impl Ddl<'_> {
             if variadic && mode.is_input() {
                 return Err(invalid("VARIADIC parameter must be the last input parameter"));
             }
+            if statement.is_procedure && mode == Mode::Out {
+                if variadic {
+                    return Err(invalid("VARIADIC parameter must be the last parameter"));
+                }
+                if had_default {
+                    return Err(invalid("procedure OUT parameters cannot appear after one with a default value"));
+                }
+            }
             if mode == Mode::Variadic {
                 variadic = true;
                 if self.catalog.element_type(type_oid).is_none()
@@ -379,12 +405,15 @@ impl Ddl<'_> {
                 .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."));
         }
         // what is polymorphic in the result must follow from the arguments
-        if is_polymorphic(returns) && !arguments.iter().any(|a| a.mode.is_input() && is_polymorphic(a.type_oid)) {
-            return Err(invalid("cannot determine result data type").detail(format!(
-                "A result of type {} requires at least one input of type anyelement, anyarray, anynonarray, anyenum, \
-                 anyrange, or anymultirange.",
-                self.display_type(returns)
-            )));
+        let outputs = arguments.iter().filter(|a| a.mode.is_output()).map(|a| a.type_oid);
+        for result in outputs.chain([returns]).filter(|t| is_polymorphic(*t)) {
+            let (sources, shown) = polymorphic_sources(result);
+            if !arguments.iter().any(|a| a.mode.is_input() && sources.contains(&a.type_oid)) {
+                return Err(invalid("cannot determine result data type").detail(format!(
+                    "A result of type {} requires at least one input of type {shown}.",
+                    self.display_type(result)
+                )));
+            }
         }
         Ok(())
     }
@@ -432,7 +461,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         match function.language {
-            Language::PlPgSql => plpgsql::parse(&function.source, &effects::given_of(function)).map(|_| ()),
+            Language::PlPgSql => plpgsql::parse_new(&function.source, &effects::given_of(function)).map(|_| ()),
             Language::Sql => {
                 let body = sql_body(function)?;
                 if polymorphic {
@@ -442,6 +471,9 @@ impl Ddl<'_> {
                 let parameters = Parameters::of(function, &types);
                 let mut last: Option<Option<Statement>> = None;
                 for node in &body {
+                    if !is_optimizable(node) && function.standard {
+                        return Err(PgError::not_supported("this statement in an unquoted SQL function body"));
+                    }
                     if !is_optimizable(node) {
                         // what it makes is not there yet
                         if matches!(node, NodeEnum::TransactionStmt(_)) {
@@ -670,7 +702,8 @@ impl Ddl<'_> {
     pub(super) fn alter_function(&mut self, statement: &ast::AlterFunctionStmt) -> Result<String> {
         let named = statement.func.as_ref().ok_or_else(|| PgError::internal("ALTER FUNCTION without a name"))?;
         let mut function = self.function_named(named, statement.objtype(), true)?;
-        let options = self.function_options(&statement.actions)?;
+        let options = self.function_options(&statement.actions, function.procedure)?;
+        self.check_leakproof(&options)?;
         let tag = format!("ALTER {}", alter_word(statement.objtype()));
         if let Some(v) = options.volatility {
             function.volatility = v;
@@ -731,6 +764,32 @@ impl Ddl<'_> {
                 self.catalog.schema_name(schema)
             ),
         ))
+    }
+}
+
+/// The polymorphic types of arguments that a polymorphic result can follow from, and how messages list them.
+fn polymorphic_sources(result: Oid) -> (&'static [Oid], &'static str) {
+    const RANGES: &[Oid] = &[oid::ANYRANGE, oid::ANYMULTIRANGE];
+    const SAME: &[Oid] =
+        &[oid::ANYELEMENT, oid::ANYARRAY, oid::ANYNONARRAY, oid::ANYENUM, oid::ANYRANGE, oid::ANYMULTIRANGE];
+    const COMPATIBLE_RANGES: &[Oid] = &[oid::ANYCOMPATIBLERANGE, oid::ANYCOMPATIBLEMULTIRANGE];
+    const COMPATIBLE: &[Oid] = &[
+        oid::ANYCOMPATIBLE,
+        oid::ANYCOMPATIBLEARRAY,
+        oid::ANYCOMPATIBLENONARRAY,
+        oid::ANYCOMPATIBLERANGE,
+        oid::ANYCOMPATIBLEMULTIRANGE,
+    ];
+    match result {
+        oid::ANYRANGE | oid::ANYMULTIRANGE => (RANGES, "anyrange or anymultirange"),
+        oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
+            (COMPATIBLE_RANGES, "anycompatiblerange or anycompatiblemultirange")
+        }
+        _ if SAME.contains(&result) => (SAME, "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"),
+        _ => (
+            COMPATIBLE,
+            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or anycompatiblemultirange",
+        ),
     }
 }
 

@@ -26,7 +26,7 @@ impl Ddl<'_> {
     }
 
     /// Applies options to a role; gives the memberships asked for: (granted, member, admin) with 0 for the role itself.
-    fn role_options(&self, role: &mut Role, nodes: &[ast::Node]) -> Result<Vec<(Oid, Oid, bool)>> {
+    fn role_options(&mut self, role: &mut Role, nodes: &[ast::Node]) -> Result<Vec<(Oid, Oid, bool)>> {
         let mut memberships = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         let superuser = pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user);
@@ -83,12 +83,18 @@ impl Ddl<'_> {
                 "password" => {
                     role.password = match string(option) {
                         None => None,
+                        Some(text) if is_empty_password(text) => {
+                            self.notice(
+                                SqlState::SUCCESSFUL_COMPLETION,
+                                "empty string is not a valid password, clearing password",
+                            );
+                            None
+                        }
                         // A verifier is stored as it is; md5 ones cannot be used for SCRAM.
-                        Some(text) if text.starts_with("SCRAM-SHA-256$") => Some(text.to_string()),
-                        Some(text) if text.starts_with("md5") && text.len() == 35 => {
+                        Some(text) if verifier_parts(text).is_some() => Some(text.to_string()),
+                        Some(text) if is_md5(text) => {
                             return Err(PgError::not_supported("an md5 password").at(option.location))
                         }
-                        Some("") => None,
                         Some(text) => Some(scram_verifier(text)?),
                     }
                 }
@@ -451,13 +457,46 @@ fn change_settings(settings: &mut Vec<(String, String)>, set: &ast::VariableSetS
     Ok(())
 }
 
+/// `md5` and 32 hexadecimal digits.
+fn is_md5(text: &str) -> bool {
+    let digits = |d: &str| d.len() == 32 && d.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    text.strip_prefix("md5").is_some_and(digits)
+}
+
+/// Iterations, salt, StoredKey and ServerKey of a verifier as [`scram_verifier`] makes it; None: the text is none.
+fn verifier_parts(text: &str) -> Option<(u32, Vec<u8>, Vec<u8>, Vec<u8>)> {
+    use base64::Engine as _;
+    let decode = |t: &str| base64::engine::general_purpose::STANDARD.decode(t).ok();
+    let (counted, keys) = text.strip_prefix("SCRAM-SHA-256$")?.split_once('$')?;
+    let (iterations, salt) = counted.split_once(':')?;
+    let (stored, server) = keys.split_once(':')?;
+    let (salt, stored, server) = (decode(salt)?, decode(stored)?, decode(server)?);
+    let is_key = |key: &[u8]| key.len() == 32;
+    (is_key(&stored) && is_key(&server)).then_some((iterations.parse().ok()?, salt, stored, server))
+}
+
+/// Whether a password, or what a verifier was made of, is the empty text.
+fn is_empty_password(text: &str) -> bool {
+    match verifier_parts(text) {
+        None => text.is_empty(),
+        Some((iterations, salt, stored, _)) => scram_keys("", &salt, iterations).0[..] == stored[..],
+    }
+}
+
 /// `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey` of a password, as PostgreSQL stores it (RFC 5802).
 fn scram_verifier(password: &str) -> Result<String> {
     use base64::Engine as _;
-    use sha2::{Digest, Sha256};
     const ITERATIONS: u32 = 4096;
     let mut salt = [0u8; 16];
     getrandom::fill(&mut salt).map_err(|e| PgError::internal(format!("random bytes: {e}")))?;
+    let (stored, server) = scram_keys(password, &salt, ITERATIONS);
+    let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+    Ok(format!("SCRAM-SHA-256${ITERATIONS}:{}${}:{}", encode(&salt), encode(&stored), encode(&server)))
+}
+
+/// StoredKey and ServerKey of a password.
+fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> ([u8; 32], [u8; 32]) {
+    use sha2::{Digest, Sha256};
     let hmac = |key: &[u8], parts: &[&[u8]]| -> [u8; 32] {
         let mut block = [0u8; 64];
         if key.len() > 64 {
@@ -477,14 +516,13 @@ fn scram_verifier(password: &str) -> Result<String> {
     // a password that SASLprep refuses is used as it is, as PostgreSQL does
     let prepared = stringprep::saslprep(password);
     let password = prepared.as_deref().unwrap_or(password);
-    let mut block = hmac(password.as_bytes(), &[&salt, &1u32.to_be_bytes()]);
+    let mut block = hmac(password.as_bytes(), &[salt, &1u32.to_be_bytes()]);
     let mut salted = block;
-    for _ in 1..ITERATIONS {
+    for _ in 1..iterations {
         block = hmac(password.as_bytes(), &[&block]);
         salted.iter_mut().zip(block).for_each(|(s, b)| *s ^= b);
     }
     let stored: [u8; 32] = Sha256::digest(hmac(&salted, &[b"Client Key"])).into();
     let server = hmac(&salted, &[b"Server Key"]);
-    let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
-    Ok(format!("SCRAM-SHA-256${ITERATIONS}:{}${}:{}", encode(&salt), encode(&stored), encode(&server)))
+    (stored, server)
 }

@@ -242,6 +242,14 @@ impl Gucs {
                     )
                     .detail("Custom parameter names must be two or more simple identifiers separated by dots."));
                 }
+                if let Some(of_plpgsql) = key.strip_prefix("plpgsql.") {
+                    guc_values::check_plpgsql(name, of_plpgsql, value)?;
+                    match value {
+                        Some(v) => self.values.insert(key, v.to_string()),
+                        None => self.values.remove(&key),
+                    };
+                    return Ok(());
+                }
                 self.values.insert(key, value.unwrap_or("").to_string());
                 return Ok(());
             }
@@ -351,6 +359,9 @@ impl Gucs {
             }
             "standard_conforming_strings" if parse_bool(value) == Some(false) => {
                 return Err(PgError::not_supported("standard_conforming_strings = off"));
+            }
+            "password_encryption" if value.eq_ignore_ascii_case("md5") => {
+                return Err(PgError::not_supported("password_encryption = md5"));
             }
             // messages are English, and numbers, money and dates are formatted as in the C locale
             "lc_messages" if value.starts_with("en_") => {}

@@ -1,6 +1,7 @@
 //! Values of settings as text: truth values, numbers with units, lists of names, encodings.
 
 use super::guc::Definition;
+use pgsqlite_types::{PgError, SqlState};
 
 /// `on`, `true`, `yes`, `1` and their unique prefixes.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -212,6 +213,45 @@ pub fn is_custom_name(name: &str) -> bool {
             chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii())
                 && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
         })
+}
+
+/// Checks a setting of PL/pgSQL, of which only the default values are implemented. `setting`: its name without `plpgsql.`.
+/// Errors: 42602 for a name that there is not, 22023, 0A000.
+pub fn check_plpgsql(name: &str, setting: &str, value: Option<&str>) -> Result<(), PgError> {
+    let invalid = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let default = match setting {
+        "check_asserts" => "on",
+        "print_strict_params" => "off",
+        "variable_conflict" => "error",
+        "extra_errors" | "extra_warnings" => "none",
+        _ => {
+            return Err(PgError::new(
+                SqlState::INVALID_NAME,
+                format!("invalid configuration parameter name \"{name}\""),
+            )
+            .detail("\"plpgsql\" is a reserved prefix."))
+        }
+    };
+    let Some(value) = value else { return Ok(()) };
+    let is_default = match default {
+        "on" | "off" => {
+            let given =
+                parse_bool(value).ok_or_else(|| invalid(format!("parameter \"{name}\" requires a Boolean value")))?;
+            given == (default == "on")
+        }
+        "error" => {
+            if !["error", "use_variable", "use_column"].iter().any(|v| value.eq_ignore_ascii_case(v)) {
+                return Err(invalid(format!("invalid value for parameter \"{name}\": \"{value}\""))
+                    .hint("Available values: error, use_variable, use_column."));
+            }
+            value.eq_ignore_ascii_case(default)
+        }
+        _ => value.eq_ignore_ascii_case(default) || value.is_empty(),
+    };
+    match is_default {
+        true => Ok(()),
+        false => Err(PgError::not_supported(format!("{name} = {value}"))),
+    }
 }
 
 /// The names of a search_path.

@@ -156,6 +156,7 @@ impl Analyzer<'_> {
             },
         };
         out = self.apply_typmod(out, base, base_typmod, form);
+        out = self.check_contents(out, form);
         if domain.is_some() {
             out = Expr {
                 kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },
@@ -166,6 +167,31 @@ impl Analyzer<'_> {
             };
         }
         Ok(Some(out))
+    }
+
+    /// A value of an array or row type that was no such value before: what it holds of domains is checked, and has their lengths.
+    fn check_contents(&self, expr: Expr, form: CastForm) -> Expr {
+        let catalog = self.env.catalog;
+        let (ty, location) = (expr.ty, expr.location);
+        if matches!(expr.kind, ExprKind::Const(Datum::Null)) || !catalog.holds_domains(ty) {
+            return expr;
+        }
+        let mut out = expr;
+        if let Some(element) = catalog.element_type(ty) {
+            let typmod = catalog.domain_typmod(element);
+            let plain = catalog.array_type(self.base_type(element));
+            if let (Some(plain), true) = (plain, typmod >= 0) {
+                out = Expr {
+                    kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Typmod, form },
+                    ty: plain,
+                    typmod,
+                    collation: 0,
+                    location,
+                };
+            }
+        }
+        let kind = ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form };
+        Expr { kind, ty, typmod: -1, collation: 0, location }
     }
 
     /// ROW(…) as a composite type: field by field.
@@ -245,6 +271,7 @@ impl Analyzer<'_> {
                 self.set_parameter_type(n, base, location)?;
                 let param = Expr { kind: ExprKind::Param(n), ty: base, typmod: -1, collation: 0, location };
                 let converted = self.try_coerce(param, target, typmod, CastContext::Assignment, form)?;
+                let converted = converted.map(|e| if e.ty == base { self.check_contents(e, form) } else { e });
                 converted.ok_or_else(|| PgError::internal("a parameter does not coerce to its own type"))
             }
             ExprKind::Const(Datum::Null) => {
@@ -300,6 +327,7 @@ impl Analyzer<'_> {
                         self.apply_typmod(constant, base, typmod, form)
                     }
                 };
+                out = self.check_contents(out, form);
                 if base != target {
                     out = Expr {
                         kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },

@@ -564,6 +564,14 @@ impl Analyzer<'_> {
             };
             elements.push(expr);
         }
+        let vector = |ty: Oid| matches!(ty, oid::INT2VECTOR | oid::OIDVECTOR);
+        if let Some(e) = elements.iter().find(|e| vector(self.base_type(e.ty))) {
+            return Err(PgError::not_supported(format!("an array of {}", self.type_display(e.ty))).at(a.location));
+        }
+        if elements.is_empty() && target.is_some_and(vector) {
+            let message = format!("array is not a valid {}", self.type_display(target.unwrap_or_default()));
+            return Err(PgError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
         if elements.is_empty() {
             let array = target.ok_or_else(|| {
                 PgError::new(SqlState::INDETERMINATE_DATATYPE, "cannot determine type of empty array")
@@ -735,6 +743,18 @@ impl Analyzer<'_> {
         }
         let ty = if slice { base } else { element };
         Ok(Expr::new(ExprKind::Subscript { arg: Box::new(arg), slice, subscripts }, ty, location))
+    }
+
+    /// `name(row)`, which is `row.name` where no function takes it. None: the value is no row, or has no such field.
+    pub(super) fn field_call(&mut self, arg: Expr, name: &str, location: i32) -> Result<Option<Expr>> {
+        if !self.is_row_type(arg.ty) {
+            return Ok(None);
+        }
+        match self.field(arg, name) {
+            Ok(field) => Ok(Some(Expr { location, ..field })),
+            Err(e) if e.code() == SqlState::UNDEFINED_COLUMN => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     pub(super) fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
@@ -985,6 +1005,11 @@ impl Analyzer<'_> {
                     );
                 }
                 let element = query.columns[0].ty;
+                if matches!(self.base_type(element), oid::INT2VECTOR | oid::OIDVECTOR) {
+                    return Err(
+                        PgError::not_supported(format!("an array of {}", self.type_display(element))).at(location)
+                    );
+                }
                 let array = if self.env.catalog.element_type(self.base_type(element)).is_some() {
                     // arrays of one shape become one with a dimension more
                     self.base_type(element)

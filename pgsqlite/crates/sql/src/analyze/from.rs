@@ -113,6 +113,12 @@ impl Analyzer<'_> {
         let by_columns = self
             .check_some_columns(&relation, crate::acl::privilege::SELECT)
             .map_err(|e| super::modify::schema_position(e, r))?;
+        let alias = r.alias.as_ref().map_or(relation.name.as_str(), |a| a.aliasname.as_str()).to_string();
+        let locked = self.level().locks(&alias);
+        if locked && matches!(relation.kind, RelationKind::Table | RelationKind::View { .. }) {
+            // what is locked could be changed
+            self.check_some_columns(&relation, crate::acl::privilege::UPDATE)?;
+        }
         if let RelationKind::MaterializedView { populated: false, .. } = &relation.kind {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -122,7 +128,9 @@ impl Analyzer<'_> {
         }
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
-            RelationKind::Table if self.is_secured(&relation)? => self.secured_entry(&relation, r.alias.as_ref())?,
+            RelationKind::Table if self.is_secured(&relation)? => {
+                self.secured_entry(&relation, r.alias.as_ref(), locked)?
+            }
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
         };
         if by_columns {

@@ -116,7 +116,15 @@ impl<'a> Analyzer<'a> {
         }
         let resolved = match self.resolve_function(&candidates, &types, call.func_variadic) {
             Some(Ok(found)) => found,
-            other => return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location)),
+            other => {
+                // column(row) is the other notation of row.column
+                if other.is_none() && single && !call.func_variadic && schema.is_none() {
+                    if let Some(field) = self.field_call(args[0].clone(), name, call.location)? {
+                        return Ok(field);
+                    }
+                }
+                return Err(self.no_function(&parts.join("."), &types, other.is_some(), call.location));
+            }
         };
         let proc = resolved.proc;
         if proc.kind != b'p' && calling {
@@ -458,6 +466,10 @@ impl<'a> Analyzer<'a> {
             return self.coerce_explicit(arg, target, -1, location).map(Some);
         }
         use crate::typed::CastMethod;
+        // a row is no string here: name(row) is its column
+        if self.is_row_type(arg.ty) && self.category(target).0 == b'S' {
+            return Ok(None);
+        }
         // only conversions that need no function or I/O are casts here; I/O ones only between a string type and another
         match self.cast_path(arg.ty, target, CastContext::Explicit) {
             Some(CastMethod::Relabel) | Some(CastMethod::InOut) => {

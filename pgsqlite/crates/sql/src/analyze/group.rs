@@ -42,6 +42,18 @@ impl Analyzer<'_> {
             return Ok(());
         }
         match &mut expr.kind {
+            ExprKind::Aggregate(aggregate) if aggregate.levels_up == 0 && !aggregate.direct.is_empty() => {
+                // the direct arguments are of the group, not of its rows
+                for arg in &mut aggregate.direct {
+                    self.check_grouped(arg, keys).map_err(|e| match e.code() {
+                        SqlState::GROUPING_ERROR => {
+                            e.detail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+                        }
+                        _ => e,
+                    })?;
+                }
+                return Ok(());
+            }
             ExprKind::Aggregate(_) => return Ok(()),
             ExprKind::Field { arg, index, .. } if *index == usize::MAX => {
                 // GROUPING(…), left by analysis of the call

@@ -143,6 +143,12 @@ pub(crate) struct Level {
     pub column_checks: Vec<column_rights::ColumnCheck>,
     /// the role may insert or update some columns of the target only
     pub target_by_columns: bool,
+    /// FOR UPDATE and the like: the entries that each names, none for all
+    pub locked: Vec<Vec<String>>,
+    /// GROUP BY's keys that are outputs: the expression and the output's place
+    pub grouped_outputs: Vec<(Expr, usize)>,
+    /// where GROUP BY names a second output with the expression of another
+    pub twice_grouped: Option<i32>,
 }
 
 impl Level {
@@ -163,7 +169,15 @@ impl Level {
             checks: Vec::new(),
             column_checks: Vec::new(),
             target_by_columns: false,
+            locked: Vec::new(),
+            grouped_outputs: Vec::new(),
+            twice_grouped: None,
         }
+    }
+
+    /// Whether the query locks the rows of an entry.
+    pub fn locks(&self, alias: &str) -> bool {
+        self.locked.iter().any(|names| names.is_empty() || names.iter().any(|n| n == alias))
     }
 }
 
@@ -526,10 +540,11 @@ pub(crate) fn out_columns(catalog: &Catalog, proc: Oid, args: &[Expr]) -> Vec<(S
     };
     (0..all.len())
         .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
-        .map(|i| {
+        .enumerate()
+        .map(|(place, i)| {
             let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
             let ty = if all[i] == oid::ANYELEMENT { element().unwrap_or(all[i]) } else { all[i] };
-            (if name.is_empty() { "column" } else { name }.to_string(), ty)
+            (if name.is_empty() { format!("column{}", place + 1) } else { name.to_string() }, ty)
         })
         .collect()
 }

@@ -410,18 +410,34 @@ impl<'a> Analyzer<'a> {
                 candidates.push(Candidate { item: proc, args, variadic_expanded: true });
             }
         }
-        let finish = |c: &Candidate<Proc>| -> Option<ResolvedFunction<'a>> {
+        // Of candidates with the same arguments (defaults left out) the one in the schema that comes first counts, whatever it has
+        // behind them; in one schema nothing tells them apart.
+        let schema_of = |p: &Proc| self.env.catalog.function(p.oid).map_or(0, |f| f.schema);
+        let mut ambiguous: Vec<Oid> = Vec::new();
+        let mut distinct: Vec<Candidate<Proc>> = Vec::new();
+        for c in candidates {
+            match distinct.iter().find(|d| d.args == c.args && d.variadic_expanded == c.variadic_expanded) {
+                Some(same) if schema_of(same.item) == schema_of(c.item) => ambiguous.push(same.item.oid),
+                Some(_) => {}
+                None => distinct.push(c),
+            }
+        }
+        let mut candidates = distinct;
+        let finish = |c: &Candidate<Proc>| -> Option<Result<ResolvedFunction<'a>, ()>> {
+            if ambiguous.contains(&c.item.oid) {
+                return Some(Err(()));
+            }
             let proc = *procs.iter().find(|p| p.oid == c.item.oid)?;
             let (args, ret) = self.resolve_polymorphic(&c.args, actual, proc.ret)?;
             let variadic_from = (c.variadic_expanded && proc.variadic != oid::ANY).then(|| proc.args.len() - 1);
-            Some(ResolvedFunction { proc, args, ret, variadic_from })
+            Some(Ok(ResolvedFunction { proc, args, ret, variadic_from }))
         };
         if let Some(c) = candidates
             .iter()
             .find(|c| c.args == actual && !c.variadic_expanded)
             .or_else(|| candidates.iter().find(|c| c.args == actual))
         {
-            return finish(c).map(Ok);
+            return finish(c);
         }
         candidates.retain(|c| self.matches(actual, &c.args));
         // a non-variadic match is better than an expanded one with the same types
@@ -430,9 +446,9 @@ impl<'a> Analyzer<'a> {
         candidates.retain(|c| !c.variadic_expanded || !shadowed.contains(&c.args));
         match candidates.len() {
             0 => None,
-            1 => finish(&candidates[0]).map(Ok),
+            1 => finish(&candidates[0]),
             _ => match self.select_candidate(actual, candidates) {
-                Some(c) => finish(&c).map(Ok),
+                Some(c) => finish(&c),
                 None => Some(Err(())),
             },
         }

@@ -183,9 +183,18 @@ impl Analyzer<'_> {
         Ok(checks)
     }
 
-    /// A table with policies stands for the query of the rows that they let through.
-    pub(super) fn secured_entry(&mut self, relation: &Arc<Relation>, alias: Option<&ast::Alias>) -> Result<usize> {
-        let filter = self.visible(relation, PolicyCommand::Select)?;
+    /// A table with policies stands for the query of the rows that they let through; `locked`: of those that UPDATE may change.
+    pub(super) fn secured_entry(
+        &mut self,
+        relation: &Arc<Relation>,
+        alias: Option<&ast::Alias>,
+        locked: bool,
+    ) -> Result<usize> {
+        let mut filter = self.visible(relation, PolicyCommand::Select)?;
+        if locked {
+            let changed = self.visible(relation, PolicyCommand::Update)?;
+            filter = both(Some(filter), Some(changed)).ok_or_else(|| PgError::internal("no condition"))?;
+        }
         let columns = super::relation_columns(relation);
         let targets = columns.iter().enumerate().map(|(i, c)| Target {
             expr: super::var(0, 0, i, c, -1),

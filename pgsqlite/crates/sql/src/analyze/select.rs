@@ -43,6 +43,14 @@ impl Analyzer<'_> {
     }
 
     fn query_in_level(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        for node in &select.locking_clause {
+            let Some(NodeEnum::LockingClause(lock)) = &node.node else { continue };
+            let names = lock.locked_rels.iter().filter_map(|r| match &r.node {
+                Some(NodeEnum::RangeVar(r)) => Some(r.relname.clone()),
+                _ => None,
+            });
+            self.level().locked.push(names.collect());
+        }
         if let Some(with) = &select.with_clause {
             self.with_clause(with)?;
         }
@@ -387,6 +395,9 @@ impl Analyzer<'_> {
         if !has_sets {
             return Ok((exprs, vec![]));
         }
+        if let Some(location) = self.level().twice_grouped {
+            return Err(PgError::not_supported("grouping sets over two outputs of one expression").at(location));
+        }
         // the clause is the cross product of its elements
         let mut sets: Vec<Vec<usize>> = vec![vec![]];
         for element in elements {
@@ -466,7 +477,14 @@ impl Analyzer<'_> {
                 Ok(vec![all])
             }
             _ => {
-                let (expr, _) = self.list_item(node, targets, Clause::GroupBy)?;
+                let (expr, output) = self.list_item(node, targets, Clause::GroupBy)?;
+                // Outputs with the same expression are keys of their own: a set may have one of them and not the other.
+                let named = self.level().grouped_outputs.iter().find(|(e, _)| *e == expr).map(|(_, o)| *o);
+                match (named, output) {
+                    (Some(before), Some(now)) if before != now => self.level().twice_grouped = Some(expr.location),
+                    (None, Some(now)) => self.level().grouped_outputs.push((expr.clone(), now)),
+                    _ => {}
+                }
                 if super::walk::contains_aggregate(&expr) {
                     return Err(PgError::new(
                         SqlState::GROUPING_ERROR,

@@ -162,6 +162,19 @@ pub fn expression_references(expr: &Expr) -> Vec<Reference> {
     out.into_iter().collect()
 }
 
+/// What a policy of a relation names: the relation's columns, the objects of its sub-queries, functions and types.
+pub fn policy_references(expr: &Expr, relation: &Relation) -> Vec<Reference> {
+    let mut out: Vec<Reference> = expression_references(expr);
+    let own = |attnum| Reference { class: CLASS_RELATION, object: relation.oid, sub: i32::from(attnum) };
+    out.extend(relation_columns(expr, relation).into_iter().map(own));
+    walk::deep(expr, 0, &mut |_, e| {
+        if let ExprKind::SubLink { query, .. } = &e.kind {
+            out.extend(query_references(query));
+        }
+    });
+    out
+}
+
 /// The columns of a relation that an expression over them uses.
 pub fn relation_columns(expr: &Expr, relation: &Relation) -> Vec<i16> {
     let mut out = std::collections::BTreeSet::new();

@@ -1,9 +1,10 @@
 //! Expressions.
 
 use super::{quote_text, support, Lowerer};
+use crate::analyze::walk::{contains_aggregate, contains_window};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
-use crate::catalog::{StorageForm, TypeEntry, UserTypeKind};
+use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind};
 use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
     FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
@@ -444,14 +445,67 @@ impl Lowerer<'_> {
             },
             CastMethod::Domain => {
                 let value = self.expr(arg)?;
-                self.domain_check(ty, value, whole.location)
+                // the check has the value in several places
+                if super::modify::is_repeatable(arg) || !self.is_constrained(ty) {
+                    return self.domain_check(ty, value, whole.location);
+                }
+                if contains_aggregate(arg) || contains_window(arg) {
+                    let what = "a volatile expression over aggregates as a value of a domain";
+                    return Err(PgError::not_supported(what).at(whole.location));
+                }
+                let alias = self.unique("t");
+                let check = self.domain_check(ty, format!("{alias}.v"), whole.location)?;
+                // MATERIALIZED, or SQLite puts the value's text in each place
+                Ok(format!("(WITH {alias}(v) AS MATERIALIZED (SELECT {value}) SELECT {check} FROM {alias})"))
             }
         }
     }
 
-    /// A value checked against a domain's constraints (and those of the domains below it).
+    /// Whether values of a type have constraints: a domain's, or those of what an array or a row holds.
+    fn is_constrained(&self, ty: Oid) -> bool {
+        let catalog = self.env.catalog;
+        if let Some(TypeEntry::User(t)) = catalog.type_entry(ty) {
+            if let UserTypeKind::Domain { base, not_null, checks, .. } = &t.kind {
+                return *not_null || !checks.is_empty() || self.is_constrained(*base);
+            }
+        }
+        match catalog.element_type(ty) {
+            Some(element) => self.is_constrained(element),
+            None => catalog.composite_fields(ty).is_some_and(|f| f.iter().any(|(_, t, _)| self.is_constrained(*t))),
+        }
+    }
+
+    /// An array or row checked against the constraints of the domains that its elements or fields are of.
+    fn contents_check(&mut self, ty: Oid, value: String, location: i32) -> Result<String> {
+        if let Some(element) = self.env.catalog.element_type(ty) {
+            if self.env.catalog.base_type(element) == oid::BYTEA {
+                return Err(PgError::not_supported("an array of a domain over bytea").at(location));
+            }
+            let alias = self.unique("t");
+            let check = self.domain_check(element, format!("{alias}.value"), location)?;
+            // count evaluates the check for every element
+            let each = format!("SELECT count({check}) FROM json_each({}({value})) AS {alias}", support::FLATTEN);
+            return Ok(format!("(CASE WHEN ({each}) >= 0 THEN {value} END)"));
+        }
+        let fields = self.env.catalog.composite_fields(ty).unwrap_or_default();
+        let mut parts = Vec::new();
+        for (i, (_, field, _)) in fields.into_iter().enumerate() {
+            if self.is_constrained(field) {
+                parts.push(self.domain_check(field, format!("{}({value}, {i})", support::FIELD), location)?);
+            }
+        }
+        Ok(format!("(CASE WHEN {value} IS NOT NULL THEN {}({}, {value}) END)", support::AFTER, parts.join(", ")))
+    }
+
+    /// A value checked against a domain's constraints (and those of the domains below it), or an array's or row's contents.
     fn domain_check(&mut self, domain: Oid, value: String, location: i32) -> Result<String> {
         self.uses_catalog = true;
+        if !self.is_constrained(domain) {
+            return Ok(value);
+        }
+        if self.env.catalog.base_type(domain) == domain {
+            return self.contents_check(domain, value, location);
+        }
         let Some(TypeEntry::User(t)) = self.env.catalog.type_entry(domain) else {
             return Err(PgError::not_supported("this domain").at(location));
         };
@@ -465,8 +519,17 @@ impl Lowerer<'_> {
             return Ok(value);
         }
         let base = self.env.catalog.base_type(*base);
-        let schema = self.env.catalog.schemas.get(&t.schema).map_or("", |s| s.name.as_str());
-        let mut args = vec![value.clone(), quote_text(schema), quote_text(&t.name), (*not_null as i32).to_string()];
+        self.checked_by(&t, base, value)
+    }
+
+    /// A value of the base type checked against one domain's own constraints.
+    fn checked_by(&mut self, domain: &UserType, base: Oid, value: String) -> Result<String> {
+        let UserTypeKind::Domain { not_null, checks, .. } = &domain.kind else {
+            return Err(PgError::internal("a domain expected"));
+        };
+        let schema = self.env.catalog.schemas.get(&domain.schema).map_or("", |s| s.name.as_str());
+        let mut args =
+            vec![value.clone(), quote_text(schema), quote_text(&domain.name), (*not_null as i32).to_string()];
         for check in checks {
             let expr = crate::analyze::analyze_domain_check(self.env, &check.expression, base)?;
             let saved = self.domain_value.replace(value.clone());

@@ -9,7 +9,7 @@
 mod parse;
 mod scan;
 
-pub use parse::{parse, Given};
+pub use parse::{parse, parse_new, Given};
 
 /// A piece of SQL in a body.
 #[derive(Debug, Clone)]

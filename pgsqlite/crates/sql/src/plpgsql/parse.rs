@@ -33,6 +33,15 @@ struct Parser<'a> {
     /// labels of the loops and blocks around: (label, is a loop)
     labels: Vec<(Option<String>, bool)>,
     depth: usize,
+    /// the SQL in the body must be of PostgreSQL's grammar
+    check: bool,
+}
+
+/// What a piece of SQL in a body is.
+#[derive(Clone, Copy, PartialEq)]
+enum Piece {
+    Expression,
+    Statement,
 }
 
 /// Deeper nesting than this is refused (54001).
@@ -40,10 +49,20 @@ const DEEPEST: usize = 500;
 
 /// Parses a body. Errors: 42601 and its kin as PostgreSQL's compiler tells them.
 pub fn parse(text: &str, given: &Given) -> Result<Body> {
+    parse_body(text, given, false)
+}
+
+/// As [`parse`], of a body that is new: the SQL in it must be of PostgreSQL's grammar, too (42601), though nothing that it names
+/// need exist.
+pub fn parse_new(text: &str, given: &Given) -> Result<Body> {
+    parse_body(text, given, true)
+}
+
+fn parse_body(text: &str, given: &Given, check: bool) -> Result<Body> {
     let tokens = scan(text)?;
     let block = Block { label: None, line: 0, declared: vec![], body: vec![], handlers: vec![], error_variables: None };
     let body = Body { variables: vec![], names: vec![], block, texts: 0, conflict: Conflict::default() };
-    let mut parser = Parser { text, tokens, at: 0, body, names: 0, given, labels: vec![], depth: 0 };
+    let mut parser = Parser { text, tokens, at: 0, body, names: 0, given, labels: vec![], depth: 0, check };
     parser.push_name(given.name.clone(), NameKind::Block);
     for (names, ty) in &given.variables {
         let variable = parser.declare(names.first().map_or("", String::as_str), ty.clone(), 0);
@@ -167,14 +186,32 @@ impl Parser<'_> {
 
     // --- pieces of SQL -------------------------------------------------------------------------------------------------
 
-    fn sql(&mut self, from: usize, to: usize) -> Result<Sql> {
+    fn sql(&mut self, from: usize, to: usize, piece: Piece) -> Result<Sql> {
         if from >= to {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("missing expression {}", self.shown())));
         }
         let text = self.text[self.tokens[from].start..self.tokens[to - 1].end].to_string();
+        self.check_sql(&text, self.tokens[from].start, piece)?;
         let line = 1 + self.text[..self.tokens[from].start].bytes().filter(|b| *b == b'\n').count() as u32;
         self.body.texts += 1;
         Ok(Sql { text, lead: String::new(), line, names: self.names, id: self.body.texts - 1 })
+    }
+
+    /// Errors of the grammar in a piece of SQL that begins at a byte of the body.
+    fn check_sql(&self, text: &str, start: usize, piece: Piece) -> Result<()> {
+        if !self.check {
+            return Ok(());
+        }
+        // the value of an expression is what SELECT gives
+        const LEAD: &str = "SELECT ";
+        let (lead, parsed) = match piece {
+            Piece::Expression => (LEAD.len(), crate::parse::parse(&format!("{LEAD}{text}"))),
+            Piece::Statement => (0, crate::parse::parse(text)),
+        };
+        parsed.map(|_| ()).map_err(|mut e| match e.fields_mut().location.take() {
+            Some(at) => e.at((start + at.saturating_sub(lead)) as i32),
+            None => e,
+        })
     }
 
     fn made_sql(&mut self, text: String, line: u32) -> Sql {
@@ -236,7 +273,13 @@ impl Parser<'_> {
 
     fn expression(&mut self, ends: &[&str]) -> Result<Sql> {
         let (from, to) = self.until(ends)?;
-        self.sql(from, to)
+        self.sql(from, to, Piece::Expression)
+    }
+
+    /// A statement of SQL in another one of the language.
+    fn query(&mut self, ends: &[&str]) -> Result<Sql> {
+        let (from, to) = self.until(ends)?;
+        self.sql(from, to, Piece::Statement)
     }
 
     /// An expression and the `;` behind it.
@@ -449,7 +492,8 @@ impl Parser<'_> {
             if !self.take_word("for") {
                 self.expect_word("is")?;
             }
-            let query = self.last_expression()?;
+            let query = self.query(&[";"])?;
+            self.expect_mark(";")?;
             self.names = before;
             let variable = self.declare(&name, TypeRef::Known(pgsqlite_types::oid::REFCURSOR, -1), line);
             self.body.variables[variable].cursor = Some(Cursor { scroll, parameters, query });
@@ -609,7 +653,11 @@ impl Parser<'_> {
                 self.advance();
                 Ok(K::Perform(self.last_expression()?))
             }
-            "call" => Ok(K::Call(self.last_expression()?)),
+            "call" => {
+                let sql = self.query(&[";"])?;
+                self.expect_mark(";")?;
+                Ok(K::Call(sql))
+            }
             "execute" => self.dynamic(),
             "get" => self.diagnostics(),
             "open" => self.open(),
@@ -862,7 +910,7 @@ impl Parser<'_> {
                     self.at = start;
                     let name = self.identifier()?;
                     self.at = source;
-                    let arguments = self.cursor_arguments()?;
+                    let arguments = self.cursor_arguments(cursor)?;
                     let variable = self.declare(&name, TypeRef::Record, line);
                     self.push_name(String::new(), NameKind::Block);
                     self.push_name(name, NameKind::Variable(variable));
@@ -876,7 +924,7 @@ impl Parser<'_> {
         let begin = self.at;
         let (_, end) = self.until(&["loop", ".."])?;
         if self.is_mark("..") {
-            let lower = self.sql(begin, end)?;
+            let lower = self.sql(begin, end, Piece::Expression)?;
             self.advance();
             let upper = self.expression(&["loop", "by"])?;
             let step = if self.take_word("by") { Some(self.expression(&["loop"])?) } else { None };
@@ -904,7 +952,7 @@ impl Parser<'_> {
         self.at = start;
         let targets = self.row_targets()?;
         self.at = source;
-        let query = self.expression(&["loop"])?;
+        let query = self.query(&["loop"])?;
         let body = self.loop_body(&label)?;
         Ok(K::ForQuery { label, targets, query: Query::Static(query), body })
     }
@@ -1000,7 +1048,9 @@ impl Parser<'_> {
                 self.expect_mark(";")?;
                 return Ok(K::ReturnQuery(Query::Dynamic { text, using }));
             }
-            return Ok(K::ReturnQuery(Query::Static(self.last_expression()?)));
+            let query = self.query(&[";"])?;
+            self.expect_mark(";")?;
+            return Ok(K::ReturnQuery(Query::Static(query)));
         }
         if self.is_mark(";") {
             if !(given.returns_set || given.returns_nothing || given.has_outputs) {
@@ -1180,7 +1230,7 @@ impl Parser<'_> {
             self.advance();
         }
         let sql = match into.as_ref() {
-            None => self.sql(from, self.at)?,
+            None => self.sql(from, self.at, Piece::Statement)?,
             Some((begin, end, _)) => {
                 let place = |i: usize| self.tokens[i].start;
                 let text = format!(
@@ -1189,6 +1239,7 @@ impl Parser<'_> {
                     " ".repeat(place(*end) - place(*begin)),
                     &self.text[place(*end)..place(self.at)]
                 );
+                self.check_sql(text.trim_end(), place(from), Piece::Statement)?;
                 self.made_sql(text.trim_end().to_string(), line)
             }
         };
@@ -1265,21 +1316,63 @@ impl Parser<'_> {
     }
 
     /// `(a, name := b)` behind a bound cursor.
-    fn cursor_arguments(&mut self) -> Result<Vec<(Option<String>, Sql)>> {
+    fn cursor_arguments(&mut self, cursor: usize) -> Result<Vec<(Option<String>, Sql)>> {
         let mut out = Vec::new();
-        if !self.take_mark("(") {
+        let variable = &self.body.variables[cursor];
+        let cursor = variable.name.clone();
+        let parameters: Vec<String> =
+            variable.cursor.iter().flat_map(|c| c.parameters.iter().map(|p| p.0.clone())).collect();
+        let wrong = |message: String| PgError::new(SqlState::SYNTAX_ERROR, message);
+        if !self.is_mark("(") {
+            if !parameters.is_empty() {
+                return Err(wrong(format!("cursor \"{cursor}\" has arguments")).at(self.place()));
+            }
             return Ok(out);
         }
+        if parameters.is_empty() {
+            return Err(wrong(format!("cursor \"{cursor}\" has no arguments")).at(self.place()));
+        }
+        self.advance();
+        let mut set = vec![false; parameters.len()];
         loop {
+            let start = self.place();
             let mut name = None;
             if matches!(self.ahead(1), Token::Mark(m) if m == ":=" || m == "=>") {
                 name = Some(self.identifier()?);
+            }
+            let slot = match &name {
+                Some(name) => match parameters.iter().position(|p| p == name) {
+                    Some(slot) => slot,
+                    None => {
+                        let message = format!("cursor \"{cursor}\" has no argument named \"{name}\"");
+                        return Err(wrong(message).at(start));
+                    }
+                },
+                None => out.len(),
+            };
+            if slot >= parameters.len() {
+                return Err(wrong(format!("too many arguments for cursor \"{cursor}\"")).at(self.place()));
+            }
+            if std::mem::replace(&mut set[slot], true) {
+                let parameter = &parameters[slot];
+                let message =
+                    format!("value for parameter \"{parameter}\" of cursor \"{cursor}\" specified more than once");
+                return Err(wrong(message).at(start));
+            }
+            if name.is_some() {
                 self.advance();
             }
             out.push((name, self.expression(&[",", ")"])?));
-            if !self.take_mark(",") {
+            if !self.is_mark(",") || out.len() == parameters.len() {
                 break;
             }
+            self.advance();
+        }
+        if out.len() < parameters.len() {
+            return Err(wrong(format!("not enough arguments for cursor \"{cursor}\"")).at(self.place()));
+        }
+        if self.is_mark(",") {
+            return Err(wrong(format!("too many arguments for cursor \"{cursor}\"")).at(self.place()));
         }
         self.expect_mark(")")?;
         Ok(out)
@@ -1289,7 +1382,7 @@ impl Parser<'_> {
         self.advance();
         let cursor = self.cursor_variable()?;
         if self.body.variables[cursor].cursor.is_some() {
-            let arguments = self.cursor_arguments()?;
+            let arguments = self.cursor_arguments(cursor)?;
             self.expect_mark(";")?;
             return Ok(K::Open { cursor, scroll: None, query: None, arguments });
         }
@@ -1306,7 +1399,7 @@ impl Parser<'_> {
             let using = if self.take_word("using") { self.using(&[";"])? } else { vec![] };
             Query::Dynamic { text, using }
         } else {
-            Query::Static(self.expression(&[";"])?)
+            Query::Static(self.query(&[";"])?)
         };
         self.expect_mark(";")?;
         Ok(K::Open { cursor, scroll, query: Some(query), arguments: vec![] })

@@ -103,7 +103,7 @@ impl Program {
         };
         let path = host.cell.state().search_path.clone();
         let name = super::shown(&host.catalog(), &path, f);
-        let mut program = Program::of(host, &f.source, &given, name.clone())
+        let mut program = Program::of(host, &f.source, tree::parse(&f.source, &given), name.clone())
             .map_err(|e| super::add_context(e, format!("compilation of PL/pgSQL function \"{}\"", f.name)))?;
         program.inputs = inputs;
         program.result = result;
@@ -119,11 +119,11 @@ impl Program {
             returns_nothing: true,
             ..Default::default()
         };
-        Program::of(host, source, &given, "inline_code_block".into())
+        Program::of(host, source, tree::parse_new(source, &given), "inline_code_block".into())
     }
 
-    fn of(host: Host, source: &str, given: &Given, name: String) -> Result<Program> {
-        let body = tree::parse(source, given)?;
+    fn of(host: Host, source: &str, body: Result<Body>, name: String) -> Result<Program> {
+        let body = body?;
         let kinds = kinds_of(host, &body)?;
         let texts = body.texts;
         Ok(Program {
