@@ -5,7 +5,9 @@ use crate::int::Width;
 use crate::json::io as json;
 use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
-use crate::{array, bits, bool, bytea, catalog, enums, float, int, jsonpath, numeric, record, reg, text, tid, uuid};
+use crate::{
+    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, uuid,
+};
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
 
@@ -78,6 +80,8 @@ pub enum TypeCodec {
     MacAddr {
         eight: bool,
     },
+    /// cents, as INTEGER
+    Money,
     Date,
     Time,
     TimeTz,
@@ -145,6 +149,7 @@ impl TypeCodec {
             oid::CIDR => TypeCodec::Inet { network: true },
             oid::MACADDR => TypeCodec::MacAddr { eight: false },
             oid::MACADDR8 => TypeCodec::MacAddr { eight: true },
+            oid::MONEY => TypeCodec::Money,
             oid::DATE => TypeCodec::Date,
             oid::TIME => TypeCodec::Time,
             oid::TIMETZ => TypeCodec::TimeTz,
@@ -201,6 +206,7 @@ impl TypeCodec {
             TypeCodec::Bits { varying } => bits::text_in(text, typmod, *varying),
             TypeCodec::Inet { network } => inet::text_in(text, *network),
             TypeCodec::MacAddr { eight } => mac::text_in(text, *eight),
+            TypeCodec::Money => money::text_in(text),
             TypeCodec::Date => datetime::date_in(text, settings),
             TypeCodec::Time => datetime::time_in(text, typmod, settings),
             TypeCodec::TimeTz => datetime::timetz_in(text, typmod, settings),
@@ -240,6 +246,7 @@ impl TypeCodec {
             TypeCodec::Bits { .. } => bits::text_out(value, out),
             TypeCodec::Inet { network } => inet::text_out(value, *network, out),
             TypeCodec::MacAddr { .. } => mac::text_out(value, out),
+            TypeCodec::Money => money::text_out(value, out),
             TypeCodec::Date => datetime::date_out(value, context.settings, out),
             TypeCodec::Time => datetime::time_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_out(value, out),
@@ -276,6 +283,7 @@ impl TypeCodec {
             TypeCodec::Bits { varying } => bits::binary_in(bytes, typmod, *varying),
             TypeCodec::Inet { network } => inet::binary_in(bytes, *network),
             TypeCodec::MacAddr { eight } => mac::binary_in(bytes, *eight),
+            TypeCodec::Money => money::binary_in(bytes),
             TypeCodec::Date => datetime::date_binary_in(bytes),
             TypeCodec::Time => datetime::time_binary_in(bytes, typmod),
             TypeCodec::TimeTz => datetime::timetz_binary_in(bytes, typmod),
@@ -317,6 +325,7 @@ impl TypeCodec {
             TypeCodec::Bits { .. } => bits::binary_out(value, out),
             TypeCodec::Inet { network } => inet::binary_out(value, *network, out),
             TypeCodec::MacAddr { eight } => mac::binary_out(value, *eight, out),
+            TypeCodec::Money => money::binary_out(value, out),
             TypeCodec::Date => datetime::date_binary_out(value, out),
             TypeCodec::Time => datetime::time_binary_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_binary_out(value, out),

@@ -14,7 +14,7 @@ use crate::numeric::Numeric;
 use crate::oid::Oid;
 use crate::settings::DateOrder;
 use crate::write::invalid_syntax;
-use crate::{bits, bool, bytea, enums, float, int, json, text, uuid};
+use crate::{bits, bool, bytea, enums, float, int, json, money, text, uuid};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
 /// Epoch numbers of this size and more are milliseconds (as seconds: the year 5138).
@@ -156,6 +156,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Bits { varying } => bits::text_in(&characters(value)?, -1, *varying),
         TypeCodec::Inet { network } => inet::text_in(&characters(value)?, *network),
         TypeCodec::MacAddr { eight } => mac::text_in(&characters(value)?, *eight),
+        TypeCodec::Money => money::text_in(&characters(value)?),
         TypeCodec::Tid => Err(invalid("tid", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }

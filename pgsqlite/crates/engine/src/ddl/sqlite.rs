@@ -9,7 +9,7 @@ use pgsqlite_types::{oid, Oid, PgError, Result};
 /// SQLite's storage class of a type's values: `INTEGER`, `REAL`, `TEXT` or `BLOB`.
 pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
     match catalog.base_type(ty) {
-        oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::XID | oid::CID => "INTEGER",
+        oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::MONEY | oid::OID | oid::XID | oid::CID => "INTEGER",
         oid::REGCLASS
         | oid::REGTYPE
         | oid::REGPROC
@@ -46,7 +46,11 @@ pub(crate) fn declared_type(catalog: &Catalog, column: &Column) -> String {
         oid::TIMESTAMP => "TIMESTAMP".into(),
         oid::TIMESTAMPTZ => "TIMESTAMPTZ".into(),
         oid::UUID => "UUID".into(),
-        _ => storage_class(catalog, base).into(),
+        _ => match storage_class(catalog, base) {
+            // a primary key of the type INTEGER would be the rowid, which is made up where no value is given
+            "INTEGER" => "BIGINT".into(),
+            class => class.into(),
+        },
     };
     if let Some(collation) = catalog.codec(column.type_oid).and_then(|c| c.collation()) {
         declared.push_str(&format!(" COLLATE {}", sqlite_quote(&collation)));

@@ -14,6 +14,7 @@ mod formatting;
 mod json;
 mod json_build;
 mod json_paths;
+mod money;
 mod networks;
 mod numbers;
 mod objects;
@@ -52,6 +53,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     strings::FUNCTIONS,
     bits::FUNCTIONS,
     networks::FUNCTIONS,
+    money::FUNCTIONS,
     encodings::FUNCTIONS,
     pattern::FUNCTIONS,
     times::FUNCTIONS,
@@ -94,7 +96,13 @@ fn entries() -> &'static Result<Vec<Entry>> {
                 }
             }
         }
-        let aggregates = [aggregates::FUNCTIONS, ordered_sets::FUNCTIONS, json_build::AGGREGATES, bits::AGGREGATES];
+        let aggregates = [
+            aggregates::FUNCTIONS,
+            ordered_sets::FUNCTIONS,
+            json_build::AGGREGATES,
+            bits::AGGREGATES,
+            money::AGGREGATES,
+        ];
         for (words, new) in aggregates.into_iter().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(*oid, Run::Aggregate(*new)).is_some() {

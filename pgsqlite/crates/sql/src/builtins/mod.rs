@@ -10,6 +10,7 @@ mod bits;
 mod documents;
 mod formatting;
 mod json_paths;
+mod money;
 mod networks;
 mod numbers;
 mod objects;

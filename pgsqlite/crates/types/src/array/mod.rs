@@ -35,6 +35,7 @@ fn is_number(element: &TypeCodec) -> bool {
             | TypeCodec::Int2
             | TypeCodec::Int4
             | TypeCodec::Int8
+            | TypeCodec::Money
             | TypeCodec::Oid
             | TypeCodec::Reg(_)
             | TypeCodec::Float4
