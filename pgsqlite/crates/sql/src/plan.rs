@@ -66,6 +66,18 @@ pub struct QueryPlan {
     pub calls_writers: bool,
     /// … NOWAIT: do not wait for the slot; the table that 55P03 names
     pub nowait: Option<String>,
+    /// its one step does the same as these two statements, which cost less
+    pub read_back: Option<ReadBack>,
+}
+
+/// `INSERT … VALUES (one row) RETURNING …` in two parts. For RETURNING itself SQLite keeps the rows in a table that it makes for
+/// each execution, and a journal of the statement's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadBack {
+    /// the INSERT without RETURNING
+    pub insert: String,
+    /// what RETURNING shows of the row that was inserted last
+    pub row: String,
 }
 
 /// A data modification that fires triggers (`lower/triggered.rs`). Its two statements are SQLite's.

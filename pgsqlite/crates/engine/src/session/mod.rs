@@ -88,6 +88,9 @@ struct Statement {
     view: Arc<View>,
 }
 
+/// Statements and portals are looked up several times for each execution: by a faster hash than the standard library's.
+type ByName<T> = HashMap<String, T, foldhash::fast::RandomState>;
+
 /// A session. Dropping it rolls back and frees everything it holds.
 pub struct Session {
     engine: Arc<Engine>,
@@ -112,8 +115,8 @@ pub struct Session {
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     last_view: Mutex<Option<Arc<View>>>,
     transaction: Transaction,
-    statements: HashMap<String, Statement>,
-    portals: HashMap<String, Portal>,
+    statements: ByName<Statement>,
+    portals: ByName<Portal>,
     /// the COPY that is under way
     copying: Option<copy::Copying>,
     /// the FETCH whose sink asked for a pause
@@ -182,8 +185,8 @@ impl Session {
             merged: Mutex::default(),
             last_view: Mutex::default(),
             transaction: Transaction::default(),
-            statements: HashMap::new(),
-            portals: HashMap::new(),
+            statements: ByName::default(),
+            portals: ByName::default(),
             copying: None,
             fetching: None,
             timer: None,

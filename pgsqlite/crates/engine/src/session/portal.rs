@@ -529,7 +529,17 @@ impl Session {
         for (i, step) in plan.steps.iter().enumerate() {
             let connection =
                 portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
-            let (mut statement, fresh) = connection.prepare_or_find(&step.sql)?;
+            let mut sql = &step.sql;
+            if let Some(two) = &plan.read_back {
+                let mut insert = connection.prepare(&two.insert)?;
+                // SAFETY: the portal owns the values in a box and outlives the statement's execution.
+                let bound = unsafe { connection.bind_all(&mut insert, &portal.parameters) };
+                let inserted = bound.and_then(|()| connection.step(&mut insert));
+                connection.release(&two.insert, insert);
+                inserted?;
+                sql = &two.row;
+            }
+            let (mut statement, fresh) = connection.prepare_or_find(sql)?;
             // SAFETY: the portal owns the values in a box and outlives the statement's execution.
             unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
             if i == last && step.output == StepOutput::Rows {
@@ -552,7 +562,7 @@ impl Session {
                     }
                 }
                 let row_waiting = first.as_ref().is_ok_and(|s| *s == Step::Row);
-                portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting };
+                portal.state = State::Running { statement, sql: sql.clone(), row_waiting };
                 if !row_waiting {
                     self.stop_reading(portal, State::Exhausted);
                     first?;

@@ -15,7 +15,7 @@ impl Session {
     pub(super) fn is_read_only(&self) -> bool {
         self.transaction.read_only
             || self.transaction.block == super::transaction::Block::None
-                && self.gucs.is_on("default_transaction_read_only")
+                && self.gucs.often.default_transaction_read_only
     }
 
     /// Tells the functions of the leased connection what they may do to data.

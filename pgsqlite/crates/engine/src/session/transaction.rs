@@ -398,9 +398,9 @@ impl Session {
     /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
     fn hold_cursors(&mut self) -> Result<()> {
         if self.portals.values().all(|p| p.cursor.is_none()) {
-            for (_, portal) in std::mem::take(&mut self.portals) {
-                self.close(portal);
-            }
+            let mut portals = std::mem::take(&mut self.portals);
+            portals.drain().for_each(|(_, portal)| self.close(portal));
+            self.portals = portals;
             return Ok(());
         }
         self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));

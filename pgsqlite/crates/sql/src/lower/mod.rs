@@ -174,6 +174,8 @@ struct Lowerer<'a> {
     uses_catalog: bool,
     /// functions of the user that are called
     routines: Vec<Oid>,
+    /// of the modification that was lowered last
+    read_back: Option<crate::plan::ReadBack>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -186,6 +188,7 @@ impl<'a> Lowerer<'a> {
             domain_value: None,
             uses_catalog: false,
             routines: vec![],
+            read_back: None,
         }
     }
 
@@ -209,6 +212,7 @@ impl<'a> Lowerer<'a> {
                 writes: !modifies.is_empty(),
                 locks_rows: locks.any,
                 nowait: locks.nowait,
+                read_back: None,
                 calls_writers: self.calls_writers(),
                 triggered: None,
                 bounded: is_bounded(&query),

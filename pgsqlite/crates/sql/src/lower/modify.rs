@@ -10,7 +10,7 @@ use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, Relation};
-use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
+use crate::plan::{Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
     CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf, RteColumn,
     RteKind, Target,
@@ -79,6 +79,7 @@ impl Lowerer<'_> {
                 nowait: super::locks::of_modify(&modify).nowait,
                 calls_writers: self.calls_writers(),
                 triggered: None,
+                read_back: if several { None } else { std::mem::take(&mut self.read_back) },
             },
             uses_catalog: true,
         })
@@ -127,6 +128,17 @@ impl Lowerer<'_> {
         };
         let returning = self.returning(modify)?;
         let output = if modify.returning.is_empty() { StepOutput::None } else { StepOutput::Rows };
+        self.read_back = match returning.strip_prefix(RETURNING) {
+            Some(shown) if inserts_one_row(modify) => Some(ReadBack {
+                insert: format!("{with}{sql}"),
+                row: format!(
+                    "SELECT {shown} FROM {} WHERE {} = last_insert_rowid()",
+                    table_name(&modify.target),
+                    rowid_name(&modify.target)?
+                ),
+            }),
+            _ => None,
+        };
         before.push(Step { sql: format!("{with}{sql}{returning}"), output, counts: true });
         Ok(before)
     }
@@ -696,7 +708,7 @@ impl Lowerer<'_> {
             // after the columns that the client sees
             out.push(format!("{}({})", support::TOUCH, identity(&modify.target, "")?));
         }
-        Ok(format!(" RETURNING {}", out.join(", ")))
+        Ok(format!("{RETURNING}{}", out.join(", ")))
     }
 }
 
@@ -704,6 +716,20 @@ impl Lowerer<'_> {
 /// sub-query with OFFSET it leaves whole, and runs it row by row beside the query around it.
 pub(super) fn once(alias: &str, columns: &[String], query: &str) -> String {
     format!("WITH {alias}({}) AS ({query}) SELECT * FROM {alias} LIMIT -1 OFFSET 0", columns.join(", "))
+}
+
+const RETURNING: &str = " RETURNING ";
+
+/// Whether a statement inserts exactly one row, and its RETURNING looks at nothing else: then it can be read when it is there.
+fn inserts_one_row(modify: &Modify) -> bool {
+    let one = matches!(
+        &modify.action,
+        ModifyAction::Insert { source: InsertSource::Values(rows), on_conflict: None, .. } if rows.len() == 1
+    );
+    let looks_further = |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. });
+    one && !modify.target.without_rowid
+        && !shows_xmax(modify)
+        && !modify.returning.iter().any(|t| crate::analyze::walk::any(&t.expr, &looks_further))
 }
 
 /// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).

@@ -123,6 +123,7 @@ impl Lowerer<'_> {
             locks_rows: false,
             calls_writers: true,
             nowait: None,
+            read_back: None,
             triggered: Some(Box::new(triggered)),
         })
     }
