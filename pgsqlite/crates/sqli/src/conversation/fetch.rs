@@ -35,6 +35,16 @@ struct TupleSink<'a> {
     failure: Option<Failure>,
 }
 
+/// A value in PostgreSQL's binary form, behind the others of a tuple.
+pub(super) fn encode_value(
+    output: &Output,
+    value: &[u8],
+    codeset: CodeSet,
+    tuple: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    encode::value(output.ty, output.oid, value, codeset, output.as_byte, tuple)
+}
+
 impl TupleSink<'_> {
     fn encode(&mut self, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Result<(), Failure>> {
         self.row.clear();
@@ -49,7 +59,7 @@ impl TupleSink<'_> {
             codec.binary_out(value, context, &mut self.value)?;
             let written = match output.ty {
                 Type::Byte | Type::Text => self.blob(output.ty),
-                ty => encode::value(ty, output.oid, &self.value, self.codeset, output.as_byte, &mut self.row),
+                _ => encode_value(output, &self.value, self.codeset, &mut self.row),
             };
             if let Err(failure) = written {
                 return Ok(Err(failure));

@@ -1,17 +1,19 @@
 //! One client's groups of messages and their answers.
 //!
 //! Messages are carried out as they come, their answers collect in the output, and EOT sends them. After an error the rest of the
-//! group is read but not carried out. [`statement`]: PREPARE to EXECUTE; [`cursor`]: rows that wait; [`transaction`]: what Informix's
-//! transactions ask of PostgreSQL's.
+//! group is read but not carried out. [`statement`]: PREPARE to EXECUTE; [`keys`]: what INSERT gives back; [`cursor`]: rows that wait;
+//! [`transaction`]: what Informix's transactions ask of PostgreSQL's.
 
 mod cursor;
 mod fetch;
+mod keys;
 mod put;
 mod statement;
 mod transaction;
 
 use crate::client::{Client, End};
 use crate::dialect::ast::Transaction;
+use crate::dialect::print::Keys;
 use crate::dialect::Environment;
 use crate::errors::Failure;
 use crate::listen::Watcher;
@@ -85,6 +87,8 @@ pub(crate) struct Conversation<'a> {
     followers: BTreeMap<String, i64>,
     /// answers of this group were skipped after an error
     skipping: bool,
+    /// the statement whose generated keys this group has described
+    described_keys: Option<i16>,
 }
 
 /// Out of the table of sessions when dropped.
@@ -116,6 +120,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Ide
         row_count: 0,
         followers: BTreeMap::new(),
         skipping: false,
+        described_keys: None,
     };
     loop {
         if let Err(end) = conversation.next().await {
@@ -134,6 +139,7 @@ impl Conversation<'_> {
                     self.went_wrong(wrong)?;
                 }
                 self.skipping = false;
+                self.described_keys = None;
                 // a request that came while the group was at work was for it
                 self.watcher.interrupts.take();
                 self.client.out.eot();
@@ -213,6 +219,7 @@ impl Conversation<'_> {
             user: self.identity.user.clone(),
             codeset: self.identity.codeset,
             delimident: self.identity.delimident,
+            keys: Keys::None,
         })
     }
 
@@ -267,8 +274,8 @@ impl Conversation<'_> {
                 self.done(0, 0);
                 Ok(())
             }
-            // JDBC says what keys it wants; they come in DONE in any case
-            Message::AutoKeys | Message::AutoFree | Message::CursorName => Ok(()),
+            Message::AutoKeys(wanted) => self.want_keys(wanted).await,
+            Message::AutoFree | Message::CursorName => Ok(()),
             Message::Bind(values) => self.bind(values),
             Message::BlobBind(count) => self.blob_bind(count),
             Message::Blob(piece) => self.blob_piece(piece),

@@ -1,19 +1,21 @@
 //! Prepared statements: PREPARE, descriptions, BIND, EXECUTE.
 
 use super::cursor::Cursor;
+use super::keys::Inserted;
 use super::{Conversation, Step, Wrong, MOST_STATEMENTS};
 use crate::client::End;
-use crate::dialect::{self, Kind, Shown, Translation};
+use crate::dialect::print::Keys;
+use crate::dialect::{self, Environment, Kind, Shown, Translation};
 use crate::errors::Failure;
 use crate::values::bind;
 use crate::values::types::Type;
+use crate::wire::input::LONGEST;
 use crate::wire::messages::{Value, Wanted};
 use crate::wire::output::Field;
 use crate::wire::type_code;
-use pgsqlite_engine::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, StatementDescription};
+use pgsqlite_engine::session::{Execution, OutputColumn, StatementDescription};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::codec::Context;
-use pgsqlite_types::{DatumRef, Oid};
+use pgsqlite_types::Oid;
 use std::sync::Arc;
 
 /// A column of a result: how its values are sent.
@@ -28,7 +30,7 @@ pub struct Output {
 
 /// A prepared statement.
 pub struct Statement {
-    text: String,
+    pub text: String,
     pub translation: Translation,
     /// what the translation was made from
     catalog: Arc<Catalog>,
@@ -37,6 +39,9 @@ pub struct Statement {
     /// columns of the result
     pub outputs: Vec<Output>,
     fields: Vec<Field>,
+    /// what the client wants back of rows that it inserts
+    wanted_keys: Keys,
+    pub keys: Vec<(Output, Field)>,
     parameters: Vec<Oid>,
     bound: Vec<Value>,
     /// contents of bound blobs, in order, and how many of them are whole
@@ -51,41 +56,17 @@ pub struct Statement {
     pub hold: bool,
 }
 
-/// Takes the numbers that an INSERT gave its rows.
-#[derive(Default)]
-struct Serials {
-    last: Option<i64>,
-    highest: i64,
-}
-
-impl RowSink for Serials {
-    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, row: &dyn Row, _: &Context) -> pgsqlite_types::Result<Flow> {
-        if let DatumRef::Int(n) = row.value(0) {
-            self.last = Some(n);
-            self.highest = self.highest.max(n);
-        }
-        Ok(Flow::Continue)
-    }
-    fn copy_out(&mut self, _: &[Format]) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-    fn copy_data(&mut self, _: &[u8]) -> pgsqlite_types::Result<Flow> {
-        Ok(Flow::Continue)
-    }
-    fn copy_done(&mut self) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-}
-
 /// The types of a result's columns: PostgreSQL's description, and what the translation knows better.
 fn outputs(catalog: &Catalog, columns: &[OutputColumn], shown: &[Shown]) -> Step<Vec<Output>> {
     let stars = shown.iter().filter(|s| s.is_star).count();
     // with one star the number of its columns follows from the others
     let hint = |i: usize| -> Option<Type> {
-        if stars > 1 || columns.len() + stars < shown.len() {
+        let known = match stars {
+            0 => columns.len() == shown.len(),
+            1 => columns.len() + 1 >= shown.len(),
+            _ => false,
+        };
+        if !known {
             return None;
         }
         let star = shown.iter().position(|s| s.is_star).unwrap_or(shown.len());
@@ -139,15 +120,15 @@ impl Conversation<'_> {
         let text = self.identity.codeset.decode(text)?;
         let id = (0..i16::MAX).find(|i| !self.statements.contains_key(i)).unwrap_or(0);
         let name = format!("s{id}");
-        let statement = self.analyze(text, name).await?;
+        let statement = self.analyze(text, name, Keys::None).await?;
         self.statements.insert(id, statement);
         self.current = Some(id);
         self.end_read().await
     }
 
     /// Translates a text and lets the engine analyze it.
-    async fn analyze(&mut self, text: String, name: String) -> Step<Statement> {
-        let environment = self.environment()?;
+    pub(super) async fn analyze(&mut self, text: String, name: String, keys: Keys) -> Step<Statement> {
+        let environment = Environment { keys, ..self.environment()? };
         let translation = dialect::translate(&text, &environment)
             .inspect_err(|failure| tracing::debug!(text, ?failure, "a statement that is refused"))?;
         tracing::trace!(text, translation.sql, "a statement is translated");
@@ -162,19 +143,25 @@ impl Conversation<'_> {
         }
         let columns = description.columns.as_deref().unwrap_or_default();
         let is_query = translation.kind == Kind::Query;
+        let field = |column: &OutputColumn, output: &Output| {
+            let of_table = environment.catalog.relation(column.table_oid);
+            let of_table = of_table.and_then(|r| r.column_by_attnum(column.attnum));
+            output.ty.field(column.name.clone(), of_table.is_some_and(|c| c.not_null))
+        };
+        let keys = match &translation.kind {
+            Kind::Change { serial, is_insert: true } => {
+                let wanted = columns.get(serial.iter().len()..).unwrap_or_default();
+                let keys = outputs(&environment.catalog, wanted, &[])?;
+                wanted.iter().zip(keys).map(|(column, key)| (key, field(column, &key))).collect()
+            }
+            _ => vec![],
+        };
         let outputs = match is_query {
             true => outputs(&environment.catalog, columns, &translation.shown)?,
             false => vec![],
         };
         let fields = match is_query {
-            true => columns
-                .iter()
-                .zip(&outputs)
-                .map(|(c, o)| {
-                    let of_table = environment.catalog.relation(c.table_oid).and_then(|r| r.column_by_attnum(c.attnum));
-                    o.ty.field(c.name.clone(), of_table.is_some_and(|c| c.not_null))
-                })
-                .collect(),
+            true => columns.iter().zip(&outputs).map(|(column, output)| field(column, output)).collect(),
             // an insert cursor's rows have the columns of the table
             false if translation.plain_insert => translation
                 .insert_columns
@@ -191,6 +178,8 @@ impl Conversation<'_> {
             name,
             outputs,
             fields,
+            wanted_keys: environment.keys,
+            keys,
             parameters: description.parameters,
             bound: vec![],
             blobs: vec![],
@@ -211,11 +200,12 @@ impl Conversation<'_> {
         if Arc::ptr_eq(&statement.catalog, &now) {
             return Ok(());
         }
-        let (text, name) = (statement.text.clone(), statement.name.clone());
-        let new = self.analyze(text, name).await?;
+        let (text, name, keys) = (statement.text.clone(), statement.name.clone(), statement.wanted_keys.clone());
+        let new = self.analyze(text, name, keys).await?;
         let old = self.statement()?;
         let same = old.outputs.len() == new.outputs.len()
-            && old.outputs.iter().zip(&new.outputs).all(|(a, b)| a.ty == b.ty && a.oid == b.oid);
+            && old.outputs.iter().zip(&new.outputs).all(|(a, b)| a.ty == b.ty && a.oid == b.oid)
+            && old.keys == new.keys;
         if !same {
             let name = old.translation.sql.chars().take(100).collect::<String>();
             return Err(Failure::new(-710, 0, name).into());
@@ -274,27 +264,23 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// A piece of a bound blob; an empty one ends it.
+    /// A piece of a bound blob; an empty one ends it. The size that was announced is a guess: JDBC makes it from the number of
+    /// characters of a text.
     pub(super) fn blob_piece(&mut self, piece: Vec<u8>) -> Step {
         let statement = self.statement()?;
         let malformed = |what: &str| Err(Wrong::End(End::Malformed(what.into())));
         let at = statement.whole_blobs;
-        let mut sizes = statement.bound.iter().filter_map(|v| match v {
-            Value::Blob { size, .. } => Some(*size),
-            _ => None,
-        });
-        let Some(size) = sizes.nth(at) else { return malformed("a blob that was not announced") };
+        if at >= statement.bound.iter().filter(|v| matches!(v, Value::Blob { .. })).count() {
+            return malformed("a blob that was not announced");
+        }
         if statement.blobs.len() == at {
             statement.blobs.push(vec![]);
         }
         let blob = &mut statement.blobs[at];
-        if blob.len() + piece.len() > size {
-            return malformed("a blob that is longer than announced");
+        if blob.len() + piece.len() > LONGEST {
+            return malformed("a blob that is too long");
         }
         if piece.is_empty() {
-            if blob.len() != size {
-                return malformed("a blob that is shorter than announced");
-            }
             statement.whole_blobs += 1;
         }
         blob.extend(piece);
@@ -415,26 +401,30 @@ impl Conversation<'_> {
             self.follow_sequences().await?;
         }
         self.begin_change().await?;
-        let mut serials = Serials::default();
+        let codeset = self.identity.codeset;
+        let keys: Vec<Output> = self.statement()?.keys.iter().map(|(key, _)| *key).collect();
+        let mut inserted = Inserted::new(serial.is_some(), keys, codeset);
         let result = async {
             self.bind_portal("").await?;
-            match self.session()?.execute("", 0, &mut serials).await? {
-                Execution::Complete(tag) => Ok(tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)),
-                other => Err(Wrong::Failed(Failure::internal(format!("a change that ends as {other:?}")))),
+            match self.session()?.execute("", 0, &mut inserted).await {
+                Ok(Execution::Complete(tag)) => Ok(tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)),
+                Ok(other) => Err(Wrong::Failed(Failure::internal(format!("a change that ends as {other:?}")))),
+                Err(error) => Err(inserted.failure.take().map_or_else(|| error.into(), Wrong::Failed)),
             }
         }
         .await;
         let rows = self.end_change(result).await?;
         self.row_count = rows;
         if is_insert {
-            if let Some(last) = serials.last {
+            if let Some(last) = inserted.last {
                 self.last_serial = last;
             }
             if let Some(serial) = serial.filter(|s| s.given && (s.parameter.is_none() || !asks)) {
                 let highest = self.followers.entry(serial.sequence).or_default();
-                *highest = (*highest).max(serials.highest);
+                *highest = (*highest).max(inserted.highest);
             }
         }
+        self.tell_keys(&inserted.rows).await?;
         Ok(rows)
     }
 

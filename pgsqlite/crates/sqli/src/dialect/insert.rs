@@ -1,7 +1,7 @@
 //! INSERT, with Informix's rules for SERIAL columns: 0 asks for the next value, another value is taken and the sequence follows it.
 
 use super::ast::*;
-use super::print::{ident, idents, literal, Printer, SerialInsert};
+use super::print::{ident, idents, literal, Keys, Printer, SerialInsert};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::{serial_column, Type};
@@ -66,13 +66,32 @@ impl Printer<'_> {
                 }
             }
         };
-        Ok(match serial {
-            Some((column, sequence)) => {
-                let sql = format!("{head} {body} RETURNING {}", ident(&column));
-                (sql, Some(SerialInsert { sequence, given, parameter }))
+        let mut returned: Vec<String> = serial.iter().map(|(column, _)| column.clone()).collect();
+        returned.extend(self.keys(&relation)?);
+        let returning = match returned.is_empty() {
+            true => String::new(),
+            false => format!(" RETURNING {}", idents(&returned)),
+        };
+        let serial = serial.map(|(_, sequence)| SerialInsert { sequence, given, parameter });
+        Ok((format!("{head} {body}{returning}"), serial))
+    }
+
+    /// The names of the columns that the client wants back.
+    fn keys(&self, relation: &Relation) -> Parse<Vec<String>> {
+        let missing = |name: &dyn std::fmt::Display| Failure::new(-217, 0, name.to_string());
+        match &self.environment.keys {
+            Keys::None => Ok(vec![]),
+            Keys::Serial => Ok(serial_column(relation).map(|c| c.name.clone()).into_iter().collect()),
+            Keys::Numbers(numbers) => {
+                let columns: Vec<_> = relation.live_columns().collect();
+                let column = |n: &i16| usize::try_from(*n).ok()?.checked_sub(1).and_then(|i| columns.get(i));
+                numbers.iter().map(|n| Ok(column(n).ok_or_else(|| missing(n))?.name.clone())).collect()
             }
-            None => (format!("{head} {body}"), None),
-        })
+            Keys::Names(names) => {
+                let column = |name: &String| relation.column(&name.to_lowercase()).or(relation.column(name));
+                names.iter().map(|name| Ok(column(name).ok_or_else(|| missing(name))?.name.clone())).collect()
+            }
+        }
     }
 
     /// The table's SERIAL column and its sequence, as regclass reads it.

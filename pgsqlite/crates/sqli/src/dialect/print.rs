@@ -23,6 +23,19 @@ pub struct Environment {
     pub codeset: CodeSet,
     /// text in double quotes is a name
     pub delimident: bool,
+    pub keys: Keys,
+}
+
+/// Columns of the rows of an INSERT that the client wants back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Keys {
+    #[default]
+    None,
+    /// the SERIAL column, if the table has one
+    Serial,
+    /// counted from 1
+    Numbers(Vec<i16>),
+    Names(Vec<String>),
 }
 
 /// What a parameter of the translated statement gets.
@@ -36,7 +49,7 @@ pub enum Source {
     RowCount,
 }
 
-/// An INSERT into a table with a SERIAL column: the statement returns that column.
+/// An INSERT into a table with a SERIAL column: that is the first column that the statement returns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SerialInsert {
     /// the column's sequence, as regclass reads it

@@ -174,13 +174,16 @@ pub fn value(
     Ok(())
 }
 
-/// The 56 bytes that stand for a BYTE or TEXT value in a row: its size, and which of the cursor's values it is.
+/// The 56 bytes that stand for a BYTE or TEXT value in a row: its first (8) and last byte (12), from which JDBC takes how much memory
+/// it needs, its size (16), whether it is NULL (39), and in a place that clients do not look at which of the cursor's values it is.
 pub fn descriptor(blob: Option<(usize, u32)>) -> [u8; 56] {
     let mut out = [0; 56];
     match blob {
         None => out[39] = 1,
         Some((size, number)) => {
-            out[16..20].copy_from_slice(&(size.min(i32::MAX as usize) as i32).to_be_bytes());
+            let size = size.min(i32::MAX as usize) as i32;
+            out[12..16].copy_from_slice(&(size - 1).to_be_bytes());
+            out[16..20].copy_from_slice(&size.to_be_bytes());
             out[48..52].copy_from_slice(&number.to_be_bytes());
         }
     }

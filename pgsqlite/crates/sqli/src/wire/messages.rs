@@ -21,10 +21,9 @@ pub enum Value {
     /// INTERVAL (qualifier, base 100)
     Interval(u16, Vec<u8>),
     Boolean(bool),
-    /// BYTE or TEXT of so many bytes, which follow in BBIND
+    /// BYTE or TEXT, whose content follows in BBIND
     Blob {
         is_text: bool,
-        size: usize,
     },
 }
 
@@ -33,6 +32,15 @@ pub enum Value {
 pub struct Wanted {
     pub type_code: i16,
     pub encoded_length: i32,
+}
+
+/// What an INSERT is to give back of its rows (134, behind PREPARE or COMMAND).
+#[derive(Debug, Clone, PartialEq)]
+pub enum WantedKeys {
+    Serial,
+    /// columns of the table, from 1
+    Numbers(Vec<i16>),
+    Names(Vec<Vec<u8>>),
 }
 
 /// One message.
@@ -86,7 +94,7 @@ pub enum Message {
     CloseDatabase,
     /// JDBC asks for it as `001a`, and takes strings, the last one empty
     DatabaseList,
-    AutoKeys,
+    AutoKeys(WantedKeys),
     GetRoutine(Vec<u8>),
     EndOfGroup,
     Exit,
@@ -200,10 +208,7 @@ fn message(c: &mut Cursor) -> Read<Message> {
         }
         code::DBCLOSE => Message::CloseDatabase,
         code::DATABASE_LIST => Message::DatabaseList,
-        code::AUTO_KEYS => {
-            c.short()?;
-            Message::AutoKeys
-        }
+        code::AUTO_KEYS => Message::AutoKeys(wanted_keys(c)?),
         code::GETROUTINE => {
             c.byte()?;
             let signature = c.char4()?.to_vec();
@@ -213,6 +218,29 @@ fn message(c: &mut Cursor) -> Read<Message> {
         code::EOT => Message::EndOfGroup,
         code::EXIT => Message::Exit,
         other => return malformed(format!("unknown message code {other}")),
+    })
+}
+
+fn wanted_keys(c: &mut Cursor) -> Read<WantedKeys> {
+    Ok(match c.short()? {
+        1 => WantedKeys::Serial,
+        2 => {
+            let count = c.count("the number of wanted keys")?;
+            let mut numbers = Vec::new();
+            for _ in 0..count {
+                numbers.push(c.short()?);
+            }
+            WantedKeys::Numbers(numbers)
+        }
+        3 => {
+            let count = c.count("the number of wanted keys")?;
+            let mut names = Vec::new();
+            for _ in 0..count {
+                names.push(c.char()?.to_vec());
+            }
+            WantedKeys::Names(names)
+        }
+        kind => return malformed(format!("keys wanted in the way {kind}")),
     })
 }
 
@@ -251,9 +279,8 @@ fn value(c: &mut Cursor) -> Read<Value> {
         type_code::DATETIME => Value::DateTime(precision as u16, c.char()?.to_vec()),
         type_code::INTERVAL => Value::Interval(precision as u16, c.char()?.to_vec()),
         type_code::BYTE | type_code::TEXT => {
-            let descriptor = c.take(DESCRIPTOR)?;
-            let mut size = Cursor::new(&descriptor[16..20]);
-            Value::Blob { is_text: number == type_code::TEXT, size: size.length("the size of a blob")? }
+            c.take(DESCRIPTOR)?;
+            Value::Blob { is_text: number == type_code::TEXT }
         }
         type_code::BOOLEAN | type_code::LVARCHAR | type_code::UDT_VAR | type_code::UDT_FIXED => {
             let n = c.length("the length of a bound value")?;
@@ -318,6 +345,16 @@ mod tests {
         );
         let info = "0051 0006 0026 000c 0004 0006 444254454d50 0004 2f746d70 000b 535542514341434845535a00 0002 3130 0000 0000 000c";
         assert_eq!(all(&bytes(info)).unwrap(), [Message::Info, Message::EndOfGroup]);
+        for (keys, wanted) in [
+            ("0086 0001", WantedKeys::Serial),
+            ("0086 0002 0002 0001 0003", WantedKeys::Numbers(vec![1, 3])),
+            ("0086 0003 0002 0002 6964 0001 6e00", WantedKeys::Names(vec![b"id".to_vec(), b"n".to_vec()])),
+        ] {
+            assert_eq!(
+                all(&bytes(&format!("{keys} 0016 000c"))).unwrap(),
+                [Message::AutoKeys(wanted), Message::Describe, Message::EndOfGroup]
+            );
+        }
         let put = "0011 00000007 0001 00000064 02 6230 00 000c";
         assert_eq!(all(&bytes(put)).unwrap(), [Message::Put(bytes("00000064 02 6230")), Message::EndOfGroup]);
     }

@@ -54,6 +54,8 @@ pub mod code {
     pub const IDESCRIBE: i16 = 125;
     pub const PROTOCOLS: i16 = 126;
     pub const AUTO_KEYS: i16 = 134;
+    pub const KEYS_DESCRIBE: i16 = 135;
+    pub const KEYS_TUPLE: i16 = 136;
     pub const SET_SAVEPOINT: i16 = 137;
     pub const RELEASE_SAVEPOINT: i16 = 138;
     pub const ROLLBACK_TO_SAVEPOINT: i16 = 139;

@@ -81,7 +81,16 @@ impl Output {
     }
 
     pub fn tuple(&mut self, row: &[u8]) {
-        self.short(code::TUPLE);
+        self.row(code::TUPLE, row);
+    }
+
+    /// The generated keys of one row, as TUPLE.
+    pub fn key(&mut self, row: &[u8]) {
+        self.row(code::KEYS_TUPLE, row);
+    }
+
+    fn row(&mut self, code: i16, row: &[u8]) {
+        self.short(code);
         self.short(0);
         self.int(row.len() as i32);
         self.padded(row);
@@ -89,9 +98,18 @@ impl Output {
 
     /// DESCRIBE: the statement's type and number, and its columns.
     pub fn describe(&mut self, statement_type: i16, id: i16, fields: &[Field]) {
+        self.columns(code::DESCRIBE, statement_type, id, fields);
+    }
+
+    /// The columns of generated keys, as DESCRIBE.
+    pub fn describe_keys(&mut self, statement_type: i16, id: i16, fields: &[Field]) {
+        self.columns(code::KEYS_DESCRIBE, statement_type, id, fields);
+    }
+
+    fn columns(&mut self, code: i16, statement_type: i16, id: i16, fields: &[Field]) {
         let names: Vec<u8> = fields.iter().flat_map(|f| f.name.bytes().chain([0])).collect();
         let size: usize = fields.iter().map(|f| f.width).sum();
-        self.short(code::DESCRIBE);
+        self.short(code);
         self.short(statement_type);
         self.short(id);
         self.int(1);

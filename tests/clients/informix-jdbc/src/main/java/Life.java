@@ -1,4 +1,4 @@
-// IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, scroll cursors, insert cursors, savepoints, holdable
+// IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, BYTE and TEXT, scroll cursors, insert cursors, savepoints, holdable
 // cursors, transactions, metadata, errors, cancel and query timeout, TLS. Values behind a wide one show whether its width is right.
 import com.informix.jdbc.IfmxStatement;
 import java.math.BigDecimal;
@@ -114,6 +114,66 @@ public class Life {
     try (PreparedStatement p = c.prepareStatement("select count(*) from item where made > ? - 1 units day and name in (?, ?)")) {
       p.setTimestamp(1, new Timestamp(System.currentTimeMillis())); p.setString(2, "n3"); p.setString(3, "n1");
       try (ResultSet r = p.executeQuery()) { same(r.next(), true); same(r.getInt(1), 1); }
+    }
+  }
+
+  static List<Object> keys(Statement s) throws SQLException {
+    List<Object> out = new ArrayList<>();
+    try (ResultSet r = s.getGeneratedKeys()) {
+      int n = r.getMetaData().getColumnCount();
+      while (r.next()) for (int i = 1; i <= n; i++) out.add(r.getObject(i));
+    }
+    return out;
+  }
+
+  static void generatedKeys(Connection c) throws Exception {
+    run(c, "create table k (id serial primary key, n varchar(20), d decimal(5,2) default 1.5)", "create table big (id bigserial, n varchar(20))", "create table plain (n varchar(20))");
+    try (PreparedStatement p = c.prepareStatement("insert into k (n) values (?)", Statement.RETURN_GENERATED_KEYS)) {
+      for (int i = 1; i <= 2; i++) { p.setString(1, "a"); p.executeUpdate(); same(keys(p), List.of(i)); }
+      for (int i = 0; i < 3; i++) { p.setString(1, "b"); p.addBatch(); }
+      p.executeBatch(); same(keys(p), List.of(3, 4, 5));
+    }
+    try (Statement s = c.createStatement()) {
+      s.executeUpdate("insert into k (n) values ('c')", Statement.RETURN_GENERATED_KEYS);
+      try (ResultSet r = s.getGeneratedKeys()) { same(r.next(), true); same(r.getInt("id"), 6); }
+      s.executeUpdate("insert into k (n) select first 2 n from k", Statement.RETURN_GENERATED_KEYS); same(keys(s), List.of(7, 8));
+      s.executeUpdate("insert into k (n) values ('d')", new String[] {"id", "d"}); same(keys(s), List.of(9, new BigDecimal("1.50")));
+      s.executeUpdate("insert into plain values ('x')", Statement.RETURN_GENERATED_KEYS); same(keys(s), List.of());
+      s.executeUpdate("update k set n = 'e'", Statement.RETURN_GENERATED_KEYS); same(keys(s), List.of());
+      fails(-217, () -> s.executeUpdate("insert into k (n) values ('f')", new String[] {"nosuch"}));
+    }
+    try (PreparedStatement p = c.prepareStatement("insert into k (n) values (?)", new int[] {2, 1})) { p.setString(1, "g"); p.executeUpdate(); same(keys(p), List.of("g", 10)); }
+    try (PreparedStatement p = c.prepareStatement("insert into big (n) values (?)", Statement.RETURN_GENERATED_KEYS)) { p.setString(1, "a"); p.executeUpdate(); same(keys(p), List.of(1L)); }
+    run(c, "drop table k", "drop table big", "drop table plain");
+  }
+
+  static void largeObjects() throws Exception {
+    byte[] large = new byte[100_000];
+    new Random(1).nextBytes(large);
+    String text = "xy".repeat(3000); // a stream of characters comes in the code set of the Java platform
+    byte[][] bytes = {{1, 2, 3, 0, -1}, large, {}, null};
+    String[] texts = {"héllo", text, "", null};
+    // values in memory, in a temporary file, and the smaller ones in memory
+    for (String cache : new String[] {"-1", "0", "4096"}) {
+      try (Connection c = connect("LOBCACHE", cache)) {
+        run(c, "create table lob (id integer, b byte, t text, behind integer)");
+        try (PreparedStatement p = c.prepareStatement("insert into lob values (?, ?, ?, ?)")) {
+          for (int i = 0; i < bytes.length; i++) {
+            p.setInt(1, i); p.setInt(4, 77 + i);
+            if (i == 1) { p.setBinaryStream(2, new java.io.ByteArrayInputStream(large), large.length); p.setCharacterStream(3, new java.io.StringReader(text), text.length()); }
+            else { p.setBytes(2, bytes[i]); p.setString(3, texts[i]); }
+            same(p.executeUpdate(), 1);
+          }
+        }
+        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b, t, behind from lob order by id")) {
+          for (int i = 0; i < bytes.length; i++) { same(r.next(), true); same(r.getBytes(1), bytes[i]); same(r.getString(2), texts[i]); same(r.getInt(3), 77 + i); }
+          same(r.next(), false);
+        }
+        run(c, "drop table lob");
+        same(fails(-746, () -> run(c, "create table lob (b blob)")).getMessage().contains("BLOB"), true);
+        same(fails(-746, () -> run(c, "create table lob (c clob)")).getMessage().contains("CLOB"), true);
+        fails(-674, c::createBlob);
+      }
     }
   }
 
@@ -267,6 +327,7 @@ public class Life {
     try (Connection c = connect()) {
       types(c);
       statements(c);
+      generatedKeys(c);
       cursors(c);
       transactions(c);
       insertCursor();
@@ -274,6 +335,7 @@ public class Life {
       metadata(c);
       cancelling(c);
     }
+    largeObjects();
     tls();
     codesets();
     System.out.println("ok");
