@@ -5,6 +5,9 @@
 
 use crate::acl::AclItem;
 use crate::builtins::catalog::{self as builtin, Proc};
+pub use crate::inheritance::{
+    Inheritance, Inherited, KeyPart, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
+};
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::{catalog as pg_type, Oid};
@@ -95,6 +98,8 @@ pub struct Column {
     /// None: what the table's list says
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<Vec<AclItem>>,
+    #[serde(default, skip_serializing_if = "Inherited::is_none")]
+    pub inherited: Inherited,
 }
 
 impl Column {
@@ -117,6 +122,7 @@ impl Column {
             sqlite_text: None,
             sqlite_generated: false,
             acl: None,
+            inherited: Inherited::default(),
         }
     }
 
@@ -182,6 +188,8 @@ pub struct Constraint {
     pub initially_deferred: bool,
     #[serde(default)]
     pub not_valid: bool,
+    #[serde(default, skip_serializing_if = "Inherited::is_none")]
+    pub inherited: Inherited,
 }
 
 impl Constraint {
@@ -394,6 +402,8 @@ pub struct Relation {
     /// in the order of their names
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Trigger>,
+    #[serde(default, skip_serializing_if = "Inheritance::is_default")]
+    pub inheritance: Inheritance,
 }
 
 impl Relation {
@@ -577,6 +587,8 @@ pub struct Catalog {
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
     /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
     deferrable_tables: BTreeSet<Oid>,
+    /// parent → its children, by OID
+    pub(crate) children: HashMap<Oid, Vec<Oid>>,
     schema_names: HashMap<String, Oid>,
     relation_names: HashMap<(Oid, String), Oid>,
     type_names: HashMap<(Oid, String), Oid>,
@@ -648,6 +660,12 @@ impl Catalog {
         if relation.deferrable_keys().next().is_some() {
             self.deferrable_tables.insert(relation.oid);
         }
+        for &parent in &relation.inheritance.parents {
+            let children = self.children.entry(parent).or_default();
+            if let Err(at) = children.binary_search(&relation.oid) {
+                children.insert(at, relation.oid);
+            }
+        }
         self.relations.insert(relation.oid, Arc::new(relation));
     }
 
@@ -662,6 +680,14 @@ impl Catalog {
             self.row_types.remove(&old.row_type);
             self.array_types.remove(&old.array_type);
             self.deferrable_tables.remove(&oid);
+            for parent in &old.inheritance.parents {
+                if let Some(children) = self.children.get_mut(parent) {
+                    children.retain(|c| *c != oid);
+                    if children.is_empty() {
+                        self.children.remove(parent);
+                    }
+                }
+            }
         }
     }
 

@@ -112,6 +112,42 @@ pub struct Triggered {
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
     /// row, as of an UPDATE.
     pub conflict: Option<Box<Triggered>>,
+    /// of a descendant of the table that the statement names: the live columns (positions) that the errors of its rows show
+    pub shown: Option<Vec<usize>>,
+    /// the table stands for several
+    pub spread: Option<Box<Spread>>,
+}
+
+/// The rest of a data modification of a table with children or partitions (`lower/spread.rs`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// UPDATE and DELETE: the descendants that have rows
+    pub branches: Vec<Triggered>,
+    /// where a partitioned table's new rows go
+    pub routing: Option<Routing>,
+}
+
+/// How the rows of a partitioned table find their partitions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Routing {
+    /// Gives for a row (`?1`, `?2` …: the live columns of the table that the statement names) its number in `leaves`, or `-1 - n`:
+    /// the table of level n has no partition for it.
+    pub choose: String,
+    pub levels: Vec<RoutingLevel>,
+    /// INSERT into each table that has rows
+    pub leaves: Vec<Triggered>,
+    /// UPDATE: DELETE from each of them, for a row that goes to another one
+    pub departures: Vec<Triggered>,
+}
+
+/// A partitioned table among those that rows pass on their way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoutingLevel {
+    pub table: Oid,
+    /// name and type of the key's columns
+    pub columns: Vec<(String, Oid)>,
+    /// the key's values, of a row as [`Routing::choose`] has it
+    pub values: String,
 }
 
 /// The analyzed and lowered form of an optimizable statement (SELECT, VALUES, INSERT, UPDATE, DELETE).

@@ -246,6 +246,9 @@ pub struct Trigger {
     /// CREATE CONSTRAINT TRIGGER: (OID of its constraint)
     #[serde(default)]
     pub constraint: Oid,
+    /// the trigger of the partitioned table that it belongs to; 0: none
+    #[serde(default)]
+    pub parent: Oid,
 }
 
 impl Trigger {

@@ -342,6 +342,8 @@ pub struct RangeTableEntry {
     pub row_type: Oid,
     /// TABLESAMPLE
     pub sample: Option<Box<Sample>>,
+    /// ONLY: the rows of the table's descendants are not meant
+    pub only: bool,
 }
 
 /// TABLESAMPLE of a table.
@@ -567,6 +569,8 @@ pub enum RowCheckOf {
     View(String),
     /// row-level security of the table of this name: its permissive policies together, or the restrictive one of this name
     Policy { table: String, policy: Option<String> },
+    /// the bound of the partition of this name
+    Partition { schema: String, table: String },
 }
 
 impl RowCheckOf {
@@ -577,6 +581,12 @@ impl RowCheckOf {
                 SqlState::WITH_CHECK_OPTION_VIOLATION,
                 format!("new row violates check option for view \"{view}\""),
             ),
+            RowCheckOf::Partition { schema, table } => PgError::new(
+                SqlState::CHECK_VIOLATION,
+                format!("new row for relation \"{table}\" violates partition constraint"),
+            )
+            .schema(schema.clone())
+            .table(table.clone()),
             RowCheckOf::Policy { table, policy } => {
                 let which = policy.as_ref().map_or(String::new(), |p| format!(" \"{p}\""));
                 PgError::new(

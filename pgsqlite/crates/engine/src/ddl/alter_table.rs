@@ -38,7 +38,7 @@ impl Ddl<'_> {
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
-            self.alter_command(relation.oid, command)?;
+            self.alter_tree(relation.oid, command, !name.inh)?;
         }
         Ok(tag.into())
     }
@@ -52,7 +52,8 @@ impl Ddl<'_> {
         })
     }
 
-    fn alter_command(&mut self, table: Oid, command: &ast::AlterTableCmd) -> Result<()> {
+    /// One command on one table.
+    pub(super) fn alter_command(&mut self, table: Oid, command: &ast::AlterTableCmd) -> Result<()> {
         use ast::AlterTableType as T;
         let relation = (**self.required(table)?).clone();
         let kind = command.subtype();
@@ -332,7 +333,7 @@ impl Ddl<'_> {
         super::sqlite_table(relation)
     }
 
-    fn any_row(&self, relation: &Relation, condition: &str) -> Result<bool> {
+    pub(super) fn any_row(&self, relation: &Relation, condition: &str) -> Result<bool> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {condition})", self.sqlite_table(relation));
         self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)
     }
@@ -378,11 +379,19 @@ impl Ddl<'_> {
         for (attnum, node) in &elements.generated {
             new.columns[at].generated = Some(self.generation_expression(&new, *attnum, node)?);
         }
-        let column = new.columns[at].clone();
+        self.store_added_column(&old, &new, attnum)?;
+        elements.defaults.clear();
+        elements.generated.clear();
+        self.add_constraints(new.oid, elements)
+    }
+
+    /// A column that is added to a table: its value in the rows that are there.
+    pub(super) fn store_added_column(&mut self, old: &Relation, new: &Relation, attnum: i16) -> Result<()> {
+        let column = new.columns[attnum as usize - 1].clone();
         let target = Some((column.type_oid, column.typmod));
         let value = match (&column.default, &column.generated, column.identity) {
             (Some(text), ..) => Some(self.lower_stored(text, None, target)?),
-            (_, Some(text), _) => Some(self.lower_stored(text, Some(&new), target)?),
+            (_, Some(text), _) => Some(self.lower_stored(text, Some(new), target)?),
             (.., Some(_)) => {
                 let sequence = Names::stored(&self.catalog).relation(column.sequence);
                 let literal = pgsqlite_sql::deparse::quote_literal(&sequence);
@@ -401,24 +410,26 @@ impl Ddl<'_> {
         }
         if column.not_null {
             let value = value.unwrap_or_else(|| "NULL".into());
-            self.rebuild(&old, &new, &HashMap::from([(attnum, value)]))?;
+            self.rebuild(old, new, &HashMap::from([(attnum, value)]))?;
         } else {
-            let declared = self.column_sql(&new, &column)?;
-            self.sqlite(&format!("ALTER TABLE {} ADD COLUMN {declared}", self.sqlite_table(&new)))?;
+            let declared = self.column_sql(new, &column)?;
+            self.sqlite(&format!("ALTER TABLE {} ADD COLUMN {declared}", self.sqlite_table(new)))?;
             if let Some(value) = value {
-                let (table, name) = (self.sqlite_table(&new), sqlite_quote(&column.name));
+                let (table, name) = (self.sqlite_table(new), sqlite_quote(&column.name));
                 self.run_rows(&format!("UPDATE {table} SET {name} = {value}"))?;
             }
         }
-        elements.defaults.clear();
-        elements.generated.clear();
-        self.add_constraints(new.oid, elements)
+        Ok(())
     }
 
     /// Adds CHECK, key and foreign key constraints to a table with rows.
-    fn add_constraints(&mut self, table: Oid, elements: Elements) -> Result<()> {
+    pub(super) fn add_constraints(&mut self, table: Oid, elements: Elements) -> Result<()> {
         for spec in &elements.checks {
             let mut relation = (**self.required(table)?).clone();
+            if self.merge_check(&mut relation, spec)? {
+                self.put_relation(relation)?;
+                continue;
+            }
             let constraint = self.check_constraint(&relation, spec)?;
             if !constraint.not_valid {
                 self.check_rows(&relation, &constraint)?;
@@ -591,12 +602,13 @@ impl Ddl<'_> {
             deferrable,
             initially_deferred: c.initdeferred,
             not_valid: false,
+            inherited: Inherited::default(),
         });
         self.put_relation(new)
     }
 
     /// 23514 or 23503 if rows violate the constraint.
-    fn check_rows(&self, relation: &Relation, constraint: &Constraint) -> Result<()> {
+    pub(super) fn check_rows(&self, relation: &Relation, constraint: &Constraint) -> Result<()> {
         match &constraint.kind {
             ConstraintKind::Check { expression, .. } => {
                 let condition = self.lower_stored(expression, Some(relation), Some((oid::BOOL, -1)))?;

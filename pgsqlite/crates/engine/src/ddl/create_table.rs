@@ -93,12 +93,6 @@ pub(super) fn check_column_name(columns: &[Column], name: &str, location: i32) -
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, statement: &ast::CreateStmt) -> Result<String> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE without a name"))?;
-        if !statement.inh_relations.is_empty() {
-            return Err(PgError::not_supported("INHERITS").at(name.location));
-        }
-        if statement.partspec.is_some() || statement.partbound.is_some() {
-            return Err(PgError::not_supported("PARTITION BY").at(name.location));
-        }
         if statement.of_typename.is_some() {
             return Err(PgError::not_supported("CREATE TABLE OF").at(name.location));
         }
@@ -119,15 +113,60 @@ impl Ddl<'_> {
         };
         relation.on_commit = on_commit;
         let mut elements = Elements::default();
+        let mut parent = None;
+        match &statement.partbound {
+            Some(spec) => {
+                let Some(NodeEnum::RangeVar(of)) = statement.inh_relations.first().and_then(|n| n.node.as_ref()) else {
+                    return Err(PgError::internal("a partition of no table"));
+                };
+                let of = self.partitioned_parent(&relation, of)?;
+                let bound = self.partition_bound(&of, spec)?;
+                self.check_new_bound(&of, &relation.name, &bound, spec)?;
+                relation.inheritance.parents.push(of.oid);
+                relation.inheritance.bound = Some(bound);
+                self.inherit_columns(&mut relation, &of)?;
+                self.inherit_checks(&mut relation, &of)?;
+                parent = Some(of);
+            }
+            None if statement.partspec.is_some() && !statement.inh_relations.is_empty() => {
+                return Err(PgError::new(
+                    SqlState::INVALID_OBJECT_DEFINITION,
+                    "cannot create partitioned table as inheritance child",
+                ))
+            }
+            None => self.inherit_from(&mut relation, &statement.inh_relations)?,
+        }
+        let mut number = 0;
         for node in statement.table_elts.iter().chain(&statement.constraints) {
             match &node.node {
-                Some(NodeEnum::ColumnDef(def)) => self.column_definition(&mut relation, def, &mut elements)?,
+                Some(NodeEnum::ColumnDef(def)) => {
+                    number += 1;
+                    self.child_column_definition(&mut relation, def, &mut elements, number)?
+                }
                 Some(NodeEnum::Constraint(c)) => self.table_constraint(&relation, c, &mut elements)?,
                 Some(NodeEnum::TableLikeClause(like)) => self.like(&mut relation, like, &mut elements)?,
                 _ => return Err(PgError::not_supported("this element of a table definition")),
             }
         }
+        self.check_default_conflicts(&relation, &elements)?;
+        if let Some(spec) = &statement.partspec {
+            if elements.checks.iter().any(|c| c.no_inherit) {
+                return Err(PgError::new(
+                    SqlState::INVALID_TABLE_DEFINITION,
+                    format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", relation.name),
+                ));
+            }
+            relation.inheritance.key = Some(self.partition_key(&relation, spec)?);
+        }
+        let (table, temporary) = (relation.oid, relation.temporary);
         self.make_table(relation, elements)?;
+        if let Some(parent) = parent {
+            self.check_default_partition(parent.oid, table)?;
+            if temporary && parent.triggers.iter().any(|t| t.row) {
+                return Err(PgError::not_supported("a trigger of a temporary table"));
+            }
+            self.give_parts(&parent, table)?;
+        }
         Ok("CREATE TABLE".into())
     }
 
@@ -204,6 +243,7 @@ impl Ddl<'_> {
             tuples: None,
             on_commit: Default::default(),
             security: Default::default(),
+            inheritance: Default::default(),
             triggers: Vec::new(),
         }))
     }
@@ -618,6 +658,9 @@ impl Ddl<'_> {
         // Foreign keys may reference the table itself, indexes are made for it: the catalog must know it.
         self.catalog.add_relation(relation.clone());
         for check in &elements.checks {
+            if self.merge_check(&mut relation, check)? {
+                continue;
+            }
             let constraint = self.check_constraint(&relation, check)?;
             relation.constraints.push(constraint);
         }
@@ -631,6 +674,7 @@ impl Ddl<'_> {
                 deferrable: false,
                 initially_deferred: false,
                 not_valid: false,
+                inherited: Inherited::default(),
             };
             relation.constraints.push(constraint);
         }
@@ -820,6 +864,7 @@ impl Ddl<'_> {
             deferrable: false,
             initially_deferred: false,
             not_valid: spec.not_valid,
+            inherited: Inherited::default(),
         })
     }
 

@@ -126,6 +126,14 @@ impl Ddl<'_> {
         match object {
             Object::Relation(oid) => {
                 let Some(relation) = self.catalog.relation(oid) else { return Ok(out) };
+                // children; what partitions have goes with their table
+                for child in self.catalog.children(oid) {
+                    let part = self
+                        .catalog
+                        .relation(*child)
+                        .is_some_and(|r| r.kind != RelationKind::Table || r.is_partition());
+                    out.push((Object::Relation(*child), part));
+                }
                 match &relation.kind {
                     RelationKind::Sequence(_) => {
                         for table in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table) {
@@ -193,6 +201,11 @@ impl Ddl<'_> {
             Object::Constraint(table, constraint) => {
                 let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
                 let Some(c) = relation.constraints.iter().find(|c| c.oid == constraint) else { return Ok(out) };
+                for child in self.catalog.children(table) {
+                    let of_child = self.catalog.relation(*child).map_or(&[][..], |r| &r.constraints[..]);
+                    let parts = of_child.iter().filter(|own| own.inherited.parent == constraint);
+                    out.extend(parts.map(|own| (Object::Constraint(*child, own.oid), true)));
+                }
                 // GROUP BY a primary key
                 by_view(&|r| r.class == super::schema::CLASS_CONSTRAINT && r.object == constraint, &mut out);
                 if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
@@ -241,7 +254,14 @@ impl Ddl<'_> {
                     self.catalog.types.values().filter(|t| t.schema == schema).map(|t| (Object::Type(t.oid), false)),
                 );
             }
-            Object::Default(..) | Object::Trigger(..) | Object::Policy(..) | Object::Attribute(..) => {}
+            Object::Trigger(table, trigger) => {
+                for child in self.catalog.children(table) {
+                    let of_child = self.catalog.relation(*child).map_or(&[][..], |r| &r.triggers[..]);
+                    let parts = of_child.iter().filter(|own| own.parent == trigger);
+                    out.extend(parts.map(|own| (Object::Trigger(*child, own.oid), true)));
+                }
+            }
+            Object::Default(..) | Object::Policy(..) | Object::Attribute(..) => {}
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
@@ -502,7 +522,25 @@ impl Ddl<'_> {
     pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
         let stored = self.stored_references()?;
         for &target in targets {
+            if let Object::Trigger(table, oid) = target {
+                let parent = self.catalog.trigger(oid).map_or(0, |(_, t)| t.parent);
+                let above = self.catalog.trigger(parent).map(|(r, t)| Object::Trigger(r.oid, t.oid));
+                if let Some(above) = above.filter(|a| !targets.contains(a)) {
+                    let (own, required) = (self.describe(Object::Trigger(table, oid)), self.describe(above));
+                    let message = format!("cannot drop {own} because {required} requires it");
+                    return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .hint(format!("You can drop {required} instead.")));
+                }
+            }
             if let Object::Relation(oid) = target {
+                let parent = self.catalog.relation(oid).filter(|r| matches!(r.kind, RelationKind::Index(_)));
+                let parent = parent.and_then(|r| r.inheritance.parents.first().copied()).map(Object::Relation);
+                if let Some(parent) = parent.filter(|p| !targets.contains(p)) {
+                    let (own, required) = (self.describe(target), self.describe(parent));
+                    let message = format!("cannot drop {own} because {required} requires it");
+                    return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .hint(format!("You can drop {required} instead.")));
+                }
                 let owner = self.catalog.relations.values().find_map(|r| {
                     r.constraints
                         .iter()
@@ -536,9 +574,16 @@ impl Ddl<'_> {
         let mut all: Vec<Object> = targets.to_vec();
         let mut seen: BTreeSet<Object> = targets.iter().copied().collect();
         let mut reported: Vec<(Object, Object)> = Vec::new();
-        // in depth first, as PostgreSQL tells it: each with what it goes because of
-        let mut open: Vec<(Object, Option<(Object, bool)>)> = targets.iter().rev().map(|&t| (t, None)).collect();
-        while let Some((object, because)) = open.pop() {
+        // as PostgreSQL tells it, in the reverse order of finding: the last of the dependents first, each after all that depends on
+        // it; each with what it goes because of
+        let mut open: Vec<(Object, Option<(Object, bool)>, bool)> = targets.iter().map(|&t| (t, None, false)).collect();
+        while let Some((object, because, seen_through)) = open.pop() {
+            if seen_through {
+                if let Some((on, false)) = because {
+                    reported.push((object, on));
+                }
+                continue;
+            }
             if let Some((on, automatic)) = because {
                 // What goes with a dropped table anyway is not listed.
                 let inside = match object {
@@ -552,14 +597,13 @@ impl Ddl<'_> {
                 if inside || !seen.insert(object) {
                     continue;
                 }
-                if !automatic {
-                    reported.push((object, on));
-                }
                 all.push(object);
+                open.push((object, Some((on, automatic)), true));
             }
             let dependents = self.dependents(object, &stored)?;
-            open.extend(dependents.into_iter().rev().map(|(d, automatic)| (d, Some((object, automatic)))));
+            open.extend(dependents.into_iter().map(|(d, automatic)| (d, Some((object, automatic)), false)));
         }
+        reported.reverse();
         if !reported.is_empty() {
             if !cascade {
                 let message = match targets {
@@ -760,8 +804,15 @@ impl Ddl<'_> {
                     format!("permission denied for table {}", relation.name),
                 ));
             }
-            if !tables.contains(&relation.oid) {
-                tables.push(relation.oid);
+            if !name.inh && relation.is_partitioned() {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot truncate only a partitioned table")
+                    .hint("Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly."));
+            }
+            let all = if name.inh { self.catalog.with_descendants(relation.oid) } else { vec![relation.oid] };
+            for table in all {
+                if !tables.contains(&table) {
+                    tables.push(table);
+                }
             }
         }
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;

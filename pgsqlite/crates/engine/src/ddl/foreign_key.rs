@@ -144,6 +144,7 @@ impl Ddl<'_> {
             deferrable: spec.deferrable || spec.initially_deferred,
             initially_deferred: spec.initially_deferred,
             not_valid: c.skip_validation,
+            inherited: Inherited::default(),
         })
     }
 

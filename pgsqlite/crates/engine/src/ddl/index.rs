@@ -44,6 +44,8 @@ impl Ddl<'_> {
             })?;
             include.push(column.attnum);
         }
+        let word = if spec.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        self.check_key_has_partition_key(relation, word, &attnums)?;
         if spec.primary {
             for &attnum in &attnums {
                 relation.columns[attnum as usize - 1].not_null = true;
@@ -115,6 +117,7 @@ impl Ddl<'_> {
             deferrable: spec.deferrable,
             initially_deferred: spec.initially_deferred,
             not_valid: false,
+            inherited: Inherited::default(),
         });
         Ok(())
     }
@@ -291,6 +294,25 @@ impl Ddl<'_> {
             include,
             predicate,
         };
+        if relation.is_partitioned() {
+            if statement.concurrent {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("cannot create index on partitioned table \"{}\" concurrently", relation.name),
+                ));
+            }
+            if index.unique {
+                let keys: Vec<i16> = index
+                    .columns
+                    .iter()
+                    .filter_map(|k| match k.key {
+                        IndexKey::Column(a) => Some(a),
+                        IndexKey::Expression(_) => None,
+                    })
+                    .collect();
+                self.check_key_has_partition_key(&relation, "UNIQUE", &keys)?;
+            }
+        }
         let index_name = if statement.idxname.is_empty() {
             let joined = index_name_columns(&relation, &index);
             self.choose_relation_name(relation.schema, &relation.name, &joined, "idx", false, &[])
@@ -305,6 +327,9 @@ impl Ddl<'_> {
             let oid = index.oid;
             self.put_relation(index)?;
             self.count_for_index(relation.oid, oid)?;
+            if relation.is_partitioned() && name.inh {
+                self.pass_on_index(relation.oid, oid)?;
+            }
         }
         tag
     }

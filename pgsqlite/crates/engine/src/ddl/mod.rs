@@ -11,6 +11,7 @@
 
 mod absent;
 mod alter_table;
+mod alter_tree;
 mod composite;
 mod create_as;
 mod create_table;
@@ -21,8 +22,11 @@ mod foreign_key;
 pub(crate) mod function;
 mod grant;
 mod index;
+mod inherit;
 pub mod naming;
 mod options;
+mod partition;
+mod partition_parts;
 mod policy;
 mod rebuild;
 mod rename;
@@ -133,6 +137,8 @@ pub struct DdlSession<'a> {
     pub new_role: Option<String>,
     /// The parameters of a query that CREATE TABLE AS runs: their types and values.
     pub parameters: (Vec<Oid>, Vec<Datum>),
+    /// What was told before the statement failed.
+    pub notices: std::cell::RefCell<Vec<PgError>>,
     /// The query that EXECUTE names in CREATE TABLE AS.
     pub executed: Option<&'a ast::SelectStmt>,
 }
@@ -199,8 +205,13 @@ pub fn execute(
     if let (Some(name), true) = (&session.new_role, makes_objects(&statement.node)) {
         ddl.make_user(name)?;
     }
-    let tag = pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node))?;
-    ddl.finish(tag, catalog.epoch)
+    match pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node)) {
+        Ok(tag) => ddl.finish(tag, catalog.epoch),
+        Err(e) => {
+            session.notices.borrow_mut().append(&mut ddl.notices);
+            Err(e)
+        }
+    }
 }
 
 /// The statement makes something that has an owner (or grantor).

@@ -144,6 +144,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     }
 }

@@ -36,6 +36,11 @@ impl Ddl<'_> {
                     *text = print(text, Some(before))?;
                 }
             }
+            for part in new.inheritance.key.iter_mut().flat_map(|k| &mut k.columns) {
+                if let KeyPart::Expression(text) = &mut part.part {
+                    *text = print(text, Some(before))?;
+                }
+            }
             for policy in &mut new.security.policies {
                 for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
                     let expr = analyze::analyze_policy_text(&environment, text, before)?;
@@ -127,39 +132,17 @@ impl Ddl<'_> {
                 }) {
                     return Err(PgError::not_supported("renaming a column that a trigger's WHEN condition names"));
                 }
-                let mut new = (*relation).clone();
-                let attnum = relation.column(&statement.subname).map(|c| c.attnum).ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" does not exist", statement.subname))
-                })?;
-                if relation.column(new_name).is_some() {
-                    return Err(PgError::new(
-                        SqlState::DUPLICATE_COLUMN,
-                        format!("column \"{new_name}\" of relation \"{}\" already exists", relation.name),
-                    ));
+                self.check_inherited_names(statement, &relation)?;
+                for table in self.catalog.with_descendants(relation.oid) {
+                    let table = self.required(table)?.clone();
+                    self.rename_column(&table, &statement.subname, new_name)?;
                 }
-                super::create_table::check_column_name(
-                    &relation.columns.iter().filter(|c| c.attnum != attnum).cloned().collect::<Vec<_>>(),
-                    new_name,
-                    -1,
-                )?;
-                new.columns[attnum as usize - 1].name = new_name.to_string();
-                if relation.is_stored() {
-                    let database = if relation.temporary { "temp" } else { "main" };
-                    self.sqlite(&format!(
-                        "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",
-                        sqlite_quote(&relation.sqlite_name),
-                        sqlite_quote(&statement.subname),
-                        sqlite_quote(new_name)
-                    ))?;
-                } else if !matches!(relation.kind, RelationKind::View { .. }) {
-                    return Err(PgError::not_supported("renaming a column of this kind of relation"));
-                }
-                self.put_relation(new)?;
                 tag
             }
             T::ObjectTabconstraint => {
                 let tag = "ALTER TABLE";
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                self.check_inherited_names(statement, &relation)?;
                 let mut new = (*relation).clone();
                 self.check_constraint_name(&relation, new_name)?;
                 let constraint = new.constraints.iter_mut().find(|c| c.name == statement.subname).ok_or_else(|| {
@@ -182,6 +165,15 @@ impl Ddl<'_> {
                     self.put_relation(Relation { name: new_name.to_string(), ..(*index).clone() })?;
                 }
                 self.put_relation(new)?;
+                for child in self.catalog.with_descendants(relation.oid).into_iter().skip(1) {
+                    let mut child = (**self.required(child)?).clone();
+                    let own = child.constraints.iter().position(|c| c.name == statement.subname && c.is_check());
+                    if let Some(at) = own.filter(|at| child.constraints[*at].inherited.count > 0) {
+                        self.check_constraint_name(&child, new_name)?;
+                        child.constraints[at].name = new_name.to_string();
+                        self.put_relation(child)?;
+                    }
+                }
                 tag
             }
             T::ObjectSchema => {
@@ -275,6 +267,71 @@ impl Ddl<'_> {
         };
         self.refresh_texts(&old)?;
         Ok(tag.into())
+    }
+
+    fn rename_column(&mut self, relation: &Relation, name: &str, new_name: &str) -> Result<()> {
+        let mut new = relation.clone();
+        let attnum = relation
+            .column(name)
+            .map(|c| c.attnum)
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))?;
+        if relation.column(new_name).is_some() {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_COLUMN,
+                format!("column \"{new_name}\" of relation \"{}\" already exists", relation.name),
+            ));
+        }
+        super::create_table::check_column_name(
+            &relation.columns.iter().filter(|c| c.attnum != attnum).cloned().collect::<Vec<_>>(),
+            new_name,
+            -1,
+        )?;
+        new.columns[attnum as usize - 1].name = new_name.to_string();
+        if relation.is_stored() {
+            let database = if relation.temporary { "temp" } else { "main" };
+            self.sqlite(&format!(
+                "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",
+                sqlite_quote(&relation.sqlite_name),
+                sqlite_quote(name),
+                sqlite_quote(new_name)
+            ))?;
+        } else if !matches!(relation.kind, RelationKind::View { .. }) {
+            return Err(PgError::not_supported("renaming a column of this kind of relation"));
+        }
+        self.put_relation(new)
+    }
+
+    /// Columns and CHECKs are called the same in all tables of a tree. Errors: 42P16 for what would part them.
+    fn check_inherited_names(&self, statement: &ast::RenameStmt, relation: &Relation) -> Result<()> {
+        let only = statement.relation.as_ref().is_some_and(|r| !r.inh);
+        let tree = self.catalog.with_descendants(relation.oid);
+        let column = statement.rename_type() == ast::ObjectType::ObjectColumn;
+        let name = &statement.subname;
+        let word = if column { "column" } else { "constraint" };
+        let of = |r: &Relation| match column {
+            true => r.column(name).map(|c| c.inherited),
+            false => r
+                .constraints
+                .iter()
+                .find(|c| c.name == *name && matches!(c.kind, ConstraintKind::Check { no_inherit: false, .. }))
+                .map(|c| c.inherited),
+        };
+        let Some(own) = of(relation) else { return Ok(()) };
+        if only && tree.len() > 1 {
+            let message = format!("inherited {word} \"{name}\" must be renamed in child tables too");
+            return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        let from_outside = tree.iter().skip(1).any(|oid| {
+            self.catalog.relation(*oid).is_some_and(|r| {
+                let inside = r.inheritance.parents.iter().filter(|p| tree.contains(p)).count();
+                of(r).is_some_and(|i| usize::from(i.count) > inside)
+            })
+        });
+        if own.count > 0 || from_outside {
+            let message = format!("cannot rename inherited {word} \"{name}\"");
+            return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        Ok(())
     }
 
     fn rename_target(&mut self, statement: &ast::RenameStmt) -> Result<Option<std::sync::Arc<Relation>>> {

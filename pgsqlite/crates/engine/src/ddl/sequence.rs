@@ -184,6 +184,7 @@ impl Ddl<'_> {
             tuples: None,
             on_commit: Default::default(),
             security: Default::default(),
+            inheritance: Default::default(),
             triggers: Vec::new(),
         })?;
         self.put_sequence_state(oid, start, false)?;

@@ -108,6 +108,29 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("FROM of a constraint trigger"));
         }
         let (old_table, new_table) = self.transition_tables(s, &relation, timing, &events)?;
+        if s.row && (old_table.is_some() || new_table.is_some()) {
+            let kind = match (relation.is_partition(), relation.inheritance.parents.is_empty()) {
+                (true, _) => Some("partitions"),
+                (_, false) => Some("inheritance children"),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("ROW triggers with transition tables are not supported on {kind}"),
+                ));
+            }
+            if relation.is_partitioned() {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("\"{}\" is a partitioned table", relation.name),
+                )
+                .detail("Triggers on partitioned tables cannot have transition tables."));
+            }
+        }
+        if relation.is_partitioned() && s.replace && s.row {
+            return Err(PgError::not_supported("CREATE OR REPLACE TRIGGER on a partitioned table"));
+        }
         let mut columns = Vec::new();
         for column in strings(&s.columns) {
             let found = relation.column(column).ok_or_else(|| {
@@ -167,9 +190,18 @@ impl Ddl<'_> {
             new_table,
             enabled: b'O',
             constraint,
+            parent: 0,
         });
         triggers.sort_by(|a, b| a.name.cmp(&b.name));
         self.put_relation(Relation { triggers, ..(*relation).clone() })?;
+        if relation.is_partitioned() && s.row {
+            let table = self.required(relation.oid)?.clone();
+            let made = table.triggers.iter().find(|t| t.oid == trigger_oid).cloned();
+            let made = made.ok_or_else(|| PgError::internal("a trigger that was not made"))?;
+            for child in self.catalog.children(relation.oid).to_vec() {
+                self.trigger_of_partition(child, &table, &made)?;
+            }
+        }
         Ok("CREATE TRIGGER".into())
     }
 
@@ -383,6 +415,9 @@ impl Ddl<'_> {
             ));
         }
         let trigger = new.triggers.iter_mut().find(|t| t.name == statement.subname).ok_or_else(missing)?;
+        if trigger.parent != 0 || relation.is_partitioned() && trigger.row {
+            return Err(PgError::not_supported("renaming a row trigger of a partitioned table"));
+        }
         trigger.name.clone_from(&statement.newname);
         new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
         self.put_relation(new)

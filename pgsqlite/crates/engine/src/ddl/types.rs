@@ -358,6 +358,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     }
 }

@@ -103,6 +103,7 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
                 ("tgfoid", int(t.function)),
                 ("tgtype", int(bits)),
                 ("tgenabled", character(t.enabled)),
+                ("tgparentid", int(t.parent)),
                 ("tgconstraint", int(t.constraint)),
                 ("tgnargs", int(t.arguments.len() as i64)),
                 ("tgattr", numbers(&t.columns)),

@@ -114,6 +114,16 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
         }
         _ => edges.schema(own, relation.schema),
     }
+    // (the parts of a partitioned table go with it)
+    for parent in &relation.inheritance.parents {
+        let part = relation.is_partition() || matches!(relation.kind, RelationKind::Index(_));
+        let kind = match (&relation.kind, part) {
+            (RelationKind::Index(_), _) => "P",
+            (_, true) => "a",
+            _ => "n",
+        };
+        edges.push(own, (CLASS, i64::from(*parent), 0), kind);
+    }
     if relation.row_type != 0 {
         edges.push((TYPE, i64::from(relation.row_type), 0), own, "i");
     }

@@ -53,7 +53,7 @@ pub(super) fn is_view(relation: &Relation) -> bool {
 
 /// Tables and views; materialized views are none in the standard's sense.
 pub(super) fn shown(state: &SessionState) -> impl Iterator<Item = &Relation> {
-    state.catalog.relations.values().map(|r| &**r).filter(|r| matches!(super::relations::kind(r), b'r' | b'v'))
+    state.catalog.relations.values().map(|r| &**r).filter(|r| matches!(super::relations::kind(r), b'r' | b'p' | b'v'))
 }
 
 fn catalog_name(rows: &mut Rows, state: &SessionState) {

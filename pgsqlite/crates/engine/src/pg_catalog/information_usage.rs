@@ -401,7 +401,7 @@ fn view_table_usage(rows: &mut Rows, state: &SessionState) {
     for (view, references) in view_references(state) {
         let mut seen: Vec<Oid> = Vec::new();
         for r in references.iter().filter_map(|r| state.catalog.relation(r.object)) {
-            if !matches!(super::relations::kind(r), b'r' | b'v') || seen.contains(&r.oid) {
+            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') || seen.contains(&r.oid) {
                 continue;
             }
             seen.push(r.oid);
@@ -422,7 +422,7 @@ fn view_column_usage(rows: &mut Rows, state: &SessionState) {
         for reference in references.iter().filter(|r| r.sub > 0) {
             let Some(r) = state.catalog.relation(reference.object) else { continue };
             let Some(column) = r.column_by_attnum(reference.sub as i16) else { continue };
-            if !matches!(super::relations::kind(r), b'r' | b'v') {
+            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') {
                 continue;
             }
             rows.push(&[

@@ -57,6 +57,7 @@ pub(super) fn has_triggers(catalog: &Catalog, relation: &Relation) -> bool {
 /// `pg_class.relkind`
 pub(super) fn kind(relation: &Relation) -> u8 {
     match &relation.kind {
+        RelationKind::Table if relation.is_partitioned() => b'p',
         RelationKind::Table => b'r',
         RelationKind::View { .. } | RelationKind::ForeignView => b'v',
         RelationKind::MaterializedView { .. } => b'm',
@@ -88,7 +89,22 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
         }
     }
     for relation in catalog.relations.values() {
-        let kind = kind(relation);
+        let mut kind = kind(relation);
+        let is_index_of = |test: fn(&Relation) -> bool| match &relation.kind {
+            RelationKind::Index(index) => catalog.relation(index.table).is_some_and(|t| test(t)),
+            _ => false,
+        };
+        if is_index_of(Relation::is_partitioned) {
+            kind = b'I';
+        }
+        let part = relation.is_partition() || kind_is_index(kind) && !relation.inheritance.parents.is_empty();
+        let bound = match (&relation.inheritance.bound, relation.inheritance.parents.first()) {
+            (Some(bound), Some(parent)) => catalog
+                .relation(*parent)
+                .and_then(|p| pgsqlite_sql::partition::bound_text(catalog, p, bound).ok())
+                .map_or(Datum::Null, text),
+            _ => Datum::Null,
+        };
         let stored = matches!(kind, b'r' | b'm' | b'i' | b'S');
         let (method, columns) = match &relation.kind {
             RelationKind::Index(index) => (method_oid(&index.method), index.columns.len() + index.include.len()),
@@ -131,6 +147,9 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relkind", character(kind)),
             ("relnatts", int(columns as i64)),
             ("relchecks", int(checks as i64)),
+            ("relhassubclass", catalog.has_children(relation.oid).into()),
+            ("relispartition", part.into()),
+            ("relpartbound", bound),
             ("relhasrules", matches!(kind, b'v' | b'm').into()),
             ("relrowsecurity", relation.security.enabled.into()),
             ("relforcerowsecurity", relation.security.forced.into()),
@@ -141,7 +160,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ),
             (
                 "relreplident",
-                character(if matches!(kind, b'r' | b'm') && relation.kind != RelationKind::System {
+                character(if matches!(kind, b'r' | b'm' | b'p') && relation.kind != RelationKind::System {
                     b'd'
                 } else {
                     b'n'
@@ -224,7 +243,8 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ),
         ("attgenerated", text(if column.is_generated() { "s" } else { "" })),
         ("attisdropped", column.dropped.into()),
-        ("attislocal", true.into()),
+        ("attislocal", (!column.inherited.merely).into()),
+        ("attinhcount", int(column.inherited.count)),
         ("attcollation", int(collation_of(catalog, column))),
     ]);
 }
@@ -257,6 +277,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                         generated: None,
                         identity: None,
                         not_null: false,
+                        inherited: Inherited::default(),
                         collation: key.collation,
                         acl: None,
                         ..c.clone()
@@ -282,6 +303,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                     generated: None,
                     identity: None,
                     not_null: false,
+                    inherited: Inherited::default(),
                     acl: None,
                     ..c.clone()
                 };
@@ -315,6 +337,65 @@ pub(super) fn defaults(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
+/// Whether an index of a partitioned table has a part in each partition.
+fn is_whole(catalog: &Catalog, relation: &Relation, index: &Index) -> bool {
+    let partitions = catalog.partitions(index.table);
+    partitions.iter().all(|p| {
+        let mut own = catalog.indexes_of(p.oid);
+        own.any(|(r, i)| r.inheritance.parents.contains(&relation.oid) && is_whole(catalog, r, i))
+    })
+}
+
+fn kind_is_index(kind: u8) -> bool {
+    matches!(kind, b'i' | b'I')
+}
+
+pub(super) fn inherits(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        for (parent, number) in relation.inheritance.parents.iter().zip(1i64..) {
+            rows.push(&[
+                ("inhrelid", int(relation.oid)),
+                ("inhparent", int(*parent)),
+                ("inhseqno", int(number)),
+                ("inhdetachpending", false.into()),
+            ]);
+        }
+    }
+}
+
+pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
+    for relation in catalog.relations.values() {
+        let Some(key) = &relation.inheritance.key else { continue };
+        let default = catalog
+            .partitions(relation.oid)
+            .into_iter()
+            .find(|p| p.inheritance.bound == Some(PartitionBound::Default))
+            .map_or(0, |p| p.oid);
+        let expressions: Vec<&str> = key
+            .columns
+            .iter()
+            .filter_map(|c| match &c.part {
+                KeyPart::Expression(text) => Some(text.as_str()),
+                KeyPart::Column(_) => None,
+            })
+            .collect();
+        let attnums = key.columns.iter().map(|c| match c.part {
+            KeyPart::Column(a) => a,
+            KeyPart::Expression(_) => 0,
+        });
+        rows.push(&[
+            ("partrelid", int(relation.oid)),
+            ("partstrat", character(key.strategy.letter())),
+            ("partnatts", int(key.columns.len() as i64)),
+            ("partdefid", int(default)),
+            ("partattrs", numbers(attnums)),
+            ("partclass", numbers(key.columns.iter().map(|c| c.opclass))),
+            ("partcollation", numbers(key.columns.iter().map(|c| c.collation))),
+            ("partexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
+        ]);
+    }
+}
+
 pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
         let RelationKind::Index(index) = &relation.kind else { continue };
@@ -341,7 +422,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indisprimary", index.primary.into()),
             ("indimmediate", (!index.deferrable).into()),
             ("indisclustered", clustered.into()),
-            ("indisvalid", true.into()),
+            ("indisvalid", is_whole(catalog, relation, index).into()),
             ("indisready", true.into()),
             ("indislive", true.into()),
             ("indkey", numbers(keys.chain(index.include.iter().copied()))),
@@ -376,13 +457,15 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("convalidated", (!c.not_valid).into()),
                 ("conrelid", int(relation.oid)),
                 ("conindid", int(c.index)),
-                ("conislocal", true.into()),
+                ("conislocal", (!c.inherited.merely).into()),
+                ("coninhcount", int(c.inherited.count)),
+                ("conparentid", int(c.inherited.parent)),
                 (
                     "connoinherit",
                     (!matches!(
                         c.kind,
                         ConstraintKind::Check { no_inherit: false, .. } | ConstraintKind::SqliteCheck { .. }
-                    ))
+                    ) && !relation.is_partitioned())
                     .into(),
                 ),
                 ("conkey", if c.columns.is_empty() { Datum::Null } else { numbers(&c.columns) }),

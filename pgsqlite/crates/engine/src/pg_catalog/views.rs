@@ -43,7 +43,7 @@ fn owner(catalog: &Catalog, oid: Oid) -> Datum {
 
 pub(super) fn tables(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
-    for relation in catalog.relations.values().filter(|r| kind(r) == b'r') {
+    for relation in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'p')) {
         rows.push(&[
             ("schemaname", text(catalog.schema_name(relation.schema))),
             ("tablename", text(&*relation.name)),
@@ -183,7 +183,7 @@ fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
         })
         .collect();
     let index_counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
-    for r in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'm') && scope.shows(r)) {
+    for r in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'm' | b'p') && scope.shows(r)) {
         let mut row = vec![
             ("relid", int(r.oid)),
             ("schemaname", text(catalog.schema_name(r.schema))),

@@ -12,6 +12,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod plpgsql;
+mod spread;
 mod sql;
 pub(crate) mod statement;
 pub(crate) mod trigger;

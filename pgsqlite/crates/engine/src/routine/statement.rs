@@ -138,7 +138,7 @@ impl Planned {
         // what the statement around remembers of its rows is not ours
         let remembered = host.cell.rows.set_aside();
         let result = self.run_steps(host, parameters, rows).map_err(|e| match &self.modify {
-            Some(modify) => told_more(host, modify, parameters, e, |sql| sql),
+            Some(modify) => told_more(host, modify, None, parameters, e, |sql| sql),
             None => e,
         });
         host.cell.rows.put_back(remembered);
@@ -206,6 +206,7 @@ impl Planned {
 pub(crate) fn told_more(
     host: Host,
     modify: &Modify,
+    shown: Option<&Vec<usize>>,
     parameters: &[Datum],
     error: PgError,
     adapt: impl Fn(String) -> String,
@@ -217,6 +218,7 @@ pub(crate) fn told_more(
     let find = || -> Result<Option<PgError>> {
         let Some(mut proposed) = host.with_environment(|e| proposed_of(e, modify))? else { return Ok(None) };
         proposed.sql = adapt(std::mem::take(&mut proposed.sql));
+        proposed.shown = shown.cloned();
         let catalog = host.catalog();
         let (settings, names) = {
             let state = host.cell.state();
@@ -233,6 +235,16 @@ pub(crate) fn told_more(
             error
         }
     }
+}
+
+/// A value as an error's DETAIL shows it.
+pub(super) fn printed_value(host: Host, ty: Oid, value: &Datum) -> Result<String> {
+    let (settings, names) = {
+        let state = host.cell.state();
+        (state.settings.clone(), state.names.clone())
+    };
+    let context = Context { settings: &settings, names: &*names };
+    crate::session::diagnose::shown(&host.catalog(), &context, ty, value)
 }
 
 struct Reader<'h>(Host<'h>);

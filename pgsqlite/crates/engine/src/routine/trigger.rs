@@ -19,18 +19,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A row that was changed: as it was and as it is.
-struct Changed {
-    old: Option<Vec<Datum>>,
-    new: Option<Vec<Datum>>,
+pub(super) struct Changed {
+    pub old: Option<Vec<Datum>>,
+    pub new: Option<Vec<Datum>>,
 }
 
 /// What is known while a statement runs.
-struct Firing<'h> {
-    host: Host<'h>,
+pub(super) struct Firing<'h> {
+    pub host: Host<'h>,
     relation: Arc<Relation>,
     shape: Rc<Shape>,
     event: Event,
-    triggers: Vec<Trigger>,
+    pub triggers: Vec<Trigger>,
 }
 
 /// Runs the statement; what RETURNING shows goes to `rows` when all is done. Returns how many rows were changed.
@@ -109,13 +109,15 @@ impl<'t> Storing<'t> {
 
     fn store(&mut self, host: Host, values: &[Datum], width: usize) -> Result<Option<Vec<Datum>>> {
         store(host, &mut self.apply, values, width).map_err(|e| {
-            told_more(host, &self.t.modify, values, e, |sql| sql.replace(&self.t.place, &self.t.condition))
+            told_more(host, &self.t.modify, self.t.shown.as_ref(), values, e, |sql| {
+                sql.replace(&self.t.place, &self.t.condition)
+            })
         })
     }
 }
 
 /// The triggers of a statement's event.
-fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing<'h> {
+pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing<'h> {
     let triggers: Vec<Trigger> = relation
         .triggers
         .iter()
@@ -130,61 +132,31 @@ fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing
 }
 
 fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
-    let relation = target(host, t)?;
-    let fired = firing(host, t, &relation);
-    if matches!(relation.kind, RelationKind::View { .. }) {
-        return run_instead(&fired, t, parameters);
+    if let Some(spread) = &t.spread {
+        return super::spread::run(host, t, spread, parameters);
     }
-    let conflict = t.conflict.as_deref().map(|c| (c, firing(host, c, &relation)));
-    fired.statement(Timing::Before)?;
-    if let Some((_, updates)) = &conflict {
+    let relation = target(host, t)?;
+    if matches!(relation.kind, RelationKind::View { .. }) {
+        return run_instead(&firing(host, t, &relation), t, parameters);
+    }
+    let mut part = Part::new(host, t, 0, false)?;
+    part.fired.statement(Timing::Before)?;
+    if let Some(updates) = &part.updates {
         updates.statement(Timing::Before)?;
     }
     let proposed = all_rows(host, &t.rows, parameters)?;
-    let mut storing = Storing::new(host, t, &relation)?;
-    let mut updating = match &conflict {
-        Some((c, _)) => Some(Storing::new(host, c, &relation)?),
-        None => None,
-    };
-    let after = |f: &Firing| f.triggers.iter().any(|t| t.timing == Timing::After);
-    let mut work = Work {
-        fired: &fired,
-        relation: &relation,
-        count: 0,
-        shown: vec![],
-        changed: vec![],
-        updated: vec![],
-        order: vec![],
-        keep: after(&fired) || conflict.as_ref().is_some_and(|(_, f)| after(f)),
-    };
-    let updates = conflict.as_ref().map(|(_, f)| f);
-    let result = work.rows(&mut storing, updating.as_mut(), updates, proposed, parameters);
-    host.keep_statement(&t.apply, storing.apply);
-    if let Some(updating) = updating {
-        host.keep_statement(&updating.t.apply, updating.apply);
-    }
-    let Work { count, shown, changed, updated, order, .. } = work;
+    let mut run = Run::new(host);
+    let result = part.rows(proposed, parameters, &mut run, None);
+    part.give_back();
     result?;
-    let (mut inserts, mut changes) = (changed.iter(), updated.iter());
-    for is_update in order {
-        match (is_update, &conflict) {
-            (true, Some((_, updates))) => {
-                if let Some(row) = changes.next() {
-                    updates.after_row(row, &updated)?;
-                }
-            }
-            _ => {
-                if let Some(row) = inserts.next() {
-                    fired.after_row(row, &changed)?;
-                }
-            }
-        }
+    for _ in &run.queue {
+        part.after_next()?;
     }
-    if let Some((_, updates)) = &conflict {
-        updates.after_statement(&updated)?;
+    if let Some(updates) = &part.updates {
+        updates.after_statement(&part.updated)?;
     }
-    fired.after_statement(&changed)?;
-    Ok((count, shown))
+    part.fired.after_statement(&part.changed)?;
+    Ok((part.count, part.shown))
 }
 
 /// A statement on a view: INSTEAD OF triggers do what is to be done with each row. A row whose trigger returned NULL does not count.
@@ -244,9 +216,10 @@ fn instead_rows(
     Ok((count, shown))
 }
 
-/// The rows that a COPY FROM has stored so far, as AFTER triggers will see them.
+/// The rows that a COPY FROM has stored so far, as AFTER triggers will see them: each with the number of the partition that it
+/// went to.
 #[derive(Default)]
-pub(crate) struct Copied(Vec<Changed>);
+pub(crate) struct Copied(Vec<(usize, Changed)>);
 
 /// Begins a COPY FROM to a relation whose triggers it fires.
 pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<Copied> {
@@ -257,40 +230,36 @@ pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<Copied> {
 
 /// Stores a row of COPY FROM, whose values are `parameters`; gives the rows stored: none where a condition or a trigger says so.
 pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum], copied: &mut Copied) -> Result<u64> {
+    if let Some(spread) = &t.spread {
+        return super::spread::copy_row(host, t, spread, parameters, &mut copied.0);
+    }
     let relation = target(host, t)?;
-    let fired = firing(host, t, &relation);
-    let proposed = all_rows(host, &t.rows, parameters)?;
     if matches!(relation.kind, RelationKind::View { .. }) {
+        let fired = firing(host, t, &relation);
+        let proposed = all_rows(host, &t.rows, parameters)?;
         // (a row that its trigger leaves out counts, too)
         let count = proposed.len() as u64;
         return instead_rows(&fired, t, proposed, parameters).map(|_| count);
     }
-    let mut storing = Storing::new(host, t, &relation)?;
-    let mut work = Work {
-        fired: &fired,
-        relation: &relation,
-        count: 0,
-        shown: vec![],
-        changed: vec![],
-        updated: vec![],
-        order: vec![],
-        keep: fired.triggers.iter().any(|t| t.timing == Timing::After),
-    };
-    let result = work.rows(&mut storing, None, None, proposed, parameters);
-    let Work { count, changed, .. } = work;
-    host.keep_statement(&t.apply, storing.apply);
-    copied.0.extend(changed);
-    result.map(|()| count)
+    let proposed = all_rows(host, &t.rows, parameters)?;
+    let mut part = Part::new(host, t, 0, false)?;
+    let result = part.rows(proposed, parameters, &mut Run::new(host), None);
+    part.give_back();
+    copied.0.extend(part.changed.into_iter().map(|row| (0, row)));
+    result.map(|()| part.count)
 }
 
 /// Fires what comes after the last row of a COPY FROM.
-pub(crate) fn end_copy(host: Host, t: &Triggered, copied: &Copied) -> Result<()> {
-    let relation = target(host, t)?;
-    let fired = firing(host, t, &relation);
-    for row in &copied.0 {
-        fired.after_row(row, &copied.0)?;
+pub(crate) fn end_copy(host: Host, t: &Triggered, copied: Copied) -> Result<()> {
+    let fired = firing(host, t, &target(host, t)?);
+    if let Some(spread) = &t.spread {
+        return super::spread::end_copy(host, &fired, spread, copied.0);
     }
-    fired.after_statement(&copied.0)
+    let rows: Vec<Changed> = copied.0.into_iter().map(|(_, row)| row).collect();
+    for row in &rows {
+        fired.after_row(row, &rows)?;
+    }
+    fired.after_statement(&rows)
 }
 
 /// The relation that a statement changes.
@@ -321,40 +290,124 @@ pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing
     Ok(())
 }
 
-/// What the rows of a statement have come to.
-struct Work<'f, 'h> {
-    fired: &'f Firing<'h>,
-    relation: &'f Arc<Relation>,
-    count: u64,
-    shown: Vec<Vec<Datum>>,
-    changed: Vec<Changed>,
-    /// by ON CONFLICT DO UPDATE
-    updated: Vec<Changed>,
-    /// for each row in turn: whether it is one of those
-    order: Vec<bool>,
-    /// AFTER triggers will ask for the rows
-    keep: bool,
+/// What all parts of a statement have in common while their rows are stored.
+pub(super) struct Run {
+    /// for each row that AFTER triggers will ask for: the number of its part
+    pub queue: Vec<usize>,
+    /// whether triggers have changed any table, and so perhaps rows that are still to come
+    pub changed_else: bool,
+    changes: i64,
 }
 
-impl Work<'_, '_> {
-    fn rows(
+impl Run {
+    pub fn new(host: Host) -> Run {
+        Run { queue: vec![], changed_else: false, changes: changes_in_all(host) }
+    }
+}
+
+/// Takes an updated row (its key, as it was, as it is to be, what RETURNING needs) to another table, if it belongs there: what
+/// RETURNING shows of it then. None: it stays.
+pub(super) type Mover<'m> =
+    &'m mut dyn FnMut(&mut Run, &Datum, &Vec<Datum>, &Vec<Datum>, &[Datum]) -> Result<Option<Vec<Datum>>>;
+
+/// A statement on the rows of one table, and what they have come to.
+pub(super) struct Part<'t, 'h> {
+    number: usize,
+    t: &'t Triggered,
+    pub relation: Arc<Relation>,
+    pub fired: Firing<'h>,
+    /// ON CONFLICT DO UPDATE: the triggers of that, and the statement
+    pub updates: Option<Firing<'h>>,
+    storing: Option<Storing<'t>>,
+    updating: Option<Storing<'t>>,
+    pub count: u64,
+    pub shown: Vec<Vec<Datum>>,
+    pub changed: Vec<Changed>,
+    /// by ON CONFLICT DO UPDATE
+    pub updated: Vec<Changed>,
+    /// for each row in turn: whether it is one of those
+    order: Vec<bool>,
+    /// how many of `order`, `changed` and `updated` have had their AFTER triggers
+    after: (usize, usize, usize),
+    /// AFTER triggers will ask for the rows
+    keep: bool,
+    /// rows that this statement has inserted or updated, for ON CONFLICT
+    touched: HashSet<i64>,
+}
+
+impl<'t, 'h> Part<'t, 'h> {
+    /// `keep`: the rows are asked for afterwards, whether triggers of the table fire or not.
+    pub fn new(host: Host<'h>, t: &'t Triggered, number: usize, keep: bool) -> Result<Part<'t, 'h>> {
+        let catalog = host.catalog();
+        let relation = catalog
+            .relation(t.table)
+            .cloned()
+            .ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
+        let fired = firing(host, t, &relation);
+        let updates = t.conflict.as_deref().map(|c| firing(host, c, &relation));
+        let after = |f: &Firing| f.triggers.iter().any(|t| t.timing == Timing::After);
+        Ok(Part {
+            number,
+            t,
+            keep: keep || after(&fired) || updates.as_ref().is_some_and(after),
+            relation,
+            fired,
+            updates,
+            storing: None,
+            updating: None,
+            count: 0,
+            shown: vec![],
+            changed: vec![],
+            updated: vec![],
+            order: vec![],
+            after: (0, 0, 0),
+            touched: HashSet::new(),
+        })
+    }
+
+    /// Puts the prepared statements back where the next one looks for them.
+    pub fn give_back(&mut self) {
+        for storing in [self.storing.take(), self.updating.take()].into_iter().flatten() {
+            self.fired.host.keep_statement(&storing.t.apply, storing.apply);
+        }
+    }
+
+    /// The AFTER … FOR EACH ROW triggers of the next row.
+    pub fn after_next(&mut self) -> Result<()> {
+        let Some(is_update) = self.order.get(self.after.0) else { return Ok(()) };
+        self.after.0 += 1;
+        match (is_update, &self.updates) {
+            (true, Some(updates)) => {
+                self.after.2 += 1;
+                updates.after_row(&self.updated[self.after.2 - 1], &self.updated)
+            }
+            _ => {
+                self.after.1 += 1;
+                self.fired.after_row(&self.changed[self.after.1 - 1], &self.changed)
+            }
+        }
+    }
+
+    pub fn rows(
         &mut self,
-        storing: &mut Storing,
-        mut updating: Option<&mut Storing>,
-        updates: Option<&Firing>,
         proposed: Vec<Vec<Datum>>,
         parameters: &[Datum],
+        run: &mut Run,
+        mut mover: Option<Mover>,
     ) -> Result<()> {
         let host = self.fired.host;
-        let t = storing.t;
+        let t = self.t;
+        if self.storing.is_none() {
+            self.storing = Some(Storing::new(host, t, &self.relation)?);
+            if let Some(conflict) = t.conflict.as_deref() {
+                self.updating = Some(Storing::new(host, conflict, &self.relation)?);
+            }
+        }
         let width = self.relation.live_columns().count();
-        // rows that this statement has inserted or updated, for ON CONFLICT
-        let mut touched: HashSet<i64> = HashSet::new();
-        // whether the triggers have changed any table, and so perhaps rows that are still to come
-        let mut changed_else = false;
-        let mut changes = changes_in_all(host);
+        run.changes = changes_in_all(host);
         for row in proposed {
             host.check_interrupt()?;
+            let Some(storing) = &mut self.storing else { return Err(PgError::internal("no statement")) };
             let mut row = row.into_iter();
             let mut key = Datum::Null;
             let mut old = None;
@@ -375,38 +428,45 @@ impl Work<'_, '_> {
             };
             let others: Vec<Datum> = row.collect();
             // by triggers of the rows before it (PostgreSQL's words are those of UPDATE then)
-            changed_else |= changes_in_all(host) != changes;
-            if let (true, Some(old)) = (changed_else, &old) {
+            run.changed_else |= changes_in_all(host) != run.changes;
+            if let (true, Some(old)) = (run.changed_else, &old) {
                 check_unchanged(host, t, &key, old, Event::Update)?;
             }
-            changes = changes_in_all(host);
+            run.changes = changes_in_all(host);
             let Some(new) = self.fired.before_row(old.as_ref(), new)? else { continue };
-            if let (true, Some(old)) = (changes_in_all(host) != changes, &old) {
-                changed_else = true;
+            if let (true, Some(old)) = (changes_in_all(host) != run.changes, &old) {
+                run.changed_else = true;
                 check_unchanged(host, t, &key, old, t.event)?;
             }
-            storing.check(self.relation, old.as_ref(), new.as_ref())?;
+            if let (Some(mover), Some(new)) = (&mut mover, &new) {
+                let before = old.as_ref().unwrap_or(new);
+                if let Some(returned) = mover(run, &key, before, new, &others)? {
+                    self.done(returned);
+                    run.changes = changes_in_all(host);
+                    continue;
+                }
+            }
+            storing.check(&self.relation, old.as_ref(), new.as_ref())?;
             let values = storing.values(parameters, key, new.as_ref(), others);
             let stored = storing.store(host, &values, width + t.returning)?;
-            changes = changes_in_all(host);
+            run.changes = changes_in_all(host);
             match stored {
                 Some(mut result) => {
-                    if updates.is_some() {
+                    if self.updates.is_some() {
                         // SAFETY: a live connection.
-                        touched.insert(unsafe { libsqlite3_sys::sqlite3_last_insert_rowid(host.db) });
+                        self.touched.insert(unsafe { libsqlite3_sys::sqlite3_last_insert_rowid(host.db) });
                     }
                     let returned = result.split_off(width);
-                    self.done(t.returning, returned);
+                    self.done(returned);
                     if self.keep {
                         self.changed.push(Changed { old, new: new.map(|_| result) });
                         self.order.push(false);
+                        run.queue.push(self.number);
                     }
                 }
                 None if t.event == Event::Insert => {
                     // the row is there: DO NOTHING or DO UPDATE
-                    if let (Some(updating), Some(updates)) = (updating.as_deref_mut(), updates) {
-                        self.update_conflicting(updating, updates, &values, parameters, &mut touched)?;
-                    }
+                    self.update_conflicting(&values, parameters, run)?;
                 }
                 None => return Err(modified_meanwhile(t.event)),
             }
@@ -414,30 +474,24 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    fn done(&mut self, returning: usize, returned: Vec<Datum>) {
+    fn done(&mut self, returned: Vec<Datum>) {
         self.count += 1;
-        if returning > 0 {
+        if self.t.returning > 0 {
             self.shown.push(returned);
         }
     }
 
-    fn update_conflicting(
-        &mut self,
-        updating: &mut Storing,
-        updates: &Firing,
-        inserted: &[Datum],
-        parameters: &[Datum],
-        touched: &mut HashSet<i64>,
-    ) -> Result<()> {
+    fn update_conflicting(&mut self, inserted: &[Datum], parameters: &[Datum], run: &mut Run) -> Result<()> {
         let host = self.fired.host;
         let width = self.relation.live_columns().count();
+        let (Some(updating), Some(updates)) = (&mut self.updating, &self.updates) else { return Ok(()) };
         let mut found = all_rows(host, &updating.t.rows, inserted)?;
         // none: the condition of DO UPDATE leaves it as it is
         let Some(row) = found.pop() else { return Ok(()) };
         let mut row = row.into_iter();
         let key = row.next().unwrap_or_default();
         if let Datum::Int(rowid) = key {
-            if !touched.insert(rowid) {
+            if !self.touched.insert(rowid) {
                 return Err(PgError::new(
                     SqlState::CARDINALITY_VIOLATION,
                     "ON CONFLICT DO UPDATE command cannot affect row a second time",
@@ -455,17 +509,18 @@ impl Work<'_, '_> {
         if changes_in_all(host) != changes {
             check_unchanged(host, updating.t, &key, &old, Event::Update)?;
         }
-        updating.check(self.relation, Some(&old), new.as_ref())?;
+        updating.check(&self.relation, Some(&old), new.as_ref())?;
         let values = updating.values(parameters, key, new.as_ref(), vec![]);
         let returning = updating.t.returning;
         let Some(mut result) = updating.store(host, &values, width + returning)? else {
             return Err(modified_meanwhile(Event::Update));
         };
         let returned = result.split_off(width);
-        self.done(returning, returned);
+        self.done(returned);
         if self.keep {
             self.updated.push(Changed { old: Some(old), new: Some(result) });
             self.order.push(true);
+            run.queue.push(self.number);
         }
         Ok(())
     }
@@ -495,7 +550,7 @@ fn modified_meanwhile(event: Event) -> PgError {
 }
 
 /// All rows of a query.
-fn all_rows(host: Host, sql: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
+pub(super) fn all_rows(host: Host, sql: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
     let mut statement = host.kept_statement(sql)?;
     let mut out = Vec::new();
     // SAFETY: the parameters live until the statement is reset below.
@@ -530,11 +585,16 @@ fn store(host: Host, apply: &mut RawStatement, values: &[Datum], width: usize) -
 }
 
 impl Firing<'_> {
+    /// The table that the triggers are of.
+    pub fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
     fn of(&self, timing: Timing, row: bool) -> impl Iterator<Item = &Trigger> {
         self.triggers.iter().filter(move |t| t.timing == timing && t.row == row)
     }
 
-    fn statement(&self, timing: Timing) -> Result<()> {
+    pub fn statement(&self, timing: Timing) -> Result<()> {
         for trigger in self.of(timing, false) {
             if self.condition(trigger, None, None)? {
                 self.fire(trigger, None, None)?;
@@ -569,7 +629,7 @@ impl Firing<'_> {
         Ok(Some(new))
     }
 
-    fn after_row(&self, row: &Changed, changed: &[Changed]) -> Result<()> {
+    pub fn after_row(&self, row: &Changed, changed: &[Changed]) -> Result<()> {
         for trigger in self.of(Timing::After, true) {
             if self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
                 self.with_transition_tables(trigger, changed, || {
@@ -580,7 +640,7 @@ impl Firing<'_> {
         Ok(())
     }
 
-    fn after_statement(&self, changed: &[Changed]) -> Result<()> {
+    pub fn after_statement(&self, changed: &[Changed]) -> Result<()> {
         for trigger in self.of(Timing::After, false) {
             if self.condition(trigger, None, None)? {
                 self.with_transition_tables(trigger, changed, || self.fire(trigger, None, None).map(|_| ()))?;
@@ -596,7 +656,7 @@ impl Firing<'_> {
         changed: &[Changed],
         run: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        use pgsqlite_sql::catalog::{Column, PG_TEMP};
+        use pgsqlite_sql::catalog::{Column, RelationKind, PG_TEMP};
         if trigger.old_table.is_none() && trigger.new_table.is_none() {
             return run();
         }
@@ -634,6 +694,7 @@ impl Firing<'_> {
                 triggers: vec![],
                 origin: Default::default(),
                 security: Default::default(),
+                inheritance: Default::default(),
                 tuples: None,
                 ..(*self.relation).clone()
             };

@@ -251,7 +251,7 @@ impl Session {
             result = self.check_self_references(&copy).map_err(|e| self.explain_commit(e));
         }
         if result.is_ok() {
-            result = self.fire_after_copy(&copy);
+            result = self.fire_after_copy(&mut copy);
         }
         let rows = copy.rows;
         let result = result.and_then(|()| self.check_constraints());
@@ -343,13 +343,14 @@ impl Session {
     }
 
     /// The triggers that come after the last row.
-    fn fire_after_copy(&self, copy: &CopyIn) -> Result<()> {
+    fn fire_after_copy(&self, copy: &mut CopyIn) -> Result<()> {
         let Body::Plan(plan) = &copy.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         let Some(triggered) = &plan.query.triggered else { return Ok(()) };
         let connection = self.connection()?;
         self.cancel.arm(connection.interrupt_handle())?;
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered, &copy.copied));
+        let copied = std::mem::take(&mut copy.copied);
+        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered, copied));
         self.cancel.disarm();
         result
     }

@@ -75,6 +75,9 @@ impl Session {
                 PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy from {kind} \"{}\"", relation.name))
             };
             match &relation.kind {
+                RelationKind::Table if relation.is_partitioned() => {
+                    return Err(wrong("partitioned table").hint("Try the COPY (SELECT ...) TO variant."))
+                }
                 RelationKind::Table | RelationKind::System => {}
                 RelationKind::View { .. } | RelationKind::ForeignView => {
                     return Err(wrong("view").hint("Try the COPY (SELECT ...) TO variant."))
@@ -146,7 +149,9 @@ fn select_columns(r: &ast::RangeVar, columns: &[Column]) -> Result<NodeEnum> {
     let list: Vec<String> = columns.iter().map(|c| quoted_name(&c.name)).collect();
     let mut node = parse_one(&format!("SELECT {} FROM t", list.join(", ")))?;
     let NodeEnum::SelectStmt(select) = &mut node else { return Err(PgError::internal("COPY's SELECT")) };
-    select.from_clause = vec![ast::Node { node: Some(NodeEnum::RangeVar(r.clone())) }];
+    // (the rows of children are not meant)
+    let only = ast::RangeVar { inh: false, ..r.clone() };
+    select.from_clause = vec![ast::Node { node: Some(NodeEnum::RangeVar(only)) }];
     Ok(node)
 }
 

@@ -240,6 +240,9 @@ impl Search<'_> {
         for (column, &at) in self.proposed.relation.live_columns().zip(new) {
             shown.push(clip(self.text(column.type_oid, &row[at])?));
         }
+        if let Some(places) = &self.proposed.shown {
+            shown = places.iter().filter_map(|p| shown.get(*p).cloned()).collect();
+        }
         Ok(error.detail(format!("Failing row contains ({}).", shown.join(", "))))
     }
 
@@ -432,6 +435,11 @@ pub(super) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value
 }
 
 /// At most [`SHOWN_BYTES`] of a value, whole characters, with `...` where more was there.
+/// A value as DETAIL shows it of a row.
+pub(crate) fn shown(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+    Ok(clip(printed(catalog, context, type_oid, value)?))
+}
+
 fn clip(mut text: String) -> String {
     if text.len() > SHOWN_BYTES {
         let end = (0..=SHOWN_BYTES).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);

@@ -232,6 +232,7 @@ impl Session {
         };
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
+            notices: Default::default(),
             show_catalog: Some(&show_catalog),
             fire_truncate: Some(&fire_truncate),
             tables,
@@ -253,8 +254,10 @@ impl Session {
             own.dirty.extend(before);
             used
         };
+        let before_failure = session.notices.take();
         let told = self.connection()?.cell.take_notices();
         self.notices.extend(told);
+        self.notices.extend(before_failure);
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(e) => {

@@ -126,6 +126,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     }
 }

@@ -206,6 +206,7 @@ fn column_of(info: &Info, attnum: i16) -> Column {
             || info.default.as_deref().is_some_and(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),
         sqlite_text: info.default.clone().filter(|d| default.is_none() && !d.eq_ignore_ascii_case("null")),
         sqlite_generated: info.hidden > 1,
+        inherited: Default::default(),
         default,
         ..Column::new(attnum, info.name.clone(), declared.type_oid, declared.typmod)
     }
@@ -289,6 +290,7 @@ fn add_table(
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     };
     for check in declare(conn, &mut relation)? {
@@ -314,6 +316,7 @@ fn add_table(
             deferrable: false,
             initially_deferred: false,
             not_valid: false,
+            inherited: Inherited::default(),
         });
     }
     let mut key: Vec<(i64, i16)> =
@@ -360,6 +363,7 @@ fn add_constraint_index(
         deferrable: false,
         initially_deferred: false,
         not_valid: false,
+        inherited: Inherited::default(),
     });
     catalog.add_relation(relation);
 }
@@ -541,6 +545,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
             deferrable: false,
             initially_deferred: false,
             not_valid: false,
+            inherited: Inherited::default(),
         });
     }
     catalog.add_relation(relation);
@@ -599,6 +604,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     };
     catalog.add_relation(relation);

@@ -4,7 +4,7 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, Index, RelationKind};
+use pgsqlite_sql::catalog::{Catalog, Index, Relation, RelationKind};
 use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 
@@ -32,6 +32,10 @@ fn style(c: &Call, i: usize) -> Result<Style> {
 
 fn get_expr(c: &Call) -> Result<Datum> {
     let (text, relation, style) = (c.text(0)?, oid_argument(c, 1)?, style(c, 2)?);
+    // (the bound of a partition is kept as it is printed)
+    if text == "DEFAULT" || text.starts_with("FOR VALUES ") {
+        return Ok(Datum::from(text));
+    }
     with_environment(c.session, |e| {
         // An index's expressions are about its table.
         let relation = e.catalog.relation(relation).map(|r| match &r.kind {
@@ -206,7 +210,7 @@ fn method_has_property(c: &Call) -> Result<Datum> {
     .into())
 }
 
-/// Statistics objects and partitions cannot be made here: no OID is one of theirs.
+/// Statistics objects cannot be made here: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
@@ -216,9 +220,80 @@ fn tablespace_location(_: &Call) -> Result<Datum> {
     Ok(Datum::from(""))
 }
 
-/// No table is a partition or has partitions: the sets are empty.
-fn no_partitions(_: &Call) -> Result<Datum> {
-    Ok(Datum::from("[]"))
+/// Whether partitions are about a relation: a partitioned table, a partition, the indexes of both.
+fn in_partition_tree(catalog: &Catalog, relation: &Relation) -> bool {
+    match &relation.kind {
+        RelationKind::Table => relation.is_partitioned() || relation.is_partition(),
+        RelationKind::Index(index) => {
+            let partitioned = catalog.relation(index.table).is_some_and(|t| t.is_partitioned());
+            partitioned || !relation.inheritance.parents.is_empty()
+        }
+        _ => false,
+    }
+}
+
+/// A relation and those above it, up to the root of its tree of partitions.
+fn line_of(catalog: &Catalog, oid: Oid) -> Vec<Oid> {
+    let mut line = Vec::new();
+    let mut at = catalog.relation(oid).filter(|r| in_partition_tree(catalog, r));
+    while let Some(relation) = at {
+        line.push(relation.oid);
+        at = relation.inheritance.parents.first().and_then(|p| catalog.relation(*p));
+    }
+    line
+}
+
+fn partition_root(c: &Call) -> Result<Datum> {
+    let line = line_of(&c.session.state().catalog, oid_argument(c, 0)?);
+    Ok(line.last().map_or(Datum::Null, |root| Datum::Int(i64::from(*root))))
+}
+
+fn partition_ancestors(c: &Call) -> Result<Datum> {
+    let line = line_of(&c.session.state().catalog, oid_argument(c, 0)?);
+    let rows: Vec<serde_json::Value> = line.iter().map(|o| serde_json::json!(o)).collect();
+    Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
+}
+
+/// pg_partition_tree: (relid, parentrelid, isleaf, level) of each.
+fn partition_tree(c: &Call) -> Result<Datum> {
+    let state = c.session.state();
+    let (catalog, root) = (&state.catalog, oid_argument(c, 0)?);
+    let mut rows: Vec<serde_json::Value> = Vec::new();
+    if catalog.relation(root).is_some_and(|r| in_partition_tree(catalog, r)) {
+        for oid in catalog.with_descendants(root) {
+            let Some(relation) = catalog.relation(oid) else { continue };
+            let line = line_of(catalog, oid);
+            let level = line.iter().position(|o| *o == root).unwrap_or(0);
+            let leaf = match &relation.kind {
+                RelationKind::Index(index) => !catalog.relation(index.table).is_some_and(|t| t.is_partitioned()),
+                _ => !relation.is_partitioned(),
+            };
+            rows.push(serde_json::json!([oid, relation.inheritance.parents.first(), i32::from(leaf), level]));
+        }
+    }
+    Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
+}
+
+fn get_partkeydef(c: &Call) -> Result<Datum> {
+    let table = oid_argument(c, 0)?;
+    with_environment(c.session, |e| {
+        let Some(relation) = e.catalog.relation(table) else { return Ok(Datum::Null) };
+        match &relation.inheritance.key {
+            Some(key) => pgsqlite_sql::partition::key_text(relation, key).map(Datum::from),
+            None => Ok(Datum::Null),
+        }
+    })
+}
+
+fn get_partition_constraintdef(c: &Call) -> Result<Datum> {
+    let table = oid_argument(c, 0)?;
+    with_environment(c.session, |e| {
+        let Some(relation) = e.catalog.relation(table) else { return Ok(Datum::Null) };
+        match pgsqlite_sql::partition::constraint(e.catalog, relation)? {
+            Some(text) => definitions::stored_expression(e, &text, Some(relation), Style::Full).map(Datum::from),
+            None => Ok(Datum::Null),
+        }
+    })
 }
 
 pub const FUNCTIONS: &[(&str, Scalar)] = &[
@@ -228,14 +303,17 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
     ("pg_get_viewdef_name pg_get_viewdef_name_ext", get_viewdef_by_name),
     ("pg_relation_is_publishable", relation_is_publishable),
-    ("pg_partition_root pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),
+    ("pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),
+    ("pg_partition_root", partition_root),
     ("pg_conversion_is_visible", no_such_object),
     ("pg_tablespace_location", tablespace_location),
-    ("pg_partition_ancestors pg_partition_tree", no_partitions),
+    ("pg_partition_ancestors", partition_ancestors),
+    ("pg_partition_tree", partition_tree),
     ("pg_get_ruledef pg_get_ruledef_ext", get_ruledef),
     ("pg_index_column_has_property", index_column_has_property),
     ("pg_index_has_property", index_has_property),
     ("pg_indexam_has_property", method_has_property),
     ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
-    ("pg_get_partkeydef pg_get_partition_constraintdef", no_such_object),
+    ("pg_get_partkeydef", get_partkeydef),
+    ("pg_get_partition_constraintdef", get_partition_constraintdef),
 ];

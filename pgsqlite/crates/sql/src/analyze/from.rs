@@ -129,10 +129,11 @@ impl Analyzer<'_> {
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
             RelationKind::Table if self.is_secured(&relation)? => {
-                self.secured_entry(&relation, r.alias.as_ref(), locked)?
+                self.secured_entry(&relation, r.alias.as_ref(), locked, !r.inh)?
             }
             _ => self.add_relation_entry(relation.clone(), r.alias.as_ref(), false)?,
         };
+        self.level().range_table[index].only = !r.inh;
         if by_columns {
             let check = super::column_rights::ColumnCheck { rte: index, relation: relation.clone(), role: self.acting };
             self.level().column_checks.push(check);

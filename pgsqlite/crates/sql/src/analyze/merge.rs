@@ -50,6 +50,10 @@ impl Analyzer<'_> {
         if self.is_secured(&target)? {
             return Err(PgError::not_supported("MERGE into a table with row-level security").at(r.location));
         }
+        if self.env.catalog.stands_for_several(&target) || target.is_partition() {
+            return Err(PgError::not_supported("MERGE into a table with children or partitions, or into a partition")
+                .at(r.location));
+        }
         let target_item = self.target_entry(&target, r)?;
         let source_node = stmt.source_relation.as_deref().ok_or_else(|| PgError::internal("MERGE without a source"))?;
         let mut from = self.from_clause(std::slice::from_ref(source_node))?;

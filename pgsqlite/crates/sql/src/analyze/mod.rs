@@ -465,6 +465,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             sqlite_default: false,
                             sqlite_text: None,
                             sqlite_generated: false,
+                            inherited: Default::default(),
                         })
                         .collect(),
                     constraints: vec![],
@@ -475,6 +476,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     tuples: None,
                     on_commit: Default::default(),
                     security: Default::default(),
+                    inheritance: Default::default(),
                     triggers: Vec::new(),
                 };
                 ((r.schema, r.name), Arc::new(relation))
@@ -525,7 +527,7 @@ pub(crate) fn var(levels_up: usize, rte: usize, column: usize, of: &RteColumn, l
 }
 
 pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<RteColumn>) -> RangeTableEntry {
-    RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None }
+    RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None, only: false }
 }
 
 /// The OUT columns of a call of a function (name, type), none if it has no OUT parameters. A polymorphic one has the

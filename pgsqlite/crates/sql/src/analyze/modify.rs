@@ -6,8 +6,8 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Column, Constraint, ConstraintKind, Identity, IndexKey, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RteKind,
-    Target, Var,
+    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RowCheck,
+    RowCheckOf, RteKind, Target, Var,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -82,10 +82,29 @@ impl Analyzer<'_> {
         let (result, level) = self.modify_level(|a| a.insert_in_level(stmt))?;
         let (target, action, returning) = result;
         let mut checks = level.checks;
+        checks.extend(self.partition_check(&target)?);
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
         let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
+    }
+
+    /// What a partition's bound demands of the rows that are written to it directly.
+    fn partition_check(&self, target: &Relation) -> Result<Option<RowCheck>> {
+        let Some(text) = crate::partition::constraint(self.env.catalog, target)? else { return Ok(None) };
+        let condition = super::analyze_expression(self.env, &text, Some(target), Some((oid::BOOL, -1)))?;
+        let schema = self.env.catalog.schema_name(target.schema).to_string();
+        Ok(Some(RowCheck { condition, of: RowCheckOf::Partition { schema, table: target.name.clone() } }))
+    }
+
+    /// The same of UPDATE, which may leave the columns alone that the bound is about.
+    fn partition_check_of_update(&self, target: &Relation, set: &[(i16, Expr)]) -> Result<Option<RowCheck>> {
+        let Some(check) = self.partition_check(target)? else { return Ok(None) };
+        let used = crate::deparse::columns_used(&check.condition);
+        let used = used.iter().filter_map(|i| target.live_columns().nth(*i)).map(|c| c.attnum);
+        let triggers = target.triggers.iter().any(|t| t.is_on() && t.row);
+        let touched = triggers || used.into_iter().any(|a| set.iter().any(|(attnum, _)| *attnum == a));
+        Ok(touched.then_some(check))
     }
 
     fn insert_in_level(&mut self, stmt: &ast::InsertStmt) -> Result<(Arc<Relation>, ModifyAction, Vec<Target>)> {
@@ -604,6 +623,9 @@ impl Analyzer<'_> {
         })?;
         let (target, action, returning) = result;
         let mut checks = level.checks;
+        if let ModifyAction::Update { set, .. } = &action {
+            checks.extend(self.partition_check_of_update(&target, set)?);
+        }
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
         let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
         self.check_modify_columns(&modify, &level.column_checks)?;

@@ -189,6 +189,7 @@ impl Analyzer<'_> {
         relation: &Arc<Relation>,
         alias: Option<&ast::Alias>,
         locked: bool,
+        only: bool,
     ) -> Result<usize> {
         let mut filter = self.visible(relation, PolicyCommand::Select)?;
         if locked {
@@ -207,7 +208,9 @@ impl Analyzer<'_> {
             filter: Some(filter),
             ..Default::default()
         };
-        let inner = super::entry(RteKind::Relation(relation.clone()), relation.name.clone(), false, columns.clone());
+        let mut inner =
+            super::entry(RteKind::Relation(relation.clone()), relation.name.clone(), false, columns.clone());
+        inner.only = only;
         let query = Query { range_table: vec![inner], ..Query::new(QueryBody::Select(select), columns.clone()) };
         self.query_entry(query, columns, relation, alias)
     }

@@ -2,14 +2,14 @@
 //!
 //! | column | what it is here |
 //! | --- | --- |
-//! | `tableoid` | the table's OID, NULL in rows that an outer join adds |
+//! | `tableoid` | the OID of the table that has the row, NULL in rows that an outer join adds |
 //! | `ctid` | the row's number in SQLite. It names the row as long as it is there; an UPDATE does not change it, for the row stays where it is |
 //! | `xmax` | in RETURNING of INSERT: 0 for an inserted row, the transaction's number for one that ON CONFLICT DO UPDATE changed |
 //! | `xmin` | of a system catalog: the number of its schema's last change, which its rows are made anew with |
 //! | the rest | versions of rows are not kept, so nothing can be said: refused |
 //!
-//! A table's entry gets columns for `ctid` and `xmax` behind its own when one of them is named first; they have PostgreSQL's
-//! negative numbers, so that nothing takes them for columns of the table.
+//! A table's entry gets columns for these behind its own when one of them is named first; they have PostgreSQL's negative
+//! numbers, so that nothing takes them for columns of the table. (`tableoid` is one of them where a table stands for several.)
 
 use super::Analyzer;
 use crate::catalog::RelationKind;
@@ -17,7 +17,8 @@ use crate::typed::{Expr, ExprKind, RteColumn, RteKind};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
 /// The hidden columns of an entry, in their order behind the live ones: name, attnum, type.
-const HIDDEN: [(&str, i16, pgsqlite_types::Oid); 2] = [("ctid", -1, oid::TID), ("xmax", -4, oid::XID)];
+const HIDDEN: [(&str, i16, pgsqlite_types::Oid); 3] =
+    [("ctid", -1, oid::TID), ("xmax", -4, oid::XID), ("tableoid", -6, oid::OID)];
 
 impl Analyzer<'_> {
     /// A system column of an item of FROM. None: it has no such column. Errors: 0A000.
@@ -36,7 +37,9 @@ impl Analyzer<'_> {
         // a sample is a sub-query, through which SQLite shows no number but a key that is one
         let sampled = self.levels[at].range_table[rte].sample.is_some() && relation.rowid_column.is_none();
         let has_number = stored && !relation.without_rowid && !sampled;
+        let several = !self.levels[at].range_table[rte].only && self.env.catalog.stands_for_several(&relation);
         let column = match name {
+            "tableoid" if several => Some(self.hidden_column(up, rte, 2, location)),
             "tableoid" => self.where_present(up, rte, has_number, relation.oid, oid::OID, location),
             // The rows of the catalogs are made anew with every change of the schema; PostgreSQL keeps the first three numbers.
             "xmin" if relation.kind == RelationKind::System => {

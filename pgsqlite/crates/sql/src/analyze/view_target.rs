@@ -20,6 +20,8 @@ pub(crate) struct ViewTarget {
     pub checks: Vec<RowCheck>,
     /// whose privileges and policies count for the table
     pub acting: Oid,
+    /// its query is FROM ONLY
+    pub only: bool,
 }
 
 /// A query of one table: the table, the columns and the conditions.
@@ -28,6 +30,7 @@ struct Simple {
     columns: Vec<Expr>,
     /// the conditions of the views below and of the query itself (last), each with the row type of its view; 0: the query's own
     filters: Vec<(Oid, Option<Expr>)>,
+    only: bool,
 }
 
 /// Why a view's query is not simple, as PostgreSQL's DETAIL says it.
@@ -87,25 +90,26 @@ fn simple(query: &Query, instead: Instead) -> Result<Simple, &'static str> {
     let filter = select.filter.clone();
     match &query.range_table[0].kind {
         RteKind::Relation(table) if table.kind == RelationKind::Table && query.range_table[0].sample.is_none() => {
-            Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] })
+            Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)], only: query.range_table[0].only })
         }
         // a table whose policies stand here as a query: what they mean for a change is the table's own affair
         RteKind::Subquery { query: inner, .. } if query.range_table[0].row_type != 0 => {
             if let Some(table) = secured_table(inner, query.range_table[0].row_type) {
-                return Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)] });
+                let only = inner.range_table[0].only;
+                return Ok(Simple { table: table.clone(), columns, filters: vec![(0, filter)], only });
             }
             if let Some(view) = instead(query.range_table[0].row_type) {
-                return Ok(Simple { table: view, columns, filters: vec![(0, filter)] });
+                return Ok(Simple { table: view, columns, filters: vec![(0, filter)], only: false });
             }
             // a view over a view
-            let Simple { table, columns: below, mut filters } = simple(inner, instead)?;
+            let Simple { table, columns: below, mut filters, only } = simple(inner, instead)?;
             let mut filter = filter;
             columns.iter_mut().chain(filter.iter_mut()).for_each(|e| through(e, &below));
             if let Some(view) = filters.last_mut() {
                 view.0 = query.range_table[0].row_type;
             }
             filters.push((0, filter));
-            Ok(Simple { table, columns, filters })
+            Ok(Simple { table, columns, filters, only })
         }
         _ => Err(single),
     }
@@ -223,10 +227,11 @@ impl Analyzer<'_> {
         }
         let acting = if invoker { self.acting } else { view.owner };
         let checks = self.view_checks(view, &simple.filters);
+        let only = simple.only;
         let filter = simple.filters.into_iter().fold(None, |all, (_, filter)| both(all, filter));
         let names = view.live_columns().map(|c| c.name.clone());
         let columns = names.zip(simple.columns).collect();
-        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter, checks, acting });
+        self.level().view_target = Some(ViewTarget { view: view.clone(), columns, filter, checks, acting, only });
         Ok(simple.table)
     }
 
@@ -258,6 +263,7 @@ impl Analyzer<'_> {
         } else {
             self.add_relation_entry(target.clone(), alias, false)?;
         }
+        self.level().range_table[0].only = self.level().view_target.as_ref().map_or(!r.inh, |v| v.only);
         let Some(view) = self.level().view_target.clone() else {
             return Ok(self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some()));
         };

@@ -188,9 +188,11 @@ pub fn index_definition(
         format!("{}.{}", quote_identifier(catalog.schema_name(table.schema)), quote_identifier(&table.name))
     };
     let mut out = format!(
-        "CREATE {}INDEX {} ON {table_name} USING {} ({})",
+        "CREATE {}INDEX {} ON {}{table_name} USING {} ({})",
         if index.unique { "UNIQUE " } else { "" },
         quote_identifier(&relation.name),
+        // (the indexes of its partitions are definitions of their own)
+        if table.is_partitioned() { "ONLY " } else { "" },
         quote_identifier(&index.method),
         keys.join(", ")
     );

@@ -665,6 +665,9 @@ impl<'a> Printer<'a> {
         match &entry.kind {
             RteKind::Relation(relation) => {
                 let name = self.names.relation(relation.oid);
+                if entry.only {
+                    self.out.push_str("ONLY ");
+                }
                 self.out.push_str(&name);
                 let now = self.names.catalog.relation(relation.oid).unwrap_or(relation);
                 // The alias is needed, too, where it was made unique.

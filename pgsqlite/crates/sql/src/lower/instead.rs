@@ -95,6 +95,8 @@ impl Lowerer<'_> {
             place: String::new(),
             condition: String::new(),
             conflict: None,
+            shown: None,
+            spread: None,
         };
         Ok((triggered, row_tag(event)))
     }

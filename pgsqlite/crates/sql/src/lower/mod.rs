@@ -14,6 +14,7 @@
 //! support functions named in [`support`].
 
 mod expr;
+mod inherit;
 mod instead;
 mod locks;
 mod merge;
@@ -22,6 +23,7 @@ mod order;
 pub mod proposed;
 mod query;
 mod sets;
+mod spread;
 mod stages;
 mod triggered;
 mod with;
@@ -54,6 +56,8 @@ pub mod support {
     pub const VIEW_CHECK: &str = "pg_view_check";
     /// (value, condition, table, policy) → value; 42501 if the condition is not true
     pub const POLICY_CHECK: &str = "pg_policy_check";
+    /// (value, condition, schema, table) → value; 23514 if the condition is not true
+    pub const PARTITION_CHECK: &str = "pg_partition_check";
     /// (sequence, part) → last_value (part 0), is_called (part 1)
     pub const SEQUENCE: &str = "pg_sequence_state";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
@@ -215,7 +219,7 @@ impl<'a> Lowerer<'a> {
                 read_back: None,
                 calls_writers: self.calls_writers(),
                 triggered: None,
-                bounded: is_bounded(&query),
+                bounded: is_bounded(&query, self.env),
                 constant: is_constant(&query),
                 steps,
                 tag: Tag::Select,
@@ -261,7 +265,7 @@ impl<'a> Lowerer<'a> {
 
 /// Whether at most a handful of rows are touched and nothing is computed that may take long: no FROM and no function, or a key
 /// look-up in one table.
-fn is_bounded(query: &Query) -> bool {
+fn is_bounded(query: &Query, env: &Environment) -> bool {
     let QueryBody::Select(select) = &query.body else { return false };
     if select.from.is_empty() {
         let plain = |e: &Expr| matches!(e.kind, crate::typed::ExprKind::Const(_) | crate::typed::ExprKind::Param(_));
@@ -269,6 +273,9 @@ fn is_bounded(query: &Query) -> bool {
     }
     let [crate::typed::FromItem::Entry(entry)] = &select.from[..] else { return false };
     let RteKind::Relation(relation) = &query.range_table[*entry].kind else { return false };
+    if !query.range_table[*entry].only && env.catalog.stands_for_several(relation) {
+        return false;
+    }
     select
         .filter
         .as_ref()

@@ -23,7 +23,8 @@ impl Lowerer<'_> {
         let mut modifies = Vec::new();
         let modify = self.modification_after_ctes(modify, &mut steps, &mut modifies)?;
         let ctes = modify.ctes.clone();
-        let triggered = !matches!(modify.action, ModifyAction::Merge { .. }) && self.fires_triggers(&modify);
+        let by_rows = self.fires_triggers(&modify) || self.is_spread(&modify);
+        let triggered = !matches!(modify.action, ModifyAction::Merge { .. }) && by_rows;
         let own = if triggered { vec![] } else { self.modify_steps(&modify, &ctes)? };
         let several = steps.len() + own.len() > 1;
         if triggered && !steps.is_empty() {
@@ -146,8 +147,13 @@ impl Lowerer<'_> {
     /// RETURNING whose sub-queries read the target: they see it as it was before the statement, in a copy.
     fn returning_without_target(&mut self, modify: &Modify, steps: &mut Vec<Step>) -> Result<Option<Modify>> {
         let target = modify.target.oid;
-        if !modify.returning.iter().any(|t| reads(&t.expr, target)) {
+        if !modify.returning.iter().any(|t| reads(&t.expr, &self.with_ancestors(target))) {
             return Ok(None);
+        }
+        if modify.returning.iter().any(|t| reads(&t.expr, &self.env.catalog.ancestors(target))) {
+            return Err(PgError::not_supported(
+                "a sub-query in RETURNING that reads the rows of the target by another table",
+            ));
         }
         let mut modify = modify.clone();
         let copy = self.copy_step(&modify.target, steps);
@@ -270,12 +276,14 @@ impl Lowerer<'_> {
         relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
     }
 
-    /// The texts of a table's entry: its columns, and behind them the hidden ones that analysis may have added, ctid and xmax.
+    /// The texts of a table's entry: its columns, and behind them the hidden ones that analysis may have
+    /// added: ctid, xmax and tableoid.
     pub(super) fn entry_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
         let mut texts = self.target_columns(relation, prefix);
         if let (true, false, Ok(rowid)) = (relation.is_stored(), relation.without_rowid, rowid_name(relation)) {
             texts.push(format!("{prefix}{rowid}"));
             texts.push(format!("{}()", support::XMAX));
+            texts.push(relation.oid.to_string());
         }
         texts
     }
@@ -304,7 +312,7 @@ impl Lowerer<'_> {
             matches!(source, InsertSource::Values(rows) if rows.len() == 1 && order::must_keep_order(&rows[0]));
         let must_name_rows = checks || !generated.is_empty() || in_order;
         let volatile = volatile_columns(source, attnums);
-        let kept = if keeps_are_exact(modify, source) { &volatile[..] } else { &[] };
+        let kept = if keeps_are_exact(modify, source, &self.with_ancestors(target.oid)) { &volatile[..] } else { &[] };
 
         // the rows: expressions per column
         let mut text;
@@ -508,6 +516,12 @@ impl Lowerer<'_> {
             );
         }
         for check in self.row_checks.clone() {
+            let RowCheckOf::Partition { schema, table } = &check.of else { continue };
+            let condition = self.over_row(&check.condition, row)?;
+            let (schema, table) = (quote_text(schema), quote_text(table));
+            value = format!("{}({value}, ({condition}) IS TRUE, {schema}, {table})", support::PARTITION_CHECK);
+        }
+        for check in self.row_checks.clone() {
             let RowCheckOf::View(view) = &check.of else { continue };
             let condition = self.over_row(&check.condition, row)?;
             value = format!("{}({value}, ({condition}) IS TRUE, {})", support::VIEW_CHECK, quote_text(view));
@@ -626,7 +640,7 @@ impl Lowerer<'_> {
         let mut text = format!("UPDATE {} AS {alias} SET {}", table_name(&target), assignments.join(", "));
         if !from_text.is_empty() {
             text += &format!(" FROM {from_text}");
-        } else if set.iter().any(|(_, e)| reads(e, target.oid)) {
+        } else if set.iter().any(|(_, e)| reads(e, &self.with_ancestors(target.oid))) {
             // with FROM all new values are computed before the first row changes
             text += " FROM (SELECT 1)";
         }
@@ -794,22 +808,23 @@ pub(super) fn volatile_columns(source: &InsertSource, attnums: &[i16]) -> Vec<i1
 
 /// Whether the row whose values were remembered last is the one that a constraint refuses: SQLite evaluates a row and
 /// stores it, unless it must collect all rows first, for RETURNING or because the source reads the target.
-pub(super) fn keeps_are_exact(modify: &Modify, source: &InsertSource) -> bool {
+/// `tables`: the target and those whose reading reads it.
+pub(super) fn keeps_are_exact(modify: &Modify, source: &InsertSource, tables: &[Oid]) -> bool {
     match source {
         InsertSource::Values(rows) if rows.len() == 1 => true,
         _ if !modify.returning.is_empty() || affects_several(modify) => false,
-        InsertSource::Values(rows) => !rows.iter().flatten().any(|e| reads(e, modify.target.oid)),
+        InsertSource::Values(rows) => !rows.iter().flatten().any(|e| reads(e, tables)),
         InsertSource::Query { query, values } => {
-            !super::query_reads(query, &[modify.target.oid]) && !values.iter().any(|e| reads(e, modify.target.oid))
+            !super::query_reads(query, tables) && !values.iter().any(|e| reads(e, tables))
         }
     }
 }
 
-/// Whether an expression has a sub-query that reads a table.
-fn reads(expr: &Expr, table: Oid) -> bool {
+/// Whether an expression has a sub-query that reads one of the tables.
+fn reads(expr: &Expr, tables: &[Oid]) -> bool {
     crate::analyze::walk::any(
         expr,
-        &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if super::query_reads(query, &[table])),
+        &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if super::query_reads(query, tables)),
     )
 }
 

@@ -17,6 +17,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Proposed {
     pub relation: Arc<Relation>,
+    /// the live columns (positions) that DETAIL shows of a row; None: all
+    pub shown: Option<Vec<usize>>,
     /// SQLite SQL. Its columns are addressed by number below.
     pub sql: String,
     /// new value of each live column (INSERT, UPDATE); a value that only SQLite knows is NULL
@@ -180,7 +182,7 @@ impl Lowerer<'_> {
         let mut unique = vec![];
         let mut row_checks = vec![];
         if let Some(new) = &new {
-            for check in modify.checks.iter().filter(|c| matches!(c.of, RowCheckOf::View(_))) {
+            for check in modify.checks.iter().filter(|c| !matches!(c.of, RowCheckOf::Policy { .. })) {
                 let condition = self.over_row(&check.condition, new)?;
                 row_checks.push((check.of.clone(), texts.add(format!("({condition}) IS TRUE"))));
             }
@@ -214,6 +216,7 @@ impl Lowerer<'_> {
         let sql = format!("{with}SELECT {} FROM {from}", texts.columns.join(", "));
         Ok(Some(Proposed {
             relation,
+            shown: None,
             sql,
             new,
             old,
@@ -241,7 +244,9 @@ impl Lowerer<'_> {
             return Ok(Some("(SELECT 1) AS r".into()));
         }
         let volatile = super::modify::volatile_columns(source, attnums);
-        if !volatile.is_empty() && !super::modify::keeps_are_exact(modify, source) {
+        if !volatile.is_empty()
+            && !super::modify::keeps_are_exact(modify, source, &self.with_ancestors(modify.target.oid))
+        {
             return Ok(None);
         }
         let kept_text = |attnum: i16| format!("{}({attnum})", support::KEPT);

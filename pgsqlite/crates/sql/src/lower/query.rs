@@ -364,6 +364,12 @@ impl Lowerer<'_> {
                     let columns = ["last_value", "log_cnt", "is_called"].map(|c| format!("{alias}.{c}"));
                     return Ok((row, columns.to_vec()));
                 }
+                if self.stands_for_several(rte, relation) {
+                    if rte.sample.is_some() {
+                        return Err(PgError::not_supported("TABLESAMPLE of a table with children or partitions"));
+                    }
+                    return self.several_tables(relation, &alias);
+                }
                 let columns = self.entry_columns(relation, &format!("{alias}."));
                 let Some(sample) = &rte.sample else {
                     return Ok((format!("{} AS {alias}", table_name(relation)), columns));
@@ -413,6 +419,9 @@ impl Lowerer<'_> {
             RteKind::Relation(relation) => {
                 if let Some(i) = relation.live_columns().position(|c| c.not_null) {
                     return Ok(Some(columns[i].clone()));
+                }
+                if self.stands_for_several(rte, relation) {
+                    return Ok(alias(text).map(|a| Self::present_in_several(&a)));
                 }
                 let hidden = relation.columns.iter().any(|c| c.name.eq_ignore_ascii_case("rowid"));
                 if relation.without_rowid || hidden || relation.kind == RelationKind::ForeignView {

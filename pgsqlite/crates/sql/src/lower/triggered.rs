@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE on a table whose triggers they fire.
+//! INSERT, UPDATE and DELETE on a table whose triggers they fire (and on one that stands for several: `spread.rs`).
 //!
 //! Such a statement is not one of SQLite's: its rows are computed first ([`Triggered::rows`]), then the engine fires the BEFORE
 //! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
@@ -56,6 +56,12 @@ impl Lowerer<'_> {
     /// Refuses a modification that reaches triggers which would not fire: those of its own table (`own`, unless it is carried
     /// out row by row), and those of tables that SQLite changes for a foreign key.
     pub(super) fn check_triggers(&self, modify: &Modify, own: bool) -> Result<()> {
+        if own && self.is_spread(modify) {
+            return Err(PgError::not_supported(format!(
+                "this form of data modification on table \"{}\", which has children or partitions,",
+                modify.target.name
+            )));
+        }
         if own && self.fires_triggers(modify) {
             return Err(PgError::not_supported(format!(
                 "this form of data modification on table \"{}\", whose triggers it fires,",
@@ -107,7 +113,12 @@ impl Lowerer<'_> {
             _ => self.triggered(modify, ctes, parameters),
         };
         self.scopes.pop();
-        let (triggered, tag) = made?;
+        let (mut triggered, tag) = made?;
+        triggered.spread = self.spread(modify, ctes, parameters)?;
+        let mut modifies = vec![target.oid];
+        if triggered.spread.is_some() {
+            modifies = self.env.catalog.with_descendants(target.oid);
+        }
         Ok(QueryPlan {
             // whoever runs the steps of a plan and does not know of triggers is refused
             steps: vec![Step {
@@ -118,7 +129,7 @@ impl Lowerer<'_> {
             tag,
             writes: true,
             bounded: false,
-            modifies: vec![target.oid],
+            modifies,
             constant: false,
             locks_rows: false,
             calls_writers: true,
@@ -128,7 +139,7 @@ impl Lowerer<'_> {
         })
     }
 
-    fn triggered(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<(Triggered, Tag)> {
+    pub(super) fn triggered(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<(Triggered, Tag)> {
         let target = modify.target.clone();
         let with = self.with_queries(ctes)?;
         let live: Vec<_> = target.live_columns().cloned().collect();
@@ -203,6 +214,8 @@ impl Lowerer<'_> {
                 }
                 apply.action =
                     ModifyAction::Update { set: kept, from: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                // (what it needs of other tables are parameters)
+                apply.range_table.truncate(1);
                 (rows, Event::Update, set.iter().map(|s| s.0).collect(), Tag::Update)
             }
             ModifyAction::Delete { using, filter } => {
@@ -216,6 +229,7 @@ impl Lowerer<'_> {
                 }
                 let rows = self.row_query(&target, &alias, &columns, &from_text, filter.as_ref())?;
                 apply.action = ModifyAction::Delete { using: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                apply.range_table.truncate(1);
                 (rows, Event::Delete, vec![], Tag::Delete)
             }
             ModifyAction::Merge { .. } => return Err(PgError::internal("MERGE row by row")),
@@ -259,6 +273,8 @@ impl Lowerer<'_> {
             condition: format!(" WHERE {} = ?{key}", rowid_name(&target)?),
             place,
             modify: Box::new(row),
+            shown: None,
+            spread: None,
         };
         Ok((triggered, tag))
     }
@@ -378,6 +394,8 @@ impl Lowerer<'_> {
             place,
             condition,
             conflict: None,
+            shown: None,
+            spread: None,
         })
     }
 

@@ -28,6 +28,9 @@ impl Lowerer<'_> {
         if changed.is_empty() {
             return Ok(query);
         }
+        let mut all = Vec::new();
+        each_table(&mut query, &mut |r| all.push(r.clone()));
+        self.check_read_by_ctes(&query.ctes, &changed, all)?;
         let mut read = Vec::new();
         each_table(&mut query, &mut |r| note(r, &changed, &mut read));
         let copies = self.copies(&query.ctes, &changed, read, steps)?;
@@ -49,6 +52,9 @@ impl Lowerer<'_> {
             return Ok(modify);
         }
         check_repeated(&changed, &modify)?;
+        let mut all = vec![modify.target.clone()];
+        each_table_of_modify(&mut modify, &mut |r| all.push(r.clone()));
+        self.check_read_by_ctes(&modify.ctes, &changed, all)?;
         let mut read = Vec::new();
         each_table_of_modify(&mut modify, &mut |r| note(r, &changed, &mut read));
         for cte in &mut modify.ctes {
@@ -61,6 +67,18 @@ impl Lowerer<'_> {
         each_table_of_modify(&mut modify, &mut |r| replace(r, &copies));
         self.run_modifying_ctes(&mut modify.ctes, &copies, steps, modifies)?;
         Ok(modify)
+    }
+
+    /// Refuses tables that stand for several, one of which another part of the statement changes. `all`: those that are read
+    /// besides what WITH queries read.
+    fn check_read_by_ctes(&self, ctes: &[Cte], changed: &[Oid], mut all: Vec<Arc<Relation>>) -> Result<()> {
+        for cte in ctes {
+            match cte.body.clone() {
+                CteBody::Query(mut query) => each_table(&mut query, &mut |r| all.push(r.clone())),
+                CteBody::Modify(mut modify) => each_table_of_modify(&mut modify, &mut |r| all.push(r.clone())),
+            }
+        }
+        self.check_no_ancestors(changed, &all)
     }
 
     /// Steps that copy the changed tables that are read: what stands for each.
@@ -339,6 +357,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         tuples: None,
         on_commit: Default::default(),
         security: Default::default(),
+        inheritance: Default::default(),
         triggers: Vec::new(),
     };
     for (i, c) in columns.iter().enumerate() {

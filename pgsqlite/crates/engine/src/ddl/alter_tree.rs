@@ -1,0 +1,431 @@
+//! ALTER TABLE of a table that has children or partitions, or is one: which commands go on to the descendants, what they may not do.
+
+use super::drop::Object;
+use super::inherit::{invalid_table, renumbered};
+use super::{Ddl, NodeEnum};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Ddl<'_> {
+    /// One command on a table and, unless ONLY was written, its descendants.
+    pub(super) fn alter_tree(&mut self, table: Oid, command: &ast::AlterTableCmd, only: bool) -> Result<()> {
+        use ast::AlterTableType as T;
+        let relation = self.required(table)?.clone();
+        let kind = command.subtype();
+        match kind {
+            T::AtAddInherit => return self.add_parent(table, command),
+            T::AtDropInherit => return self.remove_parent(table, command),
+            T::AtAttachPartition => return self.attach_partition(table, command),
+            T::AtDetachPartition => return self.detach_partition(table, command),
+            _ => {}
+        }
+        self.check_of_child(&relation, command)?;
+        if !self.catalog.stands_for_several(&relation) {
+            return self.alter_command(table, command);
+        }
+        self.check_key_column(&relation, command)?;
+        let children: Vec<Oid> = self.catalog.children(table).to_vec();
+        match kind {
+            T::AtAddColumn => self.add_column_to_tree(&relation, command, only, &children),
+            T::AtDropColumn => self.drop_column_of_tree(&relation, command, only),
+            T::AtAddConstraint => self.add_constraint_to_tree(&relation, command, only, &children),
+            T::AtDropConstraint => self.drop_constraint_of_tree(&relation, command, only),
+            T::AtAlterColumnType if only && !children.is_empty() => Err(invalid_table(format!(
+                "type of inherited column \"{}\" must be changed in child tables too",
+                command.name
+            ))),
+            T::AtDropExpression if only && !children.is_empty() => {
+                Err(invalid_table("ALTER TABLE / DROP EXPRESSION must be applied to child tables too"))
+            }
+            T::AtSetNotNull if only && relation.is_partitioned() && !children.is_empty() => {
+                Err(invalid_table("constraint must be added to child tables too")
+                    .hint("Do not specify the ONLY keyword."))
+            }
+            T::AtDropNotNull if only && relation.is_partitioned() && !children.is_empty() => {
+                Err(invalid_table("cannot remove constraint from only the partitioned table when partitions exist")
+                    .hint("Do not specify the ONLY keyword."))
+            }
+            T::AtColumnDefault | T::AtSetNotNull | T::AtDropNotNull | T::AtAlterColumnType | T::AtDropExpression
+                if !only =>
+            {
+                self.alter_command(table, command)?;
+                for child in self.catalog.with_descendants(table).into_iter().skip(1) {
+                    self.alter_command(child, command)?;
+                }
+                Ok(())
+            }
+            T::AtValidateConstraint if !only => {
+                self.alter_command(table, command)?;
+                for child in self.catalog.with_descendants(table).into_iter().skip(1) {
+                    if self.required(child)?.constraints.iter().any(|c| c.name == command.name && c.is_check()) {
+                        self.alter_command(child, command)?;
+                    }
+                }
+                Ok(())
+            }
+            T::AtEnableTrig
+            | T::AtDisableTrig
+            | T::AtEnableAlwaysTrig
+            | T::AtEnableReplicaTrig
+            | T::AtEnableTrigUser
+            | T::AtDisableTrigUser
+            | T::AtEnableTrigAll
+            | T::AtDisableTrigAll
+                if relation.is_partitioned() && relation.triggers.iter().any(|t| t.row) =>
+            {
+                Err(PgError::not_supported("ENABLE and DISABLE TRIGGER of a partitioned table with row triggers"))
+            }
+            T::AtAddIdentity | T::AtSetIdentity | T::AtDropIdentity if relation.is_partitioned() => {
+                Err(PgError::not_supported("a change of an identity column of a partitioned table"))
+            }
+            _ => self.alter_command(table, command),
+        }
+    }
+
+    /// What may not be done to a table that inherits.
+    fn check_of_child(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<()> {
+        use ast::AlterTableType as T;
+        if relation.inheritance.parents.is_empty() {
+            return Ok(());
+        }
+        let column = relation.column(&command.name).filter(|c| c.inherited.count > 0);
+        match (command.subtype(), column) {
+            (T::AtAddColumn, _) if relation.is_partition() => {
+                Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot add column to a partition"))
+            }
+            (T::AtDropColumn, Some(c)) => Err(invalid_table(format!("cannot drop inherited column \"{}\"", c.name))),
+            (T::AtAlterColumnType, Some(c)) => {
+                Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)))
+            }
+            (T::AtDropExpression, Some(c)) => {
+                Err(invalid_table(format!("cannot drop generation expression from inherited column \"{}\"", c.name)))
+            }
+            (T::AtDropNotNull, Some(c)) if relation.is_partition() => {
+                let parent = relation.inheritance.parents.first().and_then(|p| self.catalog.relation(*p));
+                match parent.and_then(|p| p.column(&c.name)) {
+                    Some(of_parent) if of_parent.not_null => {
+                        Err(invalid_table(format!("column \"{}\" is marked NOT NULL in parent table", c.name)))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            (T::AtDropConstraint, _) => {
+                let constraint = relation.constraints.iter().find(|c| c.name == command.name);
+                match constraint.filter(|c| c.inherited.count > 0) {
+                    Some(c) => Err(invalid_table(format!(
+                        "cannot drop inherited constraint \"{}\" of relation \"{}\"",
+                        c.name, relation.name
+                    ))),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Columns of a partition key stay as they are.
+    pub(super) fn check_key_column(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<()> {
+        use ast::AlterTableType as T;
+        let act = match command.subtype() {
+            T::AtDropColumn => "drop",
+            T::AtAlterColumnType => "alter",
+            _ => return Ok(()),
+        };
+        let Some(column) = relation.column(&command.name) else { return Ok(()) };
+        for table in self.catalog.with_descendants(relation.oid) {
+            let table = self.required(table)?.clone();
+            let Some(key) = &table.inheritance.key else { continue };
+            let Some(own) = table.column(&column.name) else { continue };
+            for part in &key.columns {
+                let (used, how) = match &part.part {
+                    KeyPart::Column(a) => (*a == own.attnum, "part of the partition key"),
+                    KeyPart::Expression(text) => {
+                        (self.expression_columns(text, &table)?.contains(&own.attnum), "part of the partition key")
+                    }
+                };
+                if used {
+                    return Err(invalid_table(format!(
+                        "cannot {act} column \"{}\" because it is {how} of relation \"{}\"",
+                        column.name, table.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // --- columns -------------------------------------------------------------------------------------------------------
+
+    fn add_column_to_tree(
+        &mut self,
+        relation: &Arc<Relation>,
+        command: &ast::AlterTableCmd,
+        only: bool,
+        children: &[Oid],
+    ) -> Result<()> {
+        let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+            return Err(PgError::internal("ADD COLUMN without a column"));
+        };
+        let exists = relation.column(&def.colname).is_some();
+        if only && !children.is_empty() && !exists {
+            return Err(invalid_table("column must be added to child tables too"));
+        }
+        let before: Vec<Oid> = relation.constraints.iter().map(|c| c.oid).collect();
+        self.alter_command(relation.oid, command)?;
+        let parent = self.required(relation.oid)?.clone();
+        if exists || children.is_empty() {
+            return Ok(());
+        }
+        let column = parent.columns.last().cloned().ok_or_else(|| PgError::internal("a column that was not added"))?;
+        if column.identity.is_some() {
+            return Err(invalid_table("cannot recursively add identity column to table that has child tables"));
+        }
+        self.add_column_to_children(&parent, &column)?;
+        let added: Vec<Constraint> = parent.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
+        for constraint in added {
+            self.pass_on(parent.oid, &constraint)?;
+        }
+        Ok(())
+    }
+
+    fn add_column_to_children(&mut self, parent: &Relation, column: &Column) -> Result<()> {
+        for child in self.catalog.children(parent.oid).to_vec() {
+            let old = (**self.required(child)?).clone();
+            if let Some(own) = old.column(&column.name) {
+                if (own.type_oid, own.typmod) != (column.type_oid, column.typmod) {
+                    return Err(PgError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!("child table \"{}\" has different type for column \"{}\"", old.name, column.name),
+                    ));
+                }
+                if own.collation != column.collation {
+                    return Err(PgError::new(
+                        SqlState::COLLATION_MISMATCH,
+                        format!("child table \"{}\" has different collation for column \"{}\"", old.name, column.name),
+                    ));
+                }
+                let message = format!("merging definition of column \"{}\" for child \"{}\"", column.name, old.name);
+                let at = own.attnum as usize - 1;
+                let mut new = old.clone();
+                new.columns[at].inherited.count += 1;
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                self.put_relation(new)?;
+                continue;
+            }
+            super::create_table::check_column_name(&old.columns, &column.name, -1)?;
+            let mut new = old.clone();
+            let attnum = new.columns.len() as i16 + 1;
+            new.columns.push(Column {
+                attnum,
+                inherited: Inherited::ONCE,
+                identity: None,
+                sequence: 0,
+                acl: None,
+                ..column.clone()
+            });
+            self.store_added_column(&old, &new, attnum)?;
+            let new = self.required(child)?.clone();
+            self.add_column_to_children(&new, column)?;
+        }
+        Ok(())
+    }
+
+    fn drop_column_of_tree(
+        &mut self,
+        relation: &Arc<Relation>,
+        command: &ast::AlterTableCmd,
+        only: bool,
+    ) -> Result<()> {
+        let Some(column) = relation.column(&command.name).cloned() else {
+            return self.alter_command(relation.oid, command);
+        };
+        if only && relation.is_partitioned() && self.catalog.has_children(relation.oid) {
+            return Err(invalid_table("cannot drop column from only the partitioned table when partitions exist")
+                .hint("Do not specify the ONLY keyword."));
+        }
+        let mut gone = vec![Object::Column(relation.oid, column.attnum)];
+        let mut open = vec![relation.oid];
+        while let Some(table) = open.pop() {
+            for child in self.catalog.children(table).to_vec() {
+                let mut new = (**self.required(child)?).clone();
+                let Some(own) = new.columns.iter_mut().find(|c| !c.dropped && c.name == column.name) else { continue };
+                if own.inherited.count == 0 {
+                    return Err(PgError::internal("a column that is not inherited"));
+                }
+                if !only && own.inherited.count == 1 && own.inherited.merely {
+                    gone.push(Object::Column(child, own.attnum));
+                    open.push(child);
+                    continue;
+                }
+                own.inherited.count -= 1;
+                if only {
+                    own.inherited.merely = false;
+                }
+                self.put_relation(new)?;
+            }
+        }
+        let cascade = command.behavior() == ast::DropBehavior::DropCascade;
+        self.drop_objects(&gone, cascade)
+    }
+
+    // --- constraints ---------------------------------------------------------------------------------------------------
+
+    fn add_constraint_to_tree(
+        &mut self,
+        relation: &Arc<Relation>,
+        command: &ast::AlterTableCmd,
+        only: bool,
+        children: &[Oid],
+    ) -> Result<()> {
+        let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
+            return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
+        };
+        let check = c.contype() == ast::ConstrType::ConstrCheck;
+        if check && c.is_no_inherit && relation.is_partitioned() {
+            return Err(invalid_table(format!(
+                "cannot add NO INHERIT constraint to partitioned table \"{}\"",
+                relation.name
+            )));
+        }
+        if check && only && !c.is_no_inherit && !children.is_empty() {
+            return Err(invalid_table("constraint must be added to child tables too"));
+        }
+        if relation.is_partitioned() && !check {
+            if !c.indexname.is_empty() {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported on partitioned tables",
+                ));
+            }
+            if only && c.contype() == ast::ConstrType::ConstrForeign {
+                let references = c.pktable.as_ref().map_or("", |t| t.relname.as_str());
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!(
+                        "cannot use ONLY for foreign key on partitioned table \"{}\" referencing relation \"{references}\"",
+                        relation.name
+                    ),
+                ));
+            }
+        }
+        let before: Vec<Oid> = relation.constraints.iter().map(|c| c.oid).collect();
+        self.alter_command(relation.oid, command)?;
+        let now = self.required(relation.oid)?.clone();
+        let added: Vec<Constraint> = now.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
+        for constraint in added.iter().filter(|c| !only || !c.is_key()) {
+            self.pass_on(relation.oid, constraint)?;
+        }
+        Ok(())
+    }
+
+    /// A new constraint of a parent for its children: CHECKs of all, keys and foreign keys of partitioned tables.
+    pub(super) fn pass_on(&mut self, parent: Oid, constraint: &Constraint) -> Result<()> {
+        let table = self.required(parent)?.clone();
+        match &constraint.kind {
+            ConstraintKind::Check { no_inherit: false, .. } => {}
+            ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => return Ok(()),
+            _ if !table.is_partitioned() => return Ok(()),
+            ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => {
+                return self.pass_on_index(parent, constraint.index)
+            }
+            ConstraintKind::ForeignKey { .. } => {
+                for child in self.catalog.children(parent).to_vec() {
+                    self.foreign_key_of_partition(child, &table, constraint)?;
+                }
+                return Ok(());
+            }
+        }
+        for child in self.catalog.children(parent).to_vec() {
+            let mut new = (**self.required(child)?).clone();
+            let columns = renumbered(&constraint.columns, &table, &new)?;
+            if let Some(own) = new.constraints.iter_mut().find(|c| c.name == constraint.name) {
+                let same = matches!((&own.kind, &constraint.kind),
+                    (ConstraintKind::Check { expression: a, .. }, ConstraintKind::Check { expression: b, .. }) if a == b);
+                if !same {
+                    return Err(PgError::new(
+                        SqlState::DUPLICATE_OBJECT,
+                        format!("constraint \"{}\" for relation \"{}\" already exists", constraint.name, new.name),
+                    ));
+                }
+                if matches!(own.kind, ConstraintKind::Check { no_inherit: true, .. }) {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        format!(
+                            "constraint \"{}\" conflicts with non-inherited constraint on relation \"{}\"",
+                            constraint.name, new.name
+                        ),
+                    ));
+                }
+                if own.not_valid && !constraint.not_valid {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        format!(
+                            "constraint \"{}\" conflicts with NOT VALID constraint on relation \"{}\"",
+                            constraint.name, new.name
+                        ),
+                    ));
+                }
+                own.inherited.count += 1;
+                let message = format!("merging constraint \"{}\" with inherited definition", constraint.name);
+                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                self.put_relation(new)?;
+                continue;
+            }
+            let own = Constraint {
+                oid: self.new_oid(new.temporary)?,
+                columns,
+                inherited: Inherited::ONCE,
+                ..constraint.clone()
+            };
+            if !own.not_valid {
+                self.check_rows(&new, &own)?;
+            }
+            new.constraints.push(own.clone());
+            self.put_relation(new)?;
+            self.pass_on(child, &own)?;
+        }
+        Ok(())
+    }
+
+    fn drop_constraint_of_tree(
+        &mut self,
+        relation: &Arc<Relation>,
+        command: &ast::AlterTableCmd,
+        only: bool,
+    ) -> Result<()> {
+        let Some(constraint) = relation.constraints.iter().find(|c| c.name == command.name).cloned() else {
+            return self.alter_command(relation.oid, command);
+        };
+        if only && relation.is_partitioned() && self.catalog.has_children(relation.oid) {
+            return Err(invalid_table(
+                "cannot remove constraint from only the partitioned table when partitions exist",
+            )
+            .hint("Do not specify the ONLY keyword."));
+        }
+        let mut gone = vec![Object::Constraint(relation.oid, constraint.oid)];
+        if constraint.is_check() && !matches!(constraint.kind, ConstraintKind::Check { no_inherit: true, .. }) {
+            let mut open = vec![relation.oid];
+            while let Some(table) = open.pop() {
+                for child in self.catalog.children(table).to_vec() {
+                    let mut new = (**self.required(child)?).clone();
+                    let own = new.constraints.iter_mut().find(|c| c.name == constraint.name && c.is_check());
+                    let Some(own) = own.filter(|c| c.inherited.count > 0) else { continue };
+                    if !only && own.inherited.count == 1 && own.inherited.merely {
+                        gone.push(Object::Constraint(child, own.oid));
+                        open.push(child);
+                        continue;
+                    }
+                    own.inherited.count -= 1;
+                    if only {
+                        own.inherited.merely = false;
+                    }
+                    self.put_relation(new)?;
+                }
+            }
+        }
+        let cascade = command.behavior() == ast::DropBehavior::DropCascade;
+        self.drop_objects(&gone, cascade)
+    }
+}

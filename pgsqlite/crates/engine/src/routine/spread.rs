@@ -1,0 +1,340 @@
+//! Row-by-row statements on a table that stands for several (`pgsqlite_sql::lower` has SQLite's statements for each of them).
+//!
+//! All rows of all tables are computed before the first is changed. FOR EACH STATEMENT triggers are those of the table that the
+//! statement names, FOR EACH ROW triggers those of the table that has the row. A row of a partitioned table that is inserted goes to the
+//! partition that its key belongs to; one that is updated goes to another one, if its key says so: then it is deleted
+//! here and inserted there, with the triggers of both.
+
+use super::statement::printed_value;
+use super::trigger::{all_rows, firing, Changed, Firing, Part, Run};
+use super::Host;
+use pgsqlite_sql::catalog::Relation;
+use pgsqlite_sql::plan::{Routing, Spread, Triggered};
+use pgsqlite_sql::routine::{Event, Timing};
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::cell::{RefCell, RefMut};
+use std::sync::Arc;
+
+/// The parts of a statement, made when a row first needs them.
+struct Parts<'t, 'h> {
+    host: Host<'h>,
+    statements: Vec<&'t Triggered>,
+    made: Vec<RefCell<Option<Part<'t, 'h>>>>,
+    /// what happens to their rows is asked for afterwards
+    keep: bool,
+}
+
+impl<'t, 'h> Parts<'t, 'h> {
+    fn get(&self, number: usize) -> Result<RefMut<'_, Part<'t, 'h>>> {
+        let mut slot = self.made[number].borrow_mut();
+        if slot.is_none() {
+            *slot = Some(Part::new(self.host, self.statements[number], number, self.keep)?);
+        }
+        RefMut::filter_map(slot, Option::as_mut).map_err(|_| PgError::internal("a part of a statement"))
+    }
+}
+
+pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+    let catalog = host.catalog();
+    let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
+    let named = firing(host, t, &root);
+    let updates = t.conflict.as_deref().map(|c| firing(host, c, &root));
+    let keep = asks_for_rows(&named) || updates.as_ref().is_some_and(asks_for_rows);
+    let mut statements: Vec<&Triggered> = vec![t];
+    statements.extend(&spread.branches);
+    let first_leaf = statements.len();
+    if let Some(routing) = &spread.routing {
+        statements.extend(&routing.leaves);
+        statements.extend(&routing.departures);
+    }
+    let made = statements.iter().map(|_| RefCell::new(None)).collect();
+    let parts = Parts { host, statements, made, keep };
+    named.statement(Timing::Before)?;
+    if let Some(updates) = &updates {
+        updates.statement(Timing::Before)?;
+    }
+    let mut run = Run::new(host);
+    let mut work = Work { host, root: &root, t, parts: &parts, first_leaf, parameters, count: 0, shown: vec![] };
+    let result = match (t.event, &spread.routing) {
+        (Event::Insert, Some(routing)) => work.insert(routing, &mut run),
+        (Event::Insert, None) => Err(PgError::internal("INSERT without routing")),
+        (_, routing) => work.change(routing.as_ref(), 1 + spread.branches.len(), &mut run),
+    };
+    let (count, shown) = (work.count, work.shown);
+    for slot in &parts.made {
+        if let Some(part) = slot.borrow_mut().as_mut() {
+            part.give_back();
+        }
+    }
+    result?;
+    for number in std::mem::take(&mut run.queue) {
+        parts.get(number)?.after_next()?;
+    }
+    let (mut changed, mut updated) = (vec![], vec![]);
+    if keep {
+        for slot in &parts.made {
+            if let Some(part) = slot.borrow_mut().as_mut() {
+                let places = places(&root, &part.relation)?;
+                let of_root = |row: Vec<Datum>| -> Vec<Datum> { places.iter().map(|&p| row[p].clone()).collect() };
+                let convert = |c: Changed| Changed { old: c.old.map(of_root), new: c.new.map(of_root) };
+                changed.extend(std::mem::take(&mut part.changed).into_iter().map(convert));
+                updated.extend(std::mem::take(&mut part.updated).into_iter().map(convert));
+            }
+        }
+    }
+    if let Some(updates) = &updates {
+        updates.after_statement(&updated)?;
+    }
+    named.after_statement(&changed)?;
+    Ok((count, shown))
+}
+
+/// A row of COPY FROM into a partitioned table; `copied` gets what AFTER triggers will ask for.
+pub(super) fn copy_row(
+    host: Host,
+    t: &Triggered,
+    spread: &Spread,
+    parameters: &[Datum],
+    copied: &mut Vec<(usize, Changed)>,
+) -> Result<u64> {
+    let catalog = host.catalog();
+    let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
+    let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
+    let keep = asks_for_rows(&firing(host, t, &root));
+    let statements: Vec<&Triggered> = routing.leaves.iter().collect();
+    let made = statements.iter().map(|_| RefCell::new(None)).collect();
+    let parts = Parts { host, statements, made, keep };
+    let mut work = Work { host, root: &root, t, parts: &parts, first_leaf: 0, parameters, count: 0, shown: vec![] };
+    let result = work.insert(routing, &mut Run::new(host));
+    let count = work.count;
+    for (number, slot) in parts.made.iter().enumerate() {
+        if let Some(part) = slot.borrow_mut().as_mut() {
+            part.give_back();
+            copied.extend(std::mem::take(&mut part.changed).into_iter().map(|row| (number, row)));
+        }
+    }
+    result.map(|()| count)
+}
+
+/// The AFTER triggers of COPY FROM into a partitioned table.
+pub(super) fn end_copy(
+    host: Host,
+    named: &Firing,
+    spread: &Spread,
+    copied: Vec<(usize, Changed)>,
+) -> Result<()> {
+    let catalog = host.catalog();
+    let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
+    let mut leaves: Vec<Option<(Firing, Vec<usize>)>> = routing.leaves.iter().map(|_| None).collect();
+    let mut rows = Vec::new();
+    for (number, row) in copied {
+        if leaves[number].is_none() {
+            let leaf = &routing.leaves[number];
+            let relation =
+                catalog.relation(leaf.table).ok_or_else(|| PgError::internal("a partition that is gone"))?;
+            leaves[number] = Some((firing(host, leaf, relation), places(named.relation(), relation)?));
+        }
+        let Some((fired, places)) = &leaves[number] else { continue };
+        // (its triggers have no transition tables)
+        fired.after_row(&row, &[])?;
+        if asks_for_rows(named) {
+            let new = row.new.map(|row| places.iter().map(|&p| row[p].clone()).collect());
+            rows.push(Changed { old: None, new });
+        }
+    }
+    named.after_statement(&rows)
+}
+
+/// Whether triggers of the named table have transition tables.
+fn asks_for_rows(fired: &Firing) -> bool {
+    fired.triggers.iter().any(|t| !t.row && (t.old_table.is_some() || t.new_table.is_some()))
+}
+
+/// For each live column of `from` the position of the one of the same name in `to`.
+fn places(from: &Relation, to: &Relation) -> Result<Vec<usize>> {
+    from.live_columns()
+        .map(|c| {
+            to.live_columns()
+                .position(|o| o.name == c.name)
+                .ok_or_else(|| PgError::internal("a child without its parent's column"))
+        })
+        .collect()
+}
+
+struct Work<'w, 't, 'h> {
+    host: Host<'h>,
+    root: &'w Arc<Relation>,
+    t: &'t Triggered,
+    parts: &'w Parts<'t, 'h>,
+    first_leaf: usize,
+    parameters: &'w [Datum],
+    count: u64,
+    shown: Vec<Vec<Datum>>,
+}
+
+impl Work<'_, '_, '_> {
+    /// INSERT into a partitioned table.
+    fn insert(&mut self, routing: &Routing, run: &mut Run) -> Result<()> {
+        let width = self.root.live_columns().count();
+        let mut stored = Vec::new();
+        for attnum in &self.t.columns {
+            stored.push(
+                self.root
+                    .live_columns()
+                    .position(|c| c.attnum == *attnum)
+                    .ok_or_else(|| PgError::internal("a column that is gone"))?,
+            );
+        }
+        for row in all_rows(self.host, &self.t.rows, self.parameters)? {
+            let mut values = vec![Datum::Null; width];
+            for (at, value) in stored.iter().zip(row) {
+                values[*at] = value;
+            }
+            let leaf = self.choose(routing, &values)?;
+            self.put(routing, leaf, &values, &[], run)?;
+            let mut part = self.parts.get(self.first_leaf + leaf)?;
+            self.shown.append(&mut part.shown);
+            self.count += std::mem::take(&mut part.count);
+        }
+        Ok(())
+    }
+
+    /// UPDATE and DELETE. `tables`: how many parts have rows to change.
+    fn change(&mut self, routing: Option<&Routing>, tables: usize, run: &mut Run) -> Result<()> {
+        let mut proposed = Vec::new();
+        for number in 0..tables {
+            proposed.push(all_rows(self.host, &self.parts.statements[number].rows, self.parameters)?);
+        }
+        for (number, rows) in proposed.into_iter().enumerate() {
+            if rows.is_empty() {
+                continue;
+            }
+            let mut part = self.parts.get(number)?;
+            let relation = part.relation.clone();
+            match routing {
+                None => part.rows(rows, self.parameters, run, None)?,
+                Some(routing) => {
+                    let own = routing.leaves.iter().position(|l| l.table == relation.oid);
+                    let places = places(self.root, &relation)?;
+                    let this = &*self;
+                    let mut mover =
+                        |run: &mut Run, key: &Datum, old: &Vec<Datum>, new: &Vec<Datum>, others: &[Datum]| {
+                            let row: Vec<Datum> = places.iter().map(|&p| new[p].clone()).collect();
+                            let leaf = this.choose(routing, &row)?;
+                            match own {
+                                Some(own) if own != leaf => {
+                                    this.take_over(routing, (own, leaf), (key, old), (&row, others), run)
+                                }
+                                _ => Ok(None),
+                            }
+                        };
+                    part.rows(rows, self.parameters, run, Some(&mut mover))?
+                }
+            }
+            self.shown.append(&mut part.shown);
+            self.count += std::mem::take(&mut part.count);
+        }
+        Ok(())
+    }
+
+    /// Moves a row from a partition to another one: what RETURNING shows of it. None inside: triggers have left it out.
+    fn take_over(
+        &self,
+        routing: &Routing,
+        (from, to): (usize, usize),
+        (key, old): (&Datum, &Vec<Datum>),
+        (row, others): (&[Datum], &[Datum]),
+        run: &mut Run,
+    ) -> Result<Option<Vec<Datum>>> {
+        if self.parts.keep {
+            return Err(PgError::not_supported("transition tables of an UPDATE that moves rows between partitions"));
+        }
+        let mut departure = self.parts.get(self.first_leaf + routing.leaves.len() + from)?;
+        let mut leaving = vec![key.clone()];
+        leaving.extend(old.iter().cloned());
+        departure.rows(vec![leaving], self.parameters, run, None)?;
+        if std::mem::take(&mut departure.count) == 0 {
+            return Err(PgError::not_supported(
+                "a BEFORE DELETE trigger that keeps a row from moving to another partition",
+            ));
+        }
+        let fires = !departure.fired.triggers.is_empty();
+        drop(departure);
+        self.put(routing, to, row, others, run)?;
+        let mut part = self.parts.get(self.first_leaf + to)?;
+        run.changed_else |= fires || !part.fired.triggers.is_empty();
+        if std::mem::take(&mut part.count) == 0 {
+            return Err(PgError::not_supported(
+                "a BEFORE INSERT trigger that keeps a row from moving to another partition",
+            ));
+        }
+        Ok(Some(part.shown.pop().unwrap_or_default()))
+    }
+
+    /// Inserts a row (with the columns of the table that the statement names) into a leaf.
+    fn put(&self, routing: &Routing, leaf: usize, row: &[Datum], others: &[Datum], run: &mut Run) -> Result<()> {
+        let mut part = self.parts.get(self.first_leaf + leaf)?;
+        let places = places(self.root, &part.relation)?;
+        let mut values = Vec::new();
+        for attnum in &routing.leaves[leaf].columns {
+            let own = part.relation.live_columns().position(|c| c.attnum == *attnum);
+            let at = places.iter().position(|p| Some(*p) == own);
+            values.push(row[at.ok_or_else(|| PgError::internal("a partition with a column of its own"))?].clone());
+        }
+        values.extend(others.iter().cloned());
+        let first = part.fired.triggers.iter().find(|t| t.row && t.timing == Timing::Before).cloned();
+        let Some(first) = first else { return part.rows(vec![values], self.parameters, run, None) };
+        // what the triggers make of the row must belong to the same partition
+        let relation = part.relation.clone();
+        let check = |new: &Vec<Datum>| -> Result<()> {
+            let row: Vec<Datum> = places.iter().map(|&p| new[p].clone()).collect();
+            if self.choose(routing, &row).ok() == Some(leaf) {
+                return Ok(());
+            }
+            let catalog = self.host.catalog();
+            Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "moving row to another partition during a BEFORE FOR EACH ROW trigger is not supported",
+            )
+            .detail(format!(
+                "Before executing trigger \"{}\", the row was to be in partition \"{}.{}\".",
+                first.name,
+                catalog.schema_name(relation.schema),
+                relation.name
+            )))
+        };
+        let mut mover =
+            |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| check(new).map(|()| None);
+        part.rows(vec![values], self.parameters, run, Some(&mut mover))
+    }
+
+    /// The leaf that a row belongs to. Errors: 23514 if there is none.
+    fn choose(&self, routing: &Routing, row: &[Datum]) -> Result<usize> {
+        let found = all_rows(self.host, &routing.choose, row)?;
+        let Some(Datum::Int(number)) = found.first().and_then(|r| r.first()) else {
+            return Err(PgError::internal("no number of a partition"));
+        };
+        if let Ok(leaf) = usize::try_from(*number) {
+            return Ok(leaf);
+        }
+        let level = routing
+            .levels
+            .get((-1 - number) as usize)
+            .ok_or_else(|| PgError::internal("a level of partitions that is not there"))?;
+        let catalog = self.host.catalog();
+        let table = catalog.relation(level.table).ok_or_else(|| PgError::internal("a table that is gone"))?;
+        let values = all_rows(self.host, &level.values, row)?.pop().unwrap_or_default();
+        let mut shown = Vec::new();
+        for ((_, ty), value) in level.columns.iter().zip(&values) {
+            shown.push(printed_value(self.host, *ty, value)?);
+        }
+        let names: Vec<&str> = level.columns.iter().map(|(name, _)| name.as_str()).collect();
+        Err(PgError::new(
+            SqlState::CHECK_VIOLATION,
+            format!("no partition of relation \"{}\" found for row", table.name),
+        )
+        .detail(format!("Partition key of the failing row contains ({}) = ({}).", names.join(", "), shown.join(", ")))
+        .schema(catalog.schema_name(table.schema))
+        .table(table.name.clone()))
+    }
+}
