@@ -117,12 +117,7 @@ pub(super) fn copy_row(
 }
 
 /// The AFTER triggers of COPY FROM into a partitioned table.
-pub(super) fn end_copy(
-    host: Host,
-    named: &Firing,
-    spread: &Spread,
-    copied: Vec<(usize, Changed)>,
-) -> Result<()> {
+pub(super) fn end_copy(host: Host, named: &Firing, spread: &Spread, copied: Vec<(usize, Changed)>) -> Result<()> {
     let catalog = host.catalog();
     let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
     let mut leaves: Vec<Option<(Firing, Vec<usize>)>> = routing.leaves.iter().map(|_| None).collect();
@@ -130,8 +125,7 @@ pub(super) fn end_copy(
     for (number, row) in copied {
         if leaves[number].is_none() {
             let leaf = &routing.leaves[number];
-            let relation =
-                catalog.relation(leaf.table).ok_or_else(|| PgError::internal("a partition that is gone"))?;
+            let relation = catalog.relation(leaf.table).ok_or_else(|| PgError::internal("a partition that is gone"))?;
             leaves[number] = Some((firing(host, leaf, relation), places(named.relation(), relation)?));
         }
         let Some((fired, places)) = &leaves[number] else { continue };
