@@ -1,6 +1,5 @@
-//! Rows that are encoded and wait to be fetched.
+//! Rows that are encoded and wait to be fetched, and the contents of their large values.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -8,7 +7,7 @@ use std::os::unix::fs::FileExt;
 /// Rows beyond this many bytes go to a temporary file.
 const IN_MEMORY: u64 = 16 << 20;
 
-/// Rows in tuple form, in order.
+/// Rows in tuple form, or large values, in order.
 #[derive(Default)]
 pub struct Rows {
     memory: Vec<u8>,
@@ -86,10 +85,10 @@ pub struct Cursor {
     pub scroll: bool,
     /// the row that a scroll cursor stands on, from 1; 0: before the first
     pub position: usize,
-    /// contents of BYTE and TEXT values by their number
-    pub blobs: HashMap<u32, Vec<u8>>,
+    /// contents of BYTE and TEXT values: a client may ask for those of all rows that it has fetched
+    pub blobs: Rows,
+    /// bytes of those that have come since the last fetch began
     pub blob_bytes: usize,
-    pub next_blob: u32,
     /// bytes of rows so far, to guess how many fit
     pub average: usize,
 }
@@ -102,9 +101,8 @@ impl Cursor {
             next: 0,
             scroll,
             position: 0,
-            blobs: HashMap::new(),
+            blobs: Rows::default(),
             blob_bytes: 0,
-            next_blob: 0,
             average: average.max(1),
         }
     }

@@ -11,14 +11,16 @@ use crate::values::types::Type;
 use crate::wire::code;
 use pgsqlite_engine::session::{Execution, Flow, Format, OutputColumn, Row, RowSink};
 use pgsqlite_types::codec::{Context, TypeCodec};
-use pgsqlite_types::{DatumRef, PgError};
+use pgsqlite_types::datetime::zone::to_local;
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::{oid, DatumRef, PgError};
 use std::sync::Arc;
 
 /// Most bytes of rows in one answer, whatever the client asks for.
 const MOST_BYTES: usize = 1 << 20;
 /// Rows that are asked of the engine at once.
 const MOST_ROWS: usize = 4096;
-/// Contents of blobs that are kept for rows of one answer.
+/// Bytes of large values of the rows of one answer, beyond which it is sent.
 const MOST_BLOBS: usize = 8 << 20;
 /// Bytes of one BLOB message.
 const PIECE: usize = 16 * 1024;
@@ -35,7 +37,29 @@ struct TupleSink<'a> {
     failure: Option<Failure>,
 }
 
-/// A value in PostgreSQL's binary form, behind the others of a tuple.
+/// A value as [`encode::value`] reads it: as text where Informix has a character type, else in PostgreSQL's binary form, and a
+/// moment as the local time that it is in the session's time zone, which is what a DATETIME that is written there means.
+pub(super) fn read_value(
+    output: &Output,
+    codec: &TypeCodec,
+    value: DatumRef,
+    context: &Context,
+    out: &mut Vec<u8>,
+) -> pgsqlite_types::Result<()> {
+    out.clear();
+    if output.ty.is_character() {
+        return codec.text_out(value, context, out);
+    }
+    codec.binary_out(value, context, out)?;
+    if output.oid == oid::TIMESTAMPTZ {
+        let utc = out.as_slice().try_into().map_err(|_| PgError::internal("a moment that has not 8 bytes"))?;
+        let local = to_local(&context.settings.time_zone, Timestamp(i64::from_be_bytes(utc)));
+        out.copy_from_slice(&local.0.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// A value that [`read_value`] has read, behind the others of a tuple.
 pub(super) fn encode_value(
     output: &Output,
     value: &[u8],
@@ -54,9 +78,8 @@ impl TupleSink<'_> {
                 encode::null(output.ty, &mut self.row);
                 continue;
             }
-            self.value.clear();
             let codec = self.codecs.get(i).ok_or_else(|| PgError::internal("a row before its columns"))?;
-            codec.binary_out(value, context, &mut self.value)?;
+            read_value(output, codec, value, context, &mut self.value)?;
             let written = match output.ty {
                 Type::Byte | Type::Text => self.blob(output.ty),
                 _ => encode_value(output, &self.value, self.codeset, &mut self.row),
@@ -81,12 +104,10 @@ impl TupleSink<'_> {
                 out
             }
         };
-        let number = self.cursor.next_blob;
-        self.cursor.next_blob += 1;
+        let number = u32::try_from(self.cursor.blobs.len()).map_err(|_| Failure::text("too many large values"))?;
         self.row.extend_from_slice(&encode::descriptor(Some((content.len(), number))));
         self.cursor.blob_bytes += content.len();
-        self.cursor.blobs.insert(number, content);
-        Ok(())
+        self.cursor.blobs.push(&content).map_err(|e| Failure::text(format!("large values cannot be kept: {e}")))
     }
 }
 
@@ -200,7 +221,6 @@ impl Conversation<'_> {
                 cursor.rows.clear();
                 cursor.next = 0;
             }
-            cursor.blobs.clear();
             cursor.blob_bytes = 0;
         }
         // TUPLE's code, warning and size
@@ -213,7 +233,7 @@ impl Conversation<'_> {
                     break;
                 }
                 let room = buffer.saturating_sub(filled) / (cursor.average + HEAD);
-                let limit = match cursor.next_blob {
+                let limit = match cursor.blobs.len() {
                     0 => room.clamp(1, MOST_ROWS),
                     _ => 1,
                 };
@@ -279,9 +299,12 @@ impl Conversation<'_> {
 
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Step {
         let cursor = self.cursor()?;
-        let found = encode::blob_number(descriptor).and_then(|n| cursor.blobs.get(&n)).cloned();
+        let number = encode::blob_number(descriptor).map(|n| n as usize).filter(|n| *n < cursor.blobs.len());
         // the blob cannot be found
-        let content = found.ok_or_else(|| Failure::new(-602, 0, ""))?;
+        let number = number.ok_or_else(|| Failure::new(-602, 0, ""))?;
+        let mut content = Vec::new();
+        let read = cursor.blobs.get(number, &mut content);
+        read.map_err(|e| Failure::text(format!("large values cannot be read: {e}")))?;
         let out = &mut self.client.out;
         for piece in content.chunks(PIECE) {
             out.short(code::BLOB);

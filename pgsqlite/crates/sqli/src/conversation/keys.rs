@@ -4,7 +4,7 @@
 //! `getGeneratedKeys`) gets a description of their columns and a tuple for each row, before DONE.
 
 use super::cursor::Rows;
-use super::fetch::encode_value;
+use super::fetch::{encode_value, read_value};
 use super::statement::Output;
 use super::{Conversation, Step};
 use crate::dialect::print::Keys;
@@ -59,8 +59,7 @@ impl Inserted {
                 encode::null(key.ty, &mut tuple);
                 continue;
             }
-            value.clear();
-            codec.binary_out(datum, context, &mut value)?;
+            read_value(key, codec, datum, context, &mut value)?;
             if let Err(failure) = encode_value(key, &value, self.codeset, &mut tuple) {
                 return Ok(Err(failure));
             }

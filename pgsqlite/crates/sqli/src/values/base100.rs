@@ -118,7 +118,8 @@ impl Base100 {
         let used = digits.len() - digits.iter().rev().take_while(|d| **d == 0).count();
         let digits = &digits[..used];
         if digits.is_empty() {
-            return (head == 0x80).then(|| Base100::new(false, 0, &[]));
+            // clients also send zeros that have an exponent
+            return (head != 0).then(|| Base100::new(false, 0, &[]));
         }
         let biased = if negative { head ^ 0x7f } else { head & 0x7f };
         let mut pairs = Vec::with_capacity(used);
@@ -218,6 +219,9 @@ mod tests {
         assert_eq!(Base100::parse("1.2.3"), None);
         assert_eq!(Base100::parse("NaN"), None);
         assert_eq!(Base100::decode(&[0xc1, 0xff]), None);
+        for zero in [&[0x80][..], &[0xc1, 0], &[0x3e, 0, 0]] {
+            assert_eq!(Base100::decode(zero).unwrap().to_decimal(), "0");
+        }
         assert!(is_null(&[0, 0, 0]) && !is_null(&[0, 0x5a]));
     }
 }

@@ -78,15 +78,7 @@ pub fn value(
         Type::LVarChar(_) => {
             let start = out.len();
             out.extend_from_slice(&[0; 5]);
-            match type_oid {
-                oid::UUID => {
-                    let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-                    out.extend_from_slice(hex.as_bytes());
-                }
-                // the version of the format stands before the text
-                oid::JSONB => text(bytes.get(1..).unwrap_or_default(), codeset, out)?,
-                _ => text(bytes, codeset, out)?,
-            }
+            text(bytes, codeset, out)?;
             let n = (out.len() - start - 5) as i32;
             out[start + 1..start + 5].copy_from_slice(&n.to_be_bytes());
         }

@@ -199,6 +199,14 @@ impl Type {
         }
     }
 
+    /// Whether its values are texts.
+    pub fn is_character(self) -> bool {
+        matches!(
+            self,
+            Type::Char(_) | Type::NChar(_) | Type::VarChar(_) | Type::NVarChar(_) | Type::LVarChar(_) | Type::Text
+        )
+    }
+
     pub fn code(self) -> i16 {
         match self {
             Type::Char(_) => type_code::CHAR,
