@@ -145,10 +145,17 @@ impl SequenceSource for SessionSequences {
     }
 
     fn lastval(&self) -> Result<i64> {
-        let own = self.own.lock();
-        own.last_used.and_then(|oid| own.current.get(&oid).copied()).ok_or_else(|| {
-            PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
-        })
+        use pgsqlite_sql::acl::privilege::{SELECT, USAGE};
+        let undefined =
+            || PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session");
+        let (oid, value) = {
+            let own = self.own.lock();
+            own.last_used.and_then(|oid| Some((oid, own.current.get(&oid).copied()?))).ok_or_else(undefined)?
+        };
+        // it may have been dropped since
+        self.definition(oid).map_err(|_| undefined())?;
+        self.check_privilege(oid, USAGE | SELECT)?;
+        Ok(value)
     }
 
     fn state(&self, oid: Oid) -> Result<(i64, bool)> {

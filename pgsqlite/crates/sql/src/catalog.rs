@@ -463,6 +463,9 @@ pub enum UserTypeKind {
     /// (label, OID of the pg_enum row) in order
     Enum {
         labels: Vec<(String, Oid)>,
+        /// pg_enum's enumsortorder of each; none: 1, 2, 3 …
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        orders: Vec<f32>,
     },
     Domain {
         base: Oid,
@@ -787,7 +790,7 @@ impl Catalog {
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);
             match &t.kind {
-                UserTypeKind::Enum { labels } => labels.iter().for_each(|l| see(l.1)),
+                UserTypeKind::Enum { labels, .. } => labels.iter().for_each(|l| see(l.1)),
                 UserTypeKind::Domain { checks, .. } => checks.iter().for_each(|c| see(c.oid)),
                 UserTypeKind::Composite { .. } => {}
             }
@@ -911,7 +914,7 @@ impl Catalog {
             TypeEntry::Builtin(t) => TypeCodec::builtin(t.oid),
             TypeEntry::ArrayOf(element) => Some(TypeCodec::Array(Box::new(self.codec(element)?), element, b',')),
             TypeEntry::User(t) => match &t.kind {
-                UserTypeKind::Enum { labels } => Some(TypeCodec::Enum(Arc::new(EnumType {
+                UserTypeKind::Enum { labels, .. } => Some(TypeCodec::Enum(Arc::new(EnumType {
                     oid: t.oid,
                     name: t.name.clone(),
                     labels: labels.iter().map(|(l, _)| l.clone()).collect(),

@@ -306,6 +306,7 @@ impl Ddl<'_> {
                 Err(PgError::not_supported("DISABLE TRIGGER ALL on a table with foreign keys"))
             }
             T::AtSetLogged | T::AtSetUnLogged => {
+                self.check_logged(&relation, kind == T::AtSetLogged)?;
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
             }
             other => {
@@ -680,6 +681,39 @@ impl Ddl<'_> {
         }
     }
 
+    /// 42P16 if a foreign key would lead from a logged table to an unlogged one.
+    fn check_logged(&self, relation: &Relation, logged: bool) -> Result<()> {
+        let error = |other: &Relation, key: &Constraint| {
+            let (to, of) = if logged { ("logged", "unlogged") } else { ("unlogged", "logged") };
+            PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!(
+                    "could not change table \"{}\" to {to} because it references {of} table \"{}\"",
+                    relation.name, other.name
+                ),
+            )
+            .schema(self.catalog.schema_name(relation.schema))
+            .table(relation.name.clone())
+            .constraint(key.name.clone())
+        };
+        if logged {
+            for constraint in &relation.constraints {
+                if let ConstraintKind::ForeignKey { references, .. } = &constraint.kind {
+                    let parent = self.required(*references)?;
+                    if parent.unlogged && parent.oid != relation.oid {
+                        return Err(error(parent, constraint));
+                    }
+                }
+            }
+        } else if let Some((child, key)) =
+            self.catalog.referencing(relation.oid).find(|(c, _)| !c.unlogged && c.oid != relation.oid)
+        {
+            // PostgreSQL's message names the other table in the same way
+            return Err(error(child, key));
+        }
+        Ok(())
+    }
+
     fn set_not_null(&mut self, old: &Relation, attnum: i16) -> Result<()> {
         let column = &old.columns[attnum as usize - 1];
         if column.not_null {
@@ -702,6 +736,26 @@ impl Ddl<'_> {
         let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a type"))?;
         let (ty, typmod) = self.type_name(type_name)?;
         self.check_column_type(&column.name, ty, type_name.location)?;
+        if column.generated.is_some() && def.raw_default.is_some() {
+            return Err(PgError::new(
+                SqlState::INVALID_COLUMN_DEFINITION,
+                "cannot specify USING when altering type of generated column",
+            )
+            .detail(format!("Column \"{}\" is a generated column.", column.name)));
+        }
+        if column.identity.is_some() && ty != column.type_oid {
+            if !matches!(ty, oid::INT2 | oid::INT4 | oid::INT8) {
+                return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    "identity column type must be smallint, integer, or bigint",
+                ));
+            }
+            let sequence = (**self.required(column.sequence)?).clone();
+            if let RelationKind::Sequence(definition) = &sequence.kind {
+                let options = super::sequence::SequenceOptions { type_oid: Some(ty), ..Default::default() };
+                self.change_sequence(&sequence, definition, &options)?;
+            }
+        }
         self.check_row_unused(old.row_type, &format!("table \"{}\"", old.name), "uses its row type")?;
         for (user, references) in self.stored_references()? {
             if references.iter().any(|r| r.object == old.oid && r.sub == i32::from(column.attnum)) {

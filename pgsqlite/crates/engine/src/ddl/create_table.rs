@@ -316,7 +316,9 @@ impl Ddl<'_> {
             match c.contype() {
                 ast::ConstrType::ConstrNull | ast::ConstrType::ConstrNotnull => {
                     let not_null = c.contype() == ast::ConstrType::ConstrNotnull;
-                    if saw_null.is_some_and(|s| s != not_null) || (!not_null && serial.is_some()) {
+                    if saw_null.is_some_and(|s| s != not_null)
+                        || (!not_null && (serial.is_some() || column.identity.is_some()))
+                    {
                         return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
                     }
                     saw_null = Some(not_null);
@@ -807,6 +809,14 @@ impl Ddl<'_> {
         let (expr, text) = self.expression(node, Some(relation), target, "column generation expression")?;
         if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
             return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
+        }
+        if let Some(location) = pgsqlite_sql::deparse::whole_row(&expr) {
+            return Err(PgError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                "cannot use whole-row variable in column generation expression",
+            )
+            .detail("This would cause the generated column to depend on its own value.")
+            .at(location));
         }
         for used in pgsqlite_sql::deparse::columns_used(&expr) {
             let used = relation.live_columns().nth(used);

@@ -100,11 +100,15 @@ impl Ddl<'_> {
     pub(super) fn stored_references(&self) -> Result<Vec<(Object, Vec<Reference>)>> {
         let mut out: Vec<(Object, Vec<Reference>)> =
             self.view_references()?.into_iter().map(|(view, found)| (Object::Relation(view), found)).collect();
+        // views stay as they are named
+        let unexpanded = pgsqlite_sql::deparse::definitions::unexpanded(&self.catalog);
         for table in self.catalog.relations.values() {
             for policy in &table.security.policies {
                 let mut found = Vec::new();
                 for text in policy.using.iter().chain(&policy.check) {
-                    let expr = self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_policy_text(e, text, table))?;
+                    let expr = self.analyze_stored_over(&unexpanded, |e| {
+                        pgsqlite_sql::analyze::analyze_policy_text(e, text, table)
+                    })?;
                     found.extend(pgsqlite_sql::deparse::policy_references(&expr, table));
                 }
                 out.push((Object::Policy(table.oid, policy.oid), found));

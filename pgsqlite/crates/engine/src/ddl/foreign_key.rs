@@ -42,6 +42,14 @@ impl Ddl<'_> {
             };
             return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
+        if parent.unlogged && !relation.unlogged && !relation.temporary {
+            let message = "constraints on permanent tables may reference only permanent tables";
+            return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        if parent.on_commit == OnCommit::DeleteRows && relation.on_commit != OnCommit::DeleteRows {
+            let message = "constraints on temporary tables must not reference tables whose rows go at commit";
+            return Err(PgError::not_supported(message));
+        }
         let column_of = |table: &Relation, name: &str| {
             table.column(name).cloned().ok_or_else(|| {
                 PgError::new(

@@ -274,6 +274,12 @@ impl Ddl<'_> {
             None => None,
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
+                if expr.ty == oid::RECORD {
+                    return Err(PgError::new(
+                        SqlState::INVALID_TABLE_DEFINITION,
+                        "column \"row\" has pseudo-type record",
+                    ));
+                }
                 if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,

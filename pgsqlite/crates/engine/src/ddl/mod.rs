@@ -460,10 +460,15 @@ impl Ddl<'_> {
 
     /// Runs `f` over the working catalog with the search path of stored texts.
     fn analyze_stored<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        self.analyze_stored_over(&self.catalog, f)
+    }
+
+    /// As [`Ddl::analyze_stored`], over another catalog.
+    fn analyze_stored_over<R>(&self, catalog: &Catalog, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
         let search_path = deparse::names::STORED_PATH;
-        let names = CatalogNames { catalog: &self.catalog, search_path };
+        let names = CatalogNames { catalog, search_path };
         // stored texts were permitted when they were written
-        f(&Environment { catalog: &self.catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment })
+        f(&Environment { catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment })
     }
 
     /// Analyzes an expression of the statement; gives its tree and the text to store. `place`: what messages call it, one of it.

@@ -1,8 +1,9 @@
 //! Row-level security: CREATE, ALTER and DROP POLICY, and ALTER TABLE … ROW LEVEL SECURITY. `sql::analyze` carries them out.
 
 use super::{strings, Ddl, NodeEnum};
+use crate::store::names::CatalogNames;
 use pgsqlite_sql::acl::PUBLIC_ROLE;
-use pgsqlite_sql::analyze;
+use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::ast;
@@ -53,11 +54,16 @@ impl Ddl<'_> {
     /// A policy's condition, checked; the text to store.
     fn policy_condition(&self, node: Option<&ast::Node>, table: &Relation) -> Result<Option<String>> {
         let Some(node) = node else { return Ok(None) };
-        let expr = self.analyze(|e| analyze::analyze_policy(e, node, table)).map_err(|mut e| {
+        self.analyze(|e| analyze::analyze_policy(e, node, table)).map_err(|mut e| {
             // PostgreSQL tells no place
             e.fields_mut().location = None;
             e
         })?;
+        // what is stored names views and tables with policies as they are written
+        let catalog = deparse::definitions::unexpanded(&self.catalog);
+        let names = CatalogNames { catalog: &catalog, search_path: self.environment.search_path };
+        let environment = Environment { catalog: &catalog, names: &names, user: BOOTSTRAP_ROLE, ..self.environment };
+        let expr = analyze::analyze_policy(&environment, node, table)?;
         deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, table).map(Some)
     }
 

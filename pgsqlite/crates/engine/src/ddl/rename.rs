@@ -20,6 +20,8 @@ impl Ddl<'_> {
         let old_names = CatalogNames { catalog: old, search_path };
         let environment =
             Environment { catalog: old, search_path, names: &old_names, user: BOOTSTRAP_ROLE, ..self.environment };
+        let unexpanded = deparse::definitions::unexpanded(old);
+        let policies = Environment { catalog: &unexpanded, ..environment };
         let mut changed: Vec<Relation> = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
             let Some(before) = old.relation(relation.oid) else { continue };
@@ -43,7 +45,7 @@ impl Ddl<'_> {
             }
             for policy in &mut new.security.policies {
                 for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
-                    let expr = analyze::analyze_policy_text(&environment, text, before)?;
+                    let expr = analyze::analyze_policy_text(&policies, text, before)?;
                     *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
                 }
             }

@@ -86,8 +86,14 @@ impl Ddl<'_> {
         for c in &relation.constraints {
             match &c.kind {
                 ConstraintKind::PrimaryKey if relation.rowid_column.is_none() && self.key_is_inline(c) => {
+                    // PRIMARY KEY of a single INTEGER column would be the rowid, which SQLite fills where it is NULL
+                    let integer = |a: &i16| {
+                        relation.column_by_attnum(*a).is_some_and(|c| declared_type(&self.catalog, c) == "INTEGER")
+                    };
+                    let word =
+                        if c.columns.len() == 1 && c.columns.iter().all(integer) { "UNIQUE" } else { "PRIMARY KEY" };
                     items.push(format!(
-                        "CONSTRAINT {} PRIMARY KEY ({})",
+                        "CONSTRAINT {} {word} ({})",
                         sqlite_quote(&c.name),
                         names(&c.columns, relation)?
                     ));

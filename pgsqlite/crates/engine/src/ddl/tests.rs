@@ -196,7 +196,7 @@ fn enum_values_are_added_in_place() {
     let mut db = Db::new();
     db.ok("CREATE TYPE mood AS ENUM ('a', 'c'); ALTER TYPE mood ADD VALUE 'b' BEFORE 'c'; ALTER TYPE mood ADD VALUE IF NOT EXISTS 'b'");
     let oid = db.catalog.type_in(PUBLIC, "mood").unwrap();
-    let UserTypeKind::Enum { labels } = &db.catalog.types[&oid].kind else { panic!("an enum") };
+    let UserTypeKind::Enum { labels, .. } = &db.catalog.types[&oid].kind else { panic!("an enum") };
     assert_eq!(labels.iter().map(|l| l.0.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!(db.notices, ["enum label \"b\" already exists, skipping"]);
     assert_eq!(db.fails("CREATE TYPE mood AS ENUM ()"), error("42710", "type \"mood\" already exists"));

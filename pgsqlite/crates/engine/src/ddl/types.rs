@@ -52,7 +52,7 @@ impl Ddl<'_> {
             let oid = self.new_oid(false)?;
             labels.push((label.to_string(), oid));
         }
-        self.new_type(schema, name, UserTypeKind::Enum { labels })?;
+        self.new_type(schema, name, UserTypeKind::Enum { labels, orders: vec![] })?;
         Ok("CREATE TYPE".into())
     }
 
@@ -83,13 +83,17 @@ impl Ddl<'_> {
         let tag = "ALTER TYPE".to_string();
         let parts = strings(&statement.type_name);
         let user_type = self.find_owned_type(&parts)?;
-        let UserTypeKind::Enum { labels } = &user_type.kind else {
+        let UserTypeKind::Enum { labels, orders } = &user_type.kind else {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("{} is not an enum", self.display_type(user_type.oid)),
             ));
         };
         let mut labels = labels.clone();
+        let mut orders = orders.clone();
+        if orders.len() != labels.len() {
+            orders = (1u16..).take(labels.len()).map(f32::from).collect();
+        }
         let position = |labels: &[(String, Oid)], wanted: &str| {
             labels.iter().position(|l| l.0 == wanted).ok_or_else(|| {
                 PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{wanted}\" is not an existing enum label"))
@@ -111,7 +115,21 @@ impl Ddl<'_> {
             } else {
                 position(&labels, &statement.new_val_neighbor)? + usize::from(statement.new_val_is_after)
             };
+            let before = at.checked_sub(1).map(|i| orders[i]);
+            let order = match (before, orders.get(at)) {
+                (None, None) => 1.0,
+                (Some(before), None) => before + 1.0,
+                (None, Some(behind)) => behind - 1.0,
+                (Some(before), Some(behind)) => (before + behind) / 2.0,
+            };
+            let fits = |o: &f32| *o == order;
             labels.insert(at, (statement.new_val.clone(), self.new_oid(false)?));
+            if orders.iter().any(fits) {
+                // no number is left between them: all are counted anew
+                orders = (1u16..).take(labels.len()).map(f32::from).collect();
+            } else {
+                orders.insert(at, order);
+            }
         } else {
             let at = position(&labels, &statement.old_val)?;
             if exists {
@@ -123,7 +141,7 @@ impl Ddl<'_> {
             self.rename_stored_label(&user_type, &statement.old_val, &statement.new_val)?;
             labels[at].0.clone_from(&statement.new_val);
         }
-        self.put_type(UserType { kind: UserTypeKind::Enum { labels }, ..(*user_type).clone() })?;
+        self.put_type(UserType { kind: UserTypeKind::Enum { labels, orders }, ..(*user_type).clone() })?;
         if !statement.old_val.is_empty() {
             self.reorder_indexes(&user_type)?;
         }

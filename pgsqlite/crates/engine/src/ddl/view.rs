@@ -20,7 +20,9 @@ impl Ddl<'_> {
         let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
         let environment = Environment { catalog: &catalog, search_path, names: &names, ..self.environment };
-        analyze::analyze_query(&environment, select)
+        analyze::analyze_query(&environment, select)?;
+        // it may; what is stored has no policies in it, which count when the view is read
+        analyze::analyze_query(&Environment { user: BOOTSTRAP_ROLE, ..environment }, select)
     }
 
     /// A stored view's query.
@@ -100,6 +102,12 @@ impl Ddl<'_> {
         let temporary = name.relpersistence == "t" || uses_temporary;
         if uses_temporary && name.relpersistence != "t" {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{}\" will be a temporary view", name.relname));
+        }
+        if uses_temporary && !matches!(name.schemaname.as_str(), "" | "pg_temp") {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "cannot create temporary relation in non-temporary schema",
+            ));
         }
         if let Some(column) = query.columns.iter().find(|c| c.ty == pgsqlite_types::oid::RECORD) {
             return Err(PgError::new(

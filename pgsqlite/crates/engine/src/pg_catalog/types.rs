@@ -154,12 +154,12 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn enums(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
-        if let UserTypeKind::Enum { labels } = &t.kind {
+        if let UserTypeKind::Enum { labels, orders } = &t.kind {
             for (i, (label, oid)) in labels.iter().enumerate() {
                 rows.push(&[
                     ("oid", int(*oid)),
                     ("enumtypid", int(t.oid)),
-                    ("enumsortorder", Datum::Real((i + 1) as f64)),
+                    ("enumsortorder", Datum::Real(orders.get(i).map_or((i + 1) as f64, |o| f64::from(*o)))),
                     ("enumlabel", text(&**label)),
                 ]);
             }

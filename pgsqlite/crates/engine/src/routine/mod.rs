@@ -55,6 +55,8 @@ pub enum Access {
 pub struct Runtime {
     pub access: Cell<Access>,
     depth: Cell<usize>,
+    /// how many of the functions that run are triggers'
+    pub trigger_depth: Cell<usize>,
     /// a function that is not volatile runs: it changes nothing
     steady: Cell<bool>,
     compiled: RefCell<HashMap<(Oid, String), Compiled>>,

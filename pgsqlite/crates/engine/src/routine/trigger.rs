@@ -606,6 +606,12 @@ impl Firing<'_> {
     /// The BEFORE triggers of a row. None: the row is left out. Inner None: there is no new row (DELETE).
     fn before_row(&self, old: Option<&Vec<Datum>>, new: Option<Vec<Datum>>) -> Result<Option<Option<Vec<Datum>>>> {
         let mut new = new;
+        // generated columns are computed when the row is stored
+        let generated: Vec<usize> =
+            self.relation.live_columns().enumerate().filter(|(_, c)| c.generated.is_some()).map(|(i, _)| i).collect();
+        if let Some(row) = &mut new {
+            generated.iter().for_each(|&i| row[i] = Datum::Null);
+        }
         for trigger in self.of(Timing::Before, true) {
             if !self.condition(trigger, old, new.as_ref())? {
                 continue;
@@ -615,12 +621,7 @@ impl Firing<'_> {
                 (None, _) => return Ok(None),
                 (Some(row), Some(_)) => {
                     let mut row = row;
-                    // generated columns are computed when the row is stored
-                    for (i, column) in self.relation.live_columns().enumerate() {
-                        if column.generated.is_some() {
-                            row[i] = new.as_ref().map_or(Datum::Null, |n| n[i].clone());
-                        }
-                    }
+                    generated.iter().for_each(|&i| row[i] = Datum::Null);
                     new = Some(row);
                 }
                 (Some(_), None) => {}
@@ -814,6 +815,8 @@ impl Firing<'_> {
             Value::Scalar(if trigger.arguments.is_empty() { Datum::Null } else { arguments.to_datum() }),
         ];
         runtime.depth.set(depth + 1);
+        let triggers = runtime.trigger_depth.get();
+        runtime.trigger_depth.set(triggers + 1);
         let steady = runtime.steady.replace(false);
         let result = stacker::maybe_grow(STACK, STACK * 32, || {
             super::with_settings(host, &routine.function, || {
@@ -824,6 +827,7 @@ impl Firing<'_> {
             })
         });
         runtime.steady.set(steady);
+        runtime.trigger_depth.set(triggers);
         runtime.depth.set(depth);
         result
     }

@@ -109,6 +109,14 @@ impl Session {
                 );
                 continue;
             }
+            if !self.owns(relation.owner) {
+                let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+                self.warn(
+                    SqlState::WARNING,
+                    format!("skipping \"{}\" --- only table or database owner can {verb} it", relation.name),
+                );
+                continue;
+            }
             check_columns(&relation, &rel.va_cols)?;
             tables.push(relation);
         }
@@ -178,6 +186,19 @@ impl Session {
         self.statement_result(result)
     }
 
+    /// Whether the session's role owns what a role owns.
+    fn owns(&self, owner: Oid) -> bool {
+        let view = self.view();
+        self.with_environment(&view, |e| pgsqlite_sql::acl::owns(e.catalog, e.user, owner))
+    }
+
+    fn need_owned(&self, word: &str, name: &str, owner: Oid) -> Result<()> {
+        match self.owns(owner) {
+            true => Ok(()),
+            false => Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))),
+        }
+    }
+
     // --- REINDEX ----------------------------------------------------------------------------------------------------------
 
     pub(super) async fn reindex(&mut self, r: &ast::ReindexStmt, raw: &RawStatement) -> Result<String> {
@@ -216,6 +237,7 @@ impl Session {
                         format!("\"{}\" is not a table or materialized view", relation.name),
                     ));
                 }
+                self.need_owned("table", &relation.name, relation.owner)?;
                 vec![relation]
             }
             T::ReindexObjectIndex => {
@@ -226,6 +248,7 @@ impl Session {
                         format!("\"{}\" is not an index", relation.name),
                     ));
                 };
+                self.need_owned("index", &relation.name, relation.owner)?;
                 // keys of a table are rebuilt together: an index that SQLite made for a constraint has no name of ours
                 catalog.relation(index.table).cloned().into_iter().collect()
             }
@@ -234,6 +257,8 @@ impl Session {
                 let schema = catalog.schema_oid(&r.name).ok_or_else(|| {
                     PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{}\" does not exist", r.name))
                 })?;
+                let owner = catalog.schemas.get(&schema).map_or(0, |s| s.owner);
+                self.need_owned("schema", &r.name, owner)?;
                 catalog
                     .relations
                     .values()

@@ -149,6 +149,9 @@ fn set_config(c: &Call) -> Result<Datum> {
 fn sequences(c: &Call) -> Result<Arc<dyn super::session_cell::SequenceSource>> {
     c.session.state().sequences.clone().ok_or_else(|| absent("a sequence"))
 }
+fn trigger_depth(c: &Call) -> Result<Datum> {
+    Ok(Datum::Int(c.session.routines.trigger_depth.get() as i64))
+}
 fn nextval(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(sequences(c)?.nextval(c.int(0)? as Oid)?))
 }
@@ -410,6 +413,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("current_schema", current_schema),
     ("current_schemas", current_schemas),
     ("pg_backend_pid", backend_pid),
+    ("pg_trigger_depth", trigger_depth),
     ("PG_encoding_to_char", encoding_name),
     ("PG_char_to_encoding", encoding_number),
     ("getdatabaseencoding", utf8),

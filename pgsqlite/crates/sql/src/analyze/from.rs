@@ -738,6 +738,24 @@ impl Analyzer<'_> {
         };
         let cross = on.is_none() && kind == JoinKind::Inner;
 
+        if let Some(alias) = &j.join_using_alias {
+            if namespace.iter().any(|i| i.table_visible && i.alias == alias.aliasname) {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{}\" specified more than once", alias.aliasname),
+                ));
+            }
+            namespace.push(NamespaceItem {
+                alias: alias.aliasname.clone(),
+                qualified: None,
+                rte: None,
+                columns: merged,
+                table_visible: true,
+                columns_visible: false,
+                lateral_only: false,
+                lateral_ok: true,
+            });
+        }
         let join_alias = j.alias.as_ref();
         if let Some(alias) = join_alias {
             let names = name_parts(&alias.colnames);
@@ -760,18 +778,6 @@ impl Analyzer<'_> {
         }
         for item in &mut namespace {
             item.columns_visible = false;
-        }
-        if let Some(alias) = &j.join_using_alias {
-            namespace.push(NamespaceItem {
-                alias: alias.aliasname.clone(),
-                qualified: None,
-                rte: None,
-                columns: merged,
-                table_visible: true,
-                columns_visible: false,
-                lateral_only: false,
-                lateral_ok: true,
-            });
         }
         namespace.push(NamespaceItem {
             alias: join_alias.map_or(String::new(), |a| a.aliasname.clone()),
@@ -900,8 +906,12 @@ impl Analyzer<'_> {
                 }
                 if item.lateral_only {
                     let message = format!("invalid reference to FROM-clause entry for table \"{table}\"");
-                    return Err(if item.lateral_ok {
-                        PgError::new(SqlState::UNDEFINED_TABLE, message).hint(format!(
+                    return Err(if item.lateral_ok || level.changes && item.rte == Some(0) {
+                        let code = match item.lateral_ok {
+                            true => SqlState::UNDEFINED_TABLE,
+                            false => SqlState::INVALID_COLUMN_REFERENCE,
+                        };
+                        PgError::new(code, message).hint(format!(
                             "There is an entry for table \"{table}\", but it cannot be referenced from this part of the \
                              query."
                         ))

@@ -143,6 +143,8 @@ pub(crate) struct Level {
     pub column_checks: Vec<column_rights::ColumnCheck>,
     /// the role may insert or update some columns of the target only
     pub target_by_columns: bool,
+    /// the level of an UPDATE or DELETE, whose entry 0 is the target
+    pub changes: bool,
     /// FOR UPDATE and the like: the entries that each names, none for all
     pub locked: Vec<Vec<String>>,
     /// GROUP BY's keys that are outputs: the expression and the output's place
@@ -169,6 +171,7 @@ impl Level {
             checks: Vec::new(),
             column_checks: Vec::new(),
             target_by_columns: false,
+            changes: false,
             locked: Vec::new(),
             grouped_outputs: Vec::new(),
             twice_grouped: None,

@@ -513,10 +513,18 @@ impl Analyzer<'_> {
             return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
         }
         let mut keys = Vec::new();
+        // of each key the collation and the operator class that the index must have, 0: any
+        let mut wanted: Vec<(Oid, String)> = Vec::new();
         for node in &infer.index_elems {
             let Some(NodeEnum::IndexElem(elem)) = &node.node else {
                 return Err(PgError::internal("index element expected"));
             };
+            let collation = match &elem.collation[..] {
+                [] => 0,
+                name => self.collation(name, infer.location)?,
+            };
+            let opclass = super::typename::name_parts(&elem.opclass).last().map_or(String::new(), |n| n.to_string());
+            wanted.push((collation, opclass));
             if elem.name.is_empty() {
                 keys.push(self.expr_opt(elem.expr.as_deref())?);
             } else {
@@ -539,7 +547,8 @@ impl Analyzer<'_> {
                 "there is no unique or exclusion constraint matching the ON CONFLICT specification",
             )
         };
-        if filter.is_none() {
+        let plain = wanted.iter().all(|(collation, opclass)| *collation == 0 && opclass.is_empty());
+        if filter.is_none() && plain {
             for constraint in &target.constraints {
                 if matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
                     && constraint.columns.len() == keys.len()
@@ -562,7 +571,11 @@ impl Analyzer<'_> {
                     IndexKey::Column(a) => self.target_column(target, *a)?,
                     IndexKey::Expression(text) => self.sub_expression(text)?,
                 };
-                fits &= keys.contains(&key);
+                let asked = keys.iter().position(|k| *k == key).map(|i| &wanted[i]);
+                fits &= asked.is_some_and(|(collation, opclass)| {
+                    (*collation == 0 || *collation == column.collation)
+                        && (opclass.is_empty() || same_operator_class(opclass, column.opclass))
+                });
             }
             if !fits {
                 continue;
@@ -592,6 +605,19 @@ impl Analyzer<'_> {
         Ok(super::var(0, 0, column, &entry.columns[column].clone(), -1))
     }
 
+    /// FROM and USING of a modification: LATERAL does not see the table that is changed.
+    fn other_tables(&mut self, nodes: &[ast::Node]) -> Result<Vec<crate::typed::FromItem>> {
+        self.level().changes = true;
+        for item in &mut self.level().namespace {
+            item.lateral_ok = false;
+        }
+        let from = self.from_clause(nodes)?;
+        for item in &mut self.level().namespace {
+            item.lateral_ok = true;
+        }
+        Ok(from)
+    }
+
     // --- UPDATE ------------------------------------------------------------------------------------------------------
 
     pub(crate) fn update(&mut self, stmt: &ast::UpdateStmt) -> Result<Modify> {
@@ -603,7 +629,7 @@ impl Analyzer<'_> {
             let target = a.target_relation(r, "UPDATE")?;
             let item = a.target_entry(&target, r)?;
             a.level().namespace.push(item);
-            let from = a.from_clause(&stmt.from_clause)?;
+            let from = a.other_tables(&stmt.from_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let filter = super::view_target::both(a.view_filter(), filter);
             let set = a.set_list(&stmt.target_list, &target)?;
@@ -797,7 +823,7 @@ impl Analyzer<'_> {
             let target = a.target_relation(r, "DELETE")?;
             let item = a.target_entry(&target, r)?;
             a.level().namespace.push(item);
-            let using = a.from_clause(&stmt.using_clause)?;
+            let using = a.other_tables(&stmt.using_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let filter = super::view_target::both(a.view_filter(), filter);
             let returning = a.returning(stmt.returning_clause.as_ref())?;
@@ -882,4 +908,13 @@ fn sort_by_attnum(columns: &mut Vec<i16>, values: &mut Vec<Expr>) {
     let mut pairs: Vec<(i16, Expr)> = std::mem::take(columns).into_iter().zip(std::mem::take(values)).collect();
     pairs.sort_by_key(|(attnum, _)| *attnum);
     (*columns, *values) = pairs.into_iter().unzip();
+}
+
+/// Whether the operator class that ON CONFLICT names is, but for its name, that of an index.
+fn same_operator_class(name: &str, of_index: Oid) -> bool {
+    let classes = builtin::all_operator_classes();
+    let Some(index) = classes.iter().find(|c| c.oid == of_index) else { return false };
+    classes
+        .iter()
+        .any(|c| c.name == name && c.method == index.method && c.family == index.family && c.input == index.input)
 }

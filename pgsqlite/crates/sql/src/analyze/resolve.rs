@@ -367,7 +367,8 @@ impl<'a> Analyzer<'a> {
         let own: Vec<_> = catalog.routines_named(name).collect();
         let path: Vec<Oid> = match schema {
             Some(schema) => catalog.schema_oid(schema).into_iter().collect(),
-            None => self.env.search_path.to_vec(),
+            // the temporary schema is never searched for functions
+            None => self.env.search_path.iter().copied().filter(|s| *s != crate::catalog::PG_TEMP).collect(),
         };
         for schema in path {
             for routine in own.iter().filter(|r| r.function.schema == schema) {

@@ -23,7 +23,8 @@ pub fn stored_expression(
     let names = Names::new(environment.catalog, environment.search_path);
     // only a policy's condition may have sub-queries
     if let Some(table) = relation.filter(|r| is_policy(r, text)) {
-        let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+        let catalog = unexpanded(environment.catalog);
+        let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
         let expr = crate::analyze::analyze_policy_text(&stored, text, table)?;
         return super::policy(names, style, &expr, table);
     }

@@ -162,6 +162,19 @@ pub fn expression_references(expr: &Expr) -> Vec<Reference> {
     out.into_iter().collect()
 }
 
+/// Where an expression over a relation uses its whole row.
+pub fn whole_row(expr: &Expr) -> Option<i32> {
+    let mut found = None;
+    walk::deep(expr, 0, &mut |depth, e| {
+        if let ExprKind::WholeRow { levels_up, .. } = &e.kind {
+            if *levels_up == depth {
+                found.get_or_insert(e.location);
+            }
+        }
+    });
+    found
+}
+
 /// What a policy of a relation names: the relation's columns, the objects of its sub-queries, functions and types.
 pub fn policy_references(expr: &Expr, relation: &Relation) -> Vec<Reference> {
     let mut out: Vec<Reference> = expression_references(expr);
