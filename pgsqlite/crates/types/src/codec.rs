@@ -1,6 +1,7 @@
 //! How the values of one type are stored and travel. Decided once per column or parameter, then run per value.
 
 use crate::datetime::io as datetime;
+use crate::geometry::{io as geometry, Kind};
 use crate::int::Width;
 use crate::json::io as json;
 use crate::network::{inet, mac};
@@ -82,6 +83,8 @@ pub enum TypeCodec {
     },
     /// cents, as INTEGER
     Money,
+    /// `point`, `lseg`, `line`, `box`, `path`, `polygon`, `circle`
+    Geometric(Kind),
     Date,
     Time,
     TimeTz,
@@ -150,6 +153,13 @@ impl TypeCodec {
             oid::MACADDR => TypeCodec::MacAddr { eight: false },
             oid::MACADDR8 => TypeCodec::MacAddr { eight: true },
             oid::MONEY => TypeCodec::Money,
+            oid::POINT => TypeCodec::Geometric(Kind::Point),
+            oid::LSEG => TypeCodec::Geometric(Kind::Lseg),
+            oid::LINE => TypeCodec::Geometric(Kind::Line),
+            oid::BOX => TypeCodec::Geometric(Kind::Box),
+            oid::PATH => TypeCodec::Geometric(Kind::Path),
+            oid::POLYGON => TypeCodec::Geometric(Kind::Polygon),
+            oid::CIRCLE => TypeCodec::Geometric(Kind::Circle),
             oid::DATE => TypeCodec::Date,
             oid::TIME => TypeCodec::Time,
             oid::TIMETZ => TypeCodec::TimeTz,
@@ -207,6 +217,7 @@ impl TypeCodec {
             TypeCodec::Inet { network } => inet::text_in(text, *network),
             TypeCodec::MacAddr { eight } => mac::text_in(text, *eight),
             TypeCodec::Money => money::text_in(text),
+            TypeCodec::Geometric(kind) => geometry::text_in(text, *kind),
             TypeCodec::Date => datetime::date_in(text, settings),
             TypeCodec::Time => datetime::time_in(text, typmod, settings),
             TypeCodec::TimeTz => datetime::timetz_in(text, typmod, settings),
@@ -247,6 +258,7 @@ impl TypeCodec {
             TypeCodec::Inet { network } => inet::text_out(value, *network, out),
             TypeCodec::MacAddr { .. } => mac::text_out(value, out),
             TypeCodec::Money => money::text_out(value, out),
+            TypeCodec::Geometric(kind) => geometry::text_out(value, *kind, context.settings.extra_float_digits, out),
             TypeCodec::Date => datetime::date_out(value, context.settings, out),
             TypeCodec::Time => datetime::time_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_out(value, out),
@@ -284,6 +296,7 @@ impl TypeCodec {
             TypeCodec::Inet { network } => inet::binary_in(bytes, *network),
             TypeCodec::MacAddr { eight } => mac::binary_in(bytes, *eight),
             TypeCodec::Money => money::binary_in(bytes),
+            TypeCodec::Geometric(kind) => geometry::binary_in(bytes, *kind),
             TypeCodec::Date => datetime::date_binary_in(bytes),
             TypeCodec::Time => datetime::time_binary_in(bytes, typmod),
             TypeCodec::TimeTz => datetime::timetz_binary_in(bytes, typmod),
@@ -326,6 +339,7 @@ impl TypeCodec {
             TypeCodec::Inet { network } => inet::binary_out(value, *network, out),
             TypeCodec::MacAddr { eight } => mac::binary_out(value, *eight, out),
             TypeCodec::Money => money::binary_out(value, out),
+            TypeCodec::Geometric(kind) => geometry::binary_out(value, *kind, out),
             TypeCodec::Date => datetime::date_binary_out(value, out),
             TypeCodec::Time => datetime::time_binary_out(value, out),
             TypeCodec::TimeTz => datetime::timetz_binary_out(value, out),

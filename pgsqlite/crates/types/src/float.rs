@@ -113,13 +113,32 @@ fn hex_value(text: &str) -> f64 {
 
 /// Reads the text form of a float; `single` for `real`. Overflow and underflow are 22003, as `strtod`'s ERANGE.
 pub fn parse(text: &str, single: bool) -> Result<f64> {
-    let type_name = if single { "real" } else { "double precision" };
+    let bad = || invalid_syntax(type_name(single), text);
+    let (value, length) = parse_prefix(text, single, bad)?;
+    if !text.bytes().skip(length).all(is_space) {
+        return Err(bad());
+    }
+    Ok(value)
+}
+
+fn type_name(single: bool) -> &'static str {
+    if single {
+        "real"
+    } else {
+        "double precision"
+    }
+}
+
+/// Reads a float at the beginning of a text, after blanks: the value and the length of what was read. `bad` is the error for
+/// what is no number.
+pub(crate) fn parse_prefix(text: &str, single: bool, bad: impl Fn() -> PgError) -> Result<(f64, usize)> {
+    let type_name = type_name(single);
     let blanks = text.bytes().take_while(|b| is_space(*b)).count();
     let body = &text[blanks..];
     let negative = body.starts_with('-');
     let unsigned = |end: usize| body[..end].trim_start_matches(['+', '-']);
     let (value, end) = match scan(body.as_bytes()) {
-        Scanned::Nothing => return Err(invalid_syntax(type_name, text)),
+        Scanned::Nothing => return Err(bad()),
         Scanned::NaN(end) => (f64::NAN, end),
         Scanned::Infinity(end) => (if negative { f64::NEG_INFINITY } else { f64::INFINITY }, end),
         found @ (Scanned::Decimal(end) | Scanned::Hex(end)) => {
@@ -128,9 +147,9 @@ pub fn parse(text: &str, single: bool) -> Result<f64> {
             let value = if is_hex {
                 hex_value(digits)
             } else if single {
-                digits.parse::<f32>().map_err(|_| invalid_syntax(type_name, text))? as f64
+                digits.parse::<f32>().map_err(|_| bad())? as f64
             } else {
-                digits.parse::<f64>().map_err(|_| invalid_syntax(type_name, text))?
+                digits.parse::<f64>().map_err(|_| bad())?
             };
             let value = if single { value as f32 as f64 } else { value };
             let mantissa = digits.split(if is_hex { ['p', 'P'] } else { ['e', 'E'] }).next().unwrap_or("");
@@ -148,10 +167,7 @@ pub fn parse(text: &str, single: bool) -> Result<f64> {
             (if negative { -value } else { value }, end)
         }
     };
-    if !body.bytes().skip(end).all(is_space) {
-        return Err(invalid_syntax(type_name, text));
-    }
-    Ok(value)
+    Ok((value, blanks + end))
 }
 
 /// Significant decimal digits and the exponent of the first one.

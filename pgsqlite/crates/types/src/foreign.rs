@@ -8,6 +8,7 @@
 use crate::array::Array;
 use crate::codec::{Context, RegNames, TypeCodec};
 use crate::datetime::{self, fields, parse, Date, Time, TimeTz, Timestamp};
+use crate::geometry::io as geometry;
 use crate::int::Width;
 use crate::network::{inet, mac};
 use crate::numeric::Numeric;
@@ -157,6 +158,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Inet { network } => inet::text_in(&characters(value)?, *network),
         TypeCodec::MacAddr { eight } => mac::text_in(&characters(value)?, *eight),
         TypeCodec::Money => money::text_in(&characters(value)?),
+        TypeCodec::Geometric(kind) => geometry::text_in(&characters(value)?, *kind),
         TypeCodec::Tid => Err(invalid("tid", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }

@@ -7,7 +7,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `enums`, `reg`, `record`, `array`, `network`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `enums`, `reg`, `record`, `array`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
@@ -35,6 +35,7 @@ pub mod error;
 pub mod float;
 pub mod foreign;
 pub mod formatting;
+pub mod geometry;
 pub mod int;
 pub mod json;
 pub mod jsonpath;

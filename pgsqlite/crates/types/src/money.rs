@@ -93,7 +93,7 @@ pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(units).as_bytes();
     for (i, digit) in digits.iter().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(b',');
         }
         out.push(*digit);
@@ -196,7 +196,7 @@ pub fn in_words(cents: i64) -> String {
             out += &format!("{} {name} ", words(group as usize));
         }
     }
-    if units % 1000 > 0 {
+    if !units.is_multiple_of(1000) {
         out += &words((units % 1000) as usize);
     }
     if units == 0 {

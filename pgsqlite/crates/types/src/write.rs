@@ -89,6 +89,9 @@ impl<'a> Reader<'a> {
     pub fn i64(&mut self) -> Result<i64> {
         Ok(i64::from_be_bytes(self.take(8)?.try_into().expect("eight bytes")))
     }
+    pub fn f64(&mut self) -> Result<f64> {
+        Ok(f64::from_bits(self.i64()? as u64))
+    }
     /// Refuses bytes after the value, as Bind does.
     pub fn end(&self) -> Result<()> {
         match self.0 {

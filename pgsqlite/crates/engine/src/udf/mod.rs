@@ -11,6 +11,7 @@ pub mod collation;
 mod distinct;
 mod encodings;
 mod formatting;
+mod geometry;
 mod json;
 mod json_build;
 mod json_paths;
@@ -53,6 +54,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     strings::FUNCTIONS,
     bits::FUNCTIONS,
     networks::FUNCTIONS,
+    geometry::FUNCTIONS,
     money::FUNCTIONS,
     encodings::FUNCTIONS,
     pattern::FUNCTIONS,

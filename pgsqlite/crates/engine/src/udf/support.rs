@@ -8,6 +8,7 @@ use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
+use pgsqlite_types::geometry::io as geometry;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
@@ -98,6 +99,30 @@ pub(super) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value
 fn typmod(c: &Call) -> Result<Datum> {
     let codec = c.session.codec(type_argument(c, 0)?)?;
     apply_typmod(&codec, c.int(1)? as i32, c.bool(2)?, c.datum(3))
+}
+
+/// A part of a point, a line, a segment or a box.
+fn part(c: &Call) -> Result<Datum> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    geometry::part(c.datum(1), geometric_kind(c)?, c.int(2)?).map(Option::unwrap_or_default)
+}
+/// The value with that part changed. NULLs change nothing, as in every array of fixed length.
+fn set_part(c: &Call) -> Result<Datum> {
+    if c.is_null(3) {
+        return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null"));
+    }
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(c.datum(1).to_owned());
+    }
+    geometry::set_part(c.datum(1), geometric_kind(c)?, c.datum(2), c.int(3)?)
+}
+fn geometric_kind(c: &Call) -> Result<geometry::Kind> {
+    match c.session.codec(type_argument(c, 0)?)? {
+        TypeCodec::Geometric(kind) => Ok(kind),
+        _ => Err(PgError::internal("a geometric type expected")),
+    }
 }
 
 fn limit(c: &Call) -> Result<Datum> {
@@ -641,6 +666,8 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::LEAST, -1, true, least),
     (support::FLATTEN, 1, true, flatten),
     (support::ELEMENT, -1, true, element),
+    (support::PART, 3, true, part),
+    (support::SET_PART, 4, true, set_part),
     (support::SLICE, -1, true, slice),
     (support::ARRAY_CAST, 3, true, array_cast),
     (support::RECORD, -1, true, record_value),

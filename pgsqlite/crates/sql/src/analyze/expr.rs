@@ -703,7 +703,16 @@ impl Analyzer<'_> {
         if base == oid::NAME {
             return self.character_of_name(arg, indices);
         }
-        let Some(element) = self.env.catalog.element_type(base) else {
+        // points, segments, boxes and lines are arrays of fixed length, counted from 0
+        let fixed = matches!(base, oid::POINT | oid::LSEG | oid::BOX | oid::LINE);
+        if fixed && (indices.len() > 1 || indices[0].is_slice) {
+            return Err(PgError::not_supported("this subscript of an array of fixed length").at(location));
+        }
+        let element = match pgsqlite_types::catalog::by_oid(base) {
+            Some(t) if fixed => Some(t.elem),
+            _ => self.env.catalog.element_type(base),
+        };
+        let Some(element) = element else {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!("cannot subscript type {} because it does not support subscripting", self.type_display(arg.ty)),
@@ -1110,7 +1119,9 @@ impl Analyzer<'_> {
 
     /// ORDER BY item: direction and place of NULLs.
     pub(crate) fn sort_key(&mut self, expr: Expr, sort: &ast::SortBy, target: Option<usize>) -> Result<SortKey> {
-        let location = expr.location;
+        // where it is written, not where the output column is that it may name
+        let written = sort.node.as_deref().and_then(|n| n.node.as_ref());
+        let location = written.map_or(expr.location, super::recursion::location_of);
         self.check_orderable(if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty }, location)?;
         let mut descending = sort.sortby_dir == ast::SortByDir::SortbyDesc as i32;
         if sort.sortby_dir == ast::SortByDir::SortbyUsing as i32 {

@@ -320,6 +320,8 @@ impl<'a> Analyzer<'a> {
                 | oid::CIRCLE
                 | oid::XID
                 | oid::CID
+                | oid::TXID_SNAPSHOT
+                | oid::PG_SNAPSHOT
                 | oid::VOID
         );
         if unordered {
@@ -337,7 +339,21 @@ impl<'a> Analyzer<'a> {
     pub(crate) fn check_comparable(&self, ty: Oid, location: i32) -> Result<()> {
         let base = self.base_type(ty);
         let element = self.env.catalog.element_type(base).unwrap_or(base);
-        if matches!(element, oid::JSON | oid::XML | oid::POINT) {
+        let incomparable = matches!(
+            element,
+            oid::JSON
+                | oid::XML
+                | oid::POINT
+                | oid::LINE
+                | oid::BOX
+                | oid::LSEG
+                | oid::PATH
+                | oid::POLYGON
+                | oid::CIRCLE
+                | oid::TXID_SNAPSHOT
+                | oid::PG_SNAPSHOT
+        );
+        if incomparable {
             return Err(PgError::new(
                 SqlState::UNDEFINED_FUNCTION,
                 format!("could not identify an equality operator for type {}", self.type_display(ty)),

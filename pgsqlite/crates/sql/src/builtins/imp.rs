@@ -109,6 +109,7 @@ pub const TABLES: &[&[Row]] = &[
     super::strings::ROWS,
     super::bits::ROWS,
     super::networks::ROWS,
+    super::geometry::ROWS,
     super::money::ROWS,
     super::times::ROWS,
     super::formatting::ROWS,

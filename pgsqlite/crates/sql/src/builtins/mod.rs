@@ -9,6 +9,7 @@ mod aggregates;
 mod bits;
 mod documents;
 mod formatting;
+mod geometry;
 mod json_paths;
 mod money;
 mod networks;

@@ -173,6 +173,13 @@ impl Lowerer<'_> {
                     parts.remove(0)
                 }
             }
+            ExprKind::Subscript { arg, subscripts, .. } if self.is_geometric(arg.ty) => {
+                let [(_, Some(index))] = &subscripts[..] else {
+                    return Err(PgError::internal("a subscript without an index"));
+                };
+                let (ty, value) = (self.env.catalog.base_type(arg.ty), self.expr(arg)?);
+                format!("{}({ty}, {value}, {})", support::PART, self.expr(index)?)
+            }
             ExprKind::Subscript { arg, slice, subscripts } => {
                 let mut args = vec![self.expr(arg)?];
                 for (lower, upper) in subscripts {
@@ -231,6 +238,10 @@ impl Lowerer<'_> {
         })
     }
 
+    fn is_geometric(&self, ty: Oid) -> bool {
+        matches!(self.env.catalog.codec(ty), Some(TypeCodec::Geometric(_)))
+    }
+
     pub(super) fn is_record(&self, ty: Oid) -> bool {
         use pgsqlite_types::codec::TypeCodec;
         matches!(self.env.catalog.codec(ty), Some(TypeCodec::Record | TypeCodec::Composite(_)))
@@ -271,6 +282,10 @@ impl Lowerer<'_> {
                 let types: Vec<String> = types.iter().map(Oid::to_string).collect();
                 let value = self.expr(value)?;
                 Ok(format!("{}({base_text}, {index}, {value}, {})", support::SET_FIELD, types.join(", ")))
+            }
+            AssignPart::Element(subscripts) if self.is_geometric(whole.ty) => {
+                let (value, indices) = (self.expr(value)?, self.exprs(subscripts)?.join(", "));
+                Ok(format!("{}({}, {base_text}, {value}, {indices})", support::SET_PART, whole.ty))
             }
             AssignPart::Element(subscripts) => {
                 let element = self.env.catalog.element_type(self.env.catalog.base_type(whole.ty)).unwrap_or(0);

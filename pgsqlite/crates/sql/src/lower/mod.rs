@@ -94,6 +94,9 @@ pub mod support {
     /// (array, subscript …) → element; (array, lower, upper …) → slice
     pub const ELEMENT: &str = "pg_array_element";
     pub const SLICE: &str = "pg_array_slice";
+    /// (type, value, subscript) → a part of a geometric value; with the new part in front of the subscript → the changed value
+    pub const PART: &str = "pg_geometric_part";
+    pub const SET_PART: &str = "pg_geometric_set_part";
     /// (kind, source, target, array): a cast of every element
     pub const ARRAY_CAST: &str = "pg_array_cast";
     /// (type OID, value, …) → record

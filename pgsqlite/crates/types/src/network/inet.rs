@@ -433,7 +433,7 @@ impl Inet {
     }
 
     /// `~`
-    pub fn not(self) -> Inet {
+    pub fn inverted(self) -> Inet {
         Inet { address: !self.address & self.all(), ..self }
     }
     /// `&`
@@ -447,7 +447,7 @@ impl Inet {
         Ok(Inet { address: self.address | other.address, bits: self.bits.max(other.bits), ..self })
     }
     /// The address `count` further.
-    pub fn add(self, count: i64) -> Result<Inet> {
+    pub fn moved(self, count: i64) -> Result<Inet> {
         let size = u128::from(count.unsigned_abs());
         let moved = if count < 0 { self.address.checked_sub(size) } else { self.address.checked_add(size) };
         let address = moved.filter(|a| *a <= self.all()).ok_or_else(out_of_range)?;

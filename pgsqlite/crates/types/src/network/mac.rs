@@ -7,7 +7,7 @@ use crate::{Datum, DatumRef, PgError, Result, SqlState};
 const FORMS: [(u8, &[usize]); 5] = [(b':', &[3]), (b'-', &[3]), (b'.', &[2, 4]), (b'-', &[2, 4]), (b' ', &[])];
 
 /// A hexadecimal number as C's scanf reads one: blanks before it, a sign, at most `width` digits.
-fn hexadecimal<'a>(text: &'a [u8], width: usize) -> Option<(i64, &'a [u8])> {
+fn hexadecimal(text: &[u8], width: usize) -> Option<(i64, &[u8])> {
     let start = text.iter().position(|b| !is_space(*b))?;
     let mut rest = &text[start..];
     let mut width = width;
