@@ -22,8 +22,10 @@ mod sequence;
 pub mod session;
 pub mod statistics;
 pub mod store;
+mod text_search;
 pub mod udf;
 pub mod vtab;
+
 mod wal;
 pub mod writer;
 mod written;

@@ -7,7 +7,7 @@ use crate::json::io as json;
 use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
 use crate::{
-    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, uuid,
+    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, tsearch, uuid,
 };
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
@@ -96,6 +96,8 @@ pub enum TypeCodec {
     Json,
     Jsonb,
     JsonPath,
+    TsVector,
+    TsQuery,
     Void,
     Enum(Arc<EnumType>),
     /// element's codec, element's type, delimiter. Storage: TEXT, JSON array (nested for more dimensions), elements in
@@ -169,6 +171,8 @@ impl TypeCodec {
             oid::UUID => TypeCodec::Uuid,
             oid::TID => TypeCodec::Tid,
             oid::JSONPATH => TypeCodec::JsonPath,
+            oid::TSVECTOR => TypeCodec::TsVector,
+            oid::TSQUERY => TypeCodec::TsQuery,
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
             oid::VOID => TypeCodec::Void,
@@ -189,6 +193,8 @@ impl TypeCodec {
             TypeCodec::Interval => "pg_interval".into(),
             TypeCodec::Jsonb => "pg_jsonb".into(),
             TypeCodec::Inet { .. } => "pg_inet".into(),
+            TypeCodec::TsVector => "pg_tsvector".into(),
+            TypeCodec::TsQuery => "pg_tsquery".into(),
             TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
             TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
             TypeCodec::Record | TypeCodec::Composite(_) => "pg_record".into(),
@@ -227,6 +233,8 @@ impl TypeCodec {
             TypeCodec::Uuid => uuid::text_in(text),
             TypeCodec::Tid => tid::text_in(text),
             TypeCodec::JsonPath => jsonpath::text_in(text),
+            TypeCodec::TsVector => tsearch::vector::text_in(text),
+            TypeCodec::TsQuery => tsearch::query::text_in(text),
             TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
             TypeCodec::Json => json::json_in(text),
             TypeCodec::Jsonb => json::jsonb_in(text),
@@ -267,7 +275,7 @@ impl TypeCodec {
             TypeCodec::Interval => datetime::interval_out(value, context.settings, out),
             TypeCodec::Uuid => uuid::text_out(value, out),
             TypeCodec::Tid => tid::text_out(value, out),
-            TypeCodec::JsonPath => text::text_out(value, out),
+            TypeCodec::JsonPath | TypeCodec::TsVector | TypeCodec::TsQuery => text::text_out(value, out),
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
@@ -305,6 +313,8 @@ impl TypeCodec {
             TypeCodec::Uuid => uuid::binary_in(bytes),
             TypeCodec::Tid => tid::binary_in(bytes),
             TypeCodec::JsonPath => jsonpath::binary_in(bytes),
+            TypeCodec::TsVector => tsearch::vector::binary_in(bytes),
+            TypeCodec::TsQuery => tsearch::query::binary_in(bytes),
             TypeCodec::Reg(_) => int::oid_binary_in(bytes),
             TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
             TypeCodec::Jsonb => json::jsonb_binary_in(bytes),
@@ -348,6 +358,8 @@ impl TypeCodec {
             TypeCodec::Uuid => uuid::binary_out(value, out),
             TypeCodec::Tid => tid::binary_out(value, out),
             TypeCodec::JsonPath => jsonpath::binary_out(value, out),
+            TypeCodec::TsVector => tsearch::vector::binary_out(value, out),
+            TypeCodec::TsQuery => tsearch::query::binary_out(value, out),
             TypeCodec::Reg(_) => int::oid_binary_out(value, out),
             TypeCodec::Json => text::text_out(value, out),
             TypeCodec::Jsonb => json::jsonb_binary_out(value, out),

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::datetime::{Interval, TimeTz};
 use crate::network::inet::Inet;
+use crate::tsearch::{Query, Vector};
 use crate::{json, numeric, record, DatumRef};
 use std::cmp::Ordering;
 
@@ -63,6 +64,16 @@ pub fn inet(a: &str, b: &str) -> Ordering {
     by_value(a, b, Inet::from_storage, |x, y| x.compare(y))
 }
 
+/// `pg_tsvector`: by size, then lexeme by lexeme.
+pub fn tsvector(a: &str, b: &str) -> Ordering {
+    by_value(a, b, |t| Vector::parse(t).ok(), Vector::compare)
+}
+
+/// `pg_tsquery`: by size, then node by node.
+pub fn tsquery(a: &str, b: &str) -> Ordering {
+    by_value(a, b, |t| Query::parse(t).ok(), Query::compare)
+}
+
 /// `character(n)`: trailing blanks do not count.
 pub fn bpchar(a: &str, b: &str) -> Ordering {
     a.trim_end_matches(' ').cmp(b.trim_end_matches(' '))
@@ -117,6 +128,8 @@ impl TypeCodec {
             TypeCodec::Interval => interval(a, b),
             TypeCodec::Jsonb => json::compare_text(a, b),
             TypeCodec::Inet { .. } => inet(a, b),
+            TypeCodec::TsVector => tsvector(a, b),
+            TypeCodec::TsQuery => tsquery(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
             TypeCodec::Record | TypeCodec::Composite(_) => record::compare(a, b),
@@ -140,6 +153,8 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
         "pg_timetz" => TypeCodec::TimeTz,
         "pg_jsonb" => TypeCodec::Jsonb,
         "pg_inet" => TypeCodec::Inet { network: false },
+        "pg_tsvector" => TypeCodec::TsVector,
+        "pg_tsquery" => TypeCodec::TsQuery,
         "pg_record" => TypeCodec::Record,
         _ => {
             let element = collation.strip_prefix("pg_array_")?.parse().ok()?;

@@ -151,6 +151,8 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
             Ok(Datum::Text(t))
         }
         TypeCodec::JsonPath => crate::jsonpath::text_in(&characters(value)?),
+        TypeCodec::TsVector => crate::tsearch::vector::text_in(&characters(value)?),
+        TypeCodec::TsQuery => crate::tsearch::query::text_in(&characters(value)?),
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),

@@ -11,6 +11,7 @@
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
+//! | full-text search: `tsvector`, `tsquery` | [`tsearch`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
 //! | values that another program stored | [`foreign`] |
@@ -49,6 +50,7 @@ pub mod settings;
 pub mod sqlstate;
 pub mod text;
 mod tid;
+pub mod tsearch;
 pub mod typmod;
 pub mod uuid;
 pub mod write;

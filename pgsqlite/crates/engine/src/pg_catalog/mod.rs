@@ -271,6 +271,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_ts_template" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_template.tsv"))),
         "pg_ts_dict" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_dict.tsv"))),
         "pg_ts_config" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_config.tsv"))),
+        "pg_ts_config_map" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_config_map.tsv"))),
         "pg_opfamily" => Fixed(builtin::operator_families),
         "pg_language" => Fixed(builtin::languages),
         "pg_tablespace" => Fixed(builtin::tablespaces),

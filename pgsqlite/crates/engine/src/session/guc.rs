@@ -333,6 +333,11 @@ impl Gucs {
                 self.typed.interval_style = style;
                 return Ok(name.into());
             }
+            "default_text_search_config" => {
+                let name = value.strip_prefix("pg_catalog.").unwrap_or(value);
+                let known = pgsqlite_sql::builtins::text_search::configuration_named(name);
+                return known.map(|_| format!("pg_catalog.{name}")).ok_or_else(invalid);
+            }
             "bytea_output" => {
                 let (output, name) = match value.to_ascii_lowercase().as_str() {
                     "hex" => (ByteaOutput::Hex, "hex"),

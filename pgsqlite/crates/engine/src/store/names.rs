@@ -1,6 +1,7 @@
 //! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
 
 use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::builtins::text_search;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
@@ -115,6 +116,8 @@ impl RegNames for CatalogNames<'_> {
                     format!("{}({},{})", o.name, side(o.left), side(o.right))
                 }
             }),
+            oid::REGCONFIG => text_search::configuration_name(value).map(quote_identifier),
+            oid::REGDICTIONARY => text_search::dictionary_name(value).map(quote_identifier),
             _ => None,
         }
     }
@@ -208,6 +211,29 @@ impl RegNames for CatalogNames<'_> {
                         format!("more than one function named \"{}\"", parts.join(".")),
                     )),
                 }
+            }
+            oid::REGCONFIG | oid::REGDICTIONARY => {
+                let (kind, table): (_, fn(&str) -> Option<Oid>) = match reg_type {
+                    oid::REGCONFIG => ("configuration", text_search::configuration_named),
+                    _ => ("dictionary", text_search::dictionary_named),
+                };
+                let found = match parts[..] {
+                    [name] | ["pg_catalog", name] => table(name),
+                    [schema, _] => {
+                        self.schema(schema)?;
+                        None
+                    }
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "improper qualified name (too many dotted names)",
+                        ))
+                    }
+                };
+                found.ok_or_else(|| {
+                    let name = parts.join(".");
+                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("text search {kind} \"{name}\" does not exist"))
+                })
             }
             _ => Err(PgError::not_supported("input of this reg type")),
         }

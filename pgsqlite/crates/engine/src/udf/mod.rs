@@ -36,6 +36,7 @@ mod support;
 mod system;
 #[cfg(test)]
 mod tests;
+mod text_search;
 mod times;
 
 pub(crate) use objects::bare_type_name;
@@ -71,6 +72,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     objects::FUNCTIONS,
     routines::FUNCTIONS,
     records::SYMBOLS,
+    text_search::FUNCTIONS,
 ];
 
 enum Run {

@@ -120,6 +120,7 @@ pub const TABLES: &[&[Row]] = &[
     super::server::ROWS,
     super::objects::ROWS,
     super::privileges::ROWS,
+    super::text_search::ROWS,
 ];
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 pub mod catalog;
 pub mod imp;
 pub mod keywords;
+pub mod text_search;
 
 mod aggregates;
 mod bits;
