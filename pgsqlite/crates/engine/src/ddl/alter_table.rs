@@ -300,7 +300,9 @@ impl Ddl<'_> {
             T::AtEnableTrigAll => self.set_trigger(&relation, None, b'O'),
             T::AtDisableTrigAll => {
                 // the triggers of foreign keys would be off, too
-                if !relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. })) {
+                let references = |c: &Constraint| matches!(c.kind, ConstraintKind::ForeignKey { .. });
+                let referenced = self.catalog.referencing(relation.oid).next().is_some();
+                if !referenced && !relation.constraints.iter().any(references) {
                     return self.set_trigger(&relation, None, b'D');
                 }
                 Err(PgError::not_supported("DISABLE TRIGGER ALL on a table with foreign keys"))

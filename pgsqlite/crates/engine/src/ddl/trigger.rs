@@ -79,13 +79,11 @@ impl Ddl<'_> {
                 format!("permission denied for table {}", relation.name),
             ));
         }
-        if events.contains(&Event::Truncate) {
-            if s.row {
-                return Err(PgError::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    "TRUNCATE FOR EACH ROW triggers are not supported",
-                ));
-            }
+        if events.contains(&Event::Truncate) && s.row {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "TRUNCATE FOR EACH ROW triggers are not supported",
+            ));
         }
         if timing == Timing::InsteadOf {
             let refused = if !s.row {
@@ -275,7 +273,11 @@ impl Ddl<'_> {
                 .map(|r| &r.function)
         });
         let Some(function) = found else {
-            if pgsqlite_sql::builtins::catalog::procs_named(name).any(|p| p.ret == oid::TRIGGER) {
+            let mut own = pgsqlite_sql::builtins::catalog::procs_named(name).filter(|p| p.ret == oid::TRIGGER);
+            if let (Some(p), true) = (own.next(), matches!(schema, "" | "pg_catalog")) {
+                if crate::routine::builtin_triggers::is_implemented(p.oid) {
+                    return Ok(p.oid);
+                }
                 return Err(PgError::not_supported(format!("the built-in trigger function {name}")));
             }
             return Err(PgError::new(
@@ -317,6 +319,20 @@ impl Ddl<'_> {
             } else if word == "new" && !new {
                 new = true;
                 places.1 = place;
+            }
+        }
+        let lower = text.to_lowercase();
+        for column in ["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"] {
+            let names = |row: &str| lower.contains(&format!("{row}.{column}"));
+            if names("new") && timing == Timing::Before {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "BEFORE trigger's WHEN condition cannot reference NEW system columns",
+                )
+                .at(places.1));
+            }
+            if names("new") || names("old") {
+                return Err(PgError::not_supported(format!("{column} in a trigger's WHEN condition")));
             }
         }
         for column in relation.live_columns().filter(|c| c.generated.is_some()) {

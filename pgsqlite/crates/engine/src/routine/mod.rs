@@ -4,12 +4,13 @@
 //! in the catalog and runs its body on the same connection: SQLite allows statements inside a function that a statement calls.
 //!
 //! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
-//! * [`trigger`]: statements that fire triggers
+//! * [`trigger`]: statements that fire triggers; [`builtin_triggers`]: PostgreSQL's own trigger functions
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
 //! that it calls may change data (`pgsqlite_sql::effects`). Nothing here waits for anything.
 
+pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
 pub(crate) mod plpgsql;
 mod spread;

@@ -4,6 +4,7 @@
 //! by name, each with what the one before it returned, then the row is stored; after all rows AFTER … FOR EACH ROW, row by row;
 //! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs.
 
+use super::builtin_triggers;
 use super::plpgsql::{Shape, Value};
 use super::statement::{bind, check_may_write, step_once, told_more};
 use super::{compiled, Host, Runnable, STACK};
@@ -30,6 +31,8 @@ pub(super) struct Firing<'h> {
     relation: Arc<Relation>,
     shape: Rc<Shape>,
     event: Event,
+    /// attnums that UPDATE sets
+    set: Vec<i16>,
     pub triggers: Vec<Trigger>,
 }
 
@@ -128,7 +131,7 @@ pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>
         .cloned()
         .collect();
     let shape = host.routines().shape(host, relation);
-    Firing { host, relation: relation.clone(), shape, event: t.event, triggers }
+    Firing { host, relation: relation.clone(), shape, event: t.event, set: t.set.clone(), triggers }
 }
 
 fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
@@ -282,7 +285,7 @@ pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing
     check_may_write(host, "TRUNCATE")?;
     let before = host.catalog().epoch;
     let shape = host.routines().shape(host, relation);
-    let fired = Firing { host, relation: relation.clone(), shape, event: Event::Truncate, triggers };
+    let fired = Firing { host, relation: relation.clone(), shape, event: Event::Truncate, set: vec![], triggers };
     fired.statement(timing)?;
     if host.catalog().epoch != before {
         return Err(PgError::not_supported("DDL in a trigger for TRUNCATE"));
@@ -782,6 +785,10 @@ impl Firing<'_> {
     ) -> Result<Option<Vec<Datum>>> {
         let host = self.host;
         let runtime = host.routines();
+        let row = builtin_triggers::Row { relation: &self.relation, event: self.event, old, new, set: &self.set };
+        if let Some(returned) = builtin_triggers::call(host, trigger, &row) {
+            return returned;
+        }
         let catalog = host.catalog();
         let routine = catalog
             .routines

@@ -24,6 +24,9 @@ pub struct Options {
     highlight_all: bool,
 }
 
+/// Bytes of StartSel and its like, at most.
+const LONGEST_MARK: usize = 32767;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -66,6 +69,13 @@ impl Options {
                         ["1", "on", "true", "t", "y", "yes"].iter().any(|yes| value.eq_ignore_ascii_case(yes));
                 }
                 _ => return Err(invalid(format!("unrecognized headline parameter: \"{name}\""))),
+            }
+        }
+        for (name, value) in
+            [("StartSel", &options.start), ("StopSel", &options.stop), ("FragmentDelimiter", &options.delimiter)]
+        {
+            if value.len() > LONGEST_MARK {
+                return Err(invalid(format!("value for \"{name}\" is too long")));
             }
         }
         if !options.highlight_all {

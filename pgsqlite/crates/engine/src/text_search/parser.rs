@@ -387,6 +387,8 @@ impl<'t> Parser<'t> {
             }
             Some(c) if is_alpha(c) || is_mark(c) => self.num_word(i + 1),
             Some('/') => self.path(i + 1),
+            Some('-' | '_') => self.host_first(i + 1),
+            Some('@') => self.email(i + 1),
             _ => None,
         };
         longer.or_else(|| token(UnsignedInt, i))
