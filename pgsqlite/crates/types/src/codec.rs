@@ -7,7 +7,8 @@ use crate::json::io as json;
 use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
 use crate::{
-    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, tsearch, uuid,
+    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, tsearch,
+    uuid,
 };
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
