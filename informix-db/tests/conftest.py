@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -42,23 +43,29 @@ def conn(connect):
     return connect(autocommit=True)
 
 
-@pytest.fixture(scope="session")
-def listener(tmp_path_factory):
-    """The port of a pgsqlite ($PGSQLITE_BIN, else the repository's debug build), with and without TLS; or skip."""
-    root = Path(__file__).resolve().parents[2]
-    binary = os.environ.get("PGSQLITE_BIN") or str(root / "pgsqlite/target/debug/pgsqlite")
-    if not Path(binary).exists():
+TLS = Path(__file__).parent / "tls"
+
+
+def binary():
+    """The pgsqlite to test with ($PGSQLITE_BIN, else the repository's debug build), or skip."""
+    found = os.environ.get("PGSQLITE_BIN") or str(
+        Path(__file__).resolve().parents[2] / "pgsqlite/target/debug/pgsqlite"
+    )
+    if not Path(found).exists():
         pytest.skip("no pgsqlite is built")
-    folder = tmp_path_factory.mktemp("pgsqlite")
-    tls = Path(__file__).parent / "tls"
+    return found
+
+
+@contextlib.contextmanager
+def pgsqlite(folder, *flags):
+    """The SQLI port of a pgsqlite with these flags, on files in `folder`, with and without TLS."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             [
-                *(binary, "--database", str(folder / "live.db"), "--no-tcp"),
-                *("--socket-dir", str(folder), "--sqli-port", str(port)),
-                *("--tls-cert", str(tls / "server.pem"), "--tls-key", str(tls / "server.key")),
+                *(binary(), *flags, "--no-tcp", "--socket-dir", str(folder), "--sqli-port", str(port)),
+                *("--tls-cert", str(TLS / "server.pem"), "--tls-key", str(TLS / "server.key")),
             ],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -78,6 +85,14 @@ def listener(tmp_path_factory):
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def listener(tmp_path_factory):
+    """The port of a pgsqlite that all tests share; or skip."""
+    folder = tmp_path_factory.mktemp("pgsqlite")
+    with pgsqlite(folder, "--database", str(folder / "live.db")) as port:
+        yield port
 
 
 @pytest.fixture

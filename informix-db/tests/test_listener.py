@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import datetime as dt
 import socket
+import subprocess
 import time
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 import informix_db
-from conftest import CREDENTIALS
-from informix_db import aio
+from conftest import CREDENTIALS, TLS, binary, pgsqlite
+from informix_db import OperationalError, aio
 from peer.wire import read_to_end
 
 
@@ -215,11 +215,85 @@ def test_cancelling(conn, address):
     assert one(conn, "select count(*) from many") == (3000,)
 
 
-def test_tls_and_password(listener):
-    ca = str(Path(__file__).parent / "tls" / "server.pem")
-    options = {"tls": True, "tls_ca_file": ca, "tls_server_hostname": "localhost"}
-    with informix_db.connect("127.0.0.1", listener, **CREDENTIALS, **options) as conn:
+SECURE = {"tls": True, "tls_ca_file": str(TLS / "server.pem"), "tls_server_hostname": "localhost"}
+
+
+def test_tls(listener):
+    with informix_db.connect("127.0.0.1", listener, **CREDENTIALS, **SECURE) as conn:
         assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
+
+
+def user(file, command, name, *flags, password):
+    subprocess.run(
+        [binary(), "user", command, *flags, name, "--database", str(file)], input=password, text=True, check=True
+    )
+
+
+def refused(port, code, **options):
+    with pytest.raises(OperationalError) as caught:
+        informix_db.connect("127.0.0.1", port, **{**CREDENTIALS, **options}).cursor().execute("select 1 from systables")
+    assert caught.value.sqlcode == code
+
+
+def test_passwords(tmp_path):
+    file = tmp_path / "one.db"
+    user(file, "add", "informix", "--superuser", password="in4mix\n")
+    user(file, "add", "other", password="sécret\n")
+    with pgsqlite(tmp_path, "--database", str(file), "--auth", "scram") as port:
+        with informix_db.connect("127.0.0.1", port, **CREDENTIALS, autocommit=True) as conn:
+            assert one(conn, "select user from systables where tabid = 1") == ("informix",)
+            conn.cursor().execute("create table owned (a integer)")
+        with informix_db.connect("127.0.0.1", port, **{**CREDENTIALS, **SECURE}) as conn:
+            assert one(conn, "select count(*) from owned") == (0,)
+        # a password is read in the client's code set
+        for locale in ("en_US.8859-1", "en_US.utf8"):
+            options = {"user": "other", "password": "sécret", "client_locale": locale}
+            with informix_db.connect("127.0.0.1", port, **{**CREDENTIALS, **options}) as conn:
+                assert one(conn, "select user from systables where tabid = 1") == ("other",)
+                with pytest.raises(informix_db.Error) as caught:
+                    one(conn, "select count(*) from owned")
+                assert caught.value.sqlcode == -387
+        for wrong in ({"password": "wrong"}, {"password": ""}, {"user": "nobody"}, {"user": "other"}):
+            refused(port, -951, **wrong)
+
+
+def test_passwords_of_a_folder_of_databases(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    user(data / "mine.db", "add", "informix", "--superuser", password="in4mix\n")
+    user(data / "theirs.db", "add", "informix", "--superuser", password="another\n")
+    with pgsqlite(tmp_path, "--data-dir", str(data), "--auth", "scram") as port:
+        for database, password in (("mine", "in4mix"), ("theirs", "another")):
+            options = {"database": database, "password": password}
+            with informix_db.connect("127.0.0.1", port, **{**CREDENTIALS, **options}) as conn:
+                assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
+        refused(port, -951, database="theirs", password="in4mix")
+        refused(port, -329, database="nosuch")
+
+
+def test_tls_can_be_required(tmp_path):
+    with pgsqlite(tmp_path, "--database", str(tmp_path / "one.db"), "--require-tls") as port:
+        refused(port, -908)
+        with informix_db.connect("127.0.0.1", port, **{**CREDENTIALS, **SECURE}) as conn:
+            assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
+
+
+def test_savepoints_that_are_not_there_leave_the_transaction(conn):
+    cur = conn.cursor()
+    cur.execute("create temp table held (a integer)")
+    cur.execute("begin work")
+    cur.execute("insert into held values (1)")
+    for statement in ("rollback to savepoint nosuch", "release savepoint nosuch"):
+        with pytest.raises(informix_db.Error) as caught:
+            cur.execute(statement)
+        assert "nosuch" in str(caught.value)
+    cur.execute("savepoint there")
+    cur.execute("insert into held values (2)")
+    cur.execute("rollback to savepoint there")
+    cur.execute("insert into held values (3)")
+    cur.execute("release savepoint there")
+    cur.execute("commit work")
+    assert one(conn, "select sum(a) from held") == (4,)
 
 
 def test_many_at_once(address):

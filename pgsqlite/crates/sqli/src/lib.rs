@@ -11,6 +11,8 @@ mod client;
 mod conversation;
 mod dialect;
 mod errors;
+#[cfg(test)]
+mod fuzz;
 mod listen;
 mod login;
 mod values;

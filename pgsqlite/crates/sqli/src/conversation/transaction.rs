@@ -192,11 +192,15 @@ impl Conversation<'_> {
             return Err(Failure::new(-255, 0, "").into());
         }
         let sql = format!("{verb} \"{}\"", name.replace('"', "\"\""));
-        let result = self.run_sql(&sql).await;
-        if let Err(Wrong::Failed(failure)) = &result {
-            // a savepoint that is not there fails PostgreSQL's transaction, but not Informix's: it is asked for beforehand
-            tracing::debug!(?failure, "a savepoint");
+        if verb == "SAVEPOINT" || self.session()?.transaction_status() == TransactionStatus::Failed {
+            return self.run_sql(&sql).await;
         }
-        result
+        // a savepoint that is not there fails PostgreSQL's transaction, but not Informix's
+        self.begin_change().await?;
+        match self.run_sql(&sql).await {
+            // what was begun is gone with all that came after the savepoint
+            Ok(()) => Ok(()),
+            failed => self.end_change(failed).await,
+        }
     }
 }

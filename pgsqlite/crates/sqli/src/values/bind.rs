@@ -193,7 +193,7 @@ pub fn datetime_text(text: &str, q: Qualifier) -> Result<String, Failure> {
         field += 2;
     }
     // too few fields
-    if field - 2 < q.to.min(qualifier::SECOND) && found.len() < 6 {
+    if found.is_empty() || field - 2 < q.to.min(qualifier::SECOND) && found.len() < 6 {
         return Err(Failure::new(-1261, 0, ""));
     }
     // what lies behind the last field does not count
@@ -366,6 +366,7 @@ mod tests {
         assert_eq!(dt("2020-01-01 00:00:00.0", HOUR, SECOND).unwrap(), "00:00:00");
         assert_eq!(dt("23:59", HOUR, MINUTE).unwrap(), "23:59:00");
         assert_eq!(dt("2026-01-02", YEAR, SECOND), Err(-1261));
+        assert_eq!(dt("", YEAR, SECOND), Err(-1261));
         assert_eq!(dt("yesterday", YEAR, SECOND), Err(-1262));
         let iv = |text: &str, from, to, precision| {
             interval_text(text, Qualifier { from, to, precision }).map_err(|e| e.sqlcode)

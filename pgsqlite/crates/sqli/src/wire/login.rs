@@ -151,7 +151,7 @@ fn answer(kind: u8, service_error: i16, message: &str) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// A login as IBM's driver sends it, put together from its parts.
