@@ -33,7 +33,11 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
     Ok(match bound {
         PartitionBound::List(values) => list_conditions(catalog, key, &texts[0], values),
         PartitionBound::Range { from, to } => range_conditions(catalog, key, &texts, from, to, true),
-        PartitionBound::Hash { .. } => return Err(PgError::not_supported("hash partitioning")),
+        PartitionBound::Hash { modulus, remainder } => vec![format!(
+            "satisfies_hash_partition('{}'::oid, {modulus}, {remainder}, {})",
+            parent.oid,
+            texts.join(", ")
+        )],
         PartitionBound::Default => {
             let siblings = catalog.partitions(parent.oid);
             let bounds: Vec<&PartitionBound> = siblings.iter().filter_map(|r| r.inheritance.bound.as_ref()).collect();

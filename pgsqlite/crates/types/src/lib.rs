@@ -15,6 +15,7 @@
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
 //! | values that another program stored | [`foreign`] |
+//! | hashes, as partitions have them | [`hash`] |
 //!
 //! `tests/vectors` holds what PostgreSQL itself answered; `gen/type_vectors.py` and `gen/operator_vectors.py` record it.
 //!
@@ -37,6 +38,7 @@ pub mod float;
 pub mod foreign;
 pub mod formatting;
 pub mod geometry;
+pub mod hash;
 pub mod int;
 pub mod json;
 pub mod jsonpath;

@@ -47,6 +47,11 @@ impl Ddl<'_> {
                 Err(invalid_table("cannot remove constraint from only the partitioned table when partitions exist")
                     .hint("Do not specify the ONLY keyword."))
             }
+            T::AtAlterColumnType if self.comes_from_outside(&relation, &command.name).is_some() => {
+                let other = self.comes_from_outside(&relation, &command.name).unwrap_or_default();
+                let message = format!("cannot alter inherited column \"{}\" of relation \"{other}\"", command.name);
+                Err(invalid_table(message))
+            }
             T::AtColumnDefault | T::AtSetNotNull | T::AtDropNotNull | T::AtAlterColumnType | T::AtDropExpression
                 if !only =>
             {
@@ -82,6 +87,16 @@ impl Ddl<'_> {
             }
             _ => self.alter_command(table, command),
         }
+    }
+
+    /// A descendant that has a column from a table outside of the tree, too.
+    fn comes_from_outside(&self, relation: &Relation, column: &str) -> Option<String> {
+        let tree = self.catalog.with_descendants(relation.oid);
+        tree.iter().skip(1).filter_map(|oid| self.catalog.relation(*oid)).find_map(|r| {
+            let inside = r.inheritance.parents.iter().filter(|p| tree.contains(p)).count();
+            let count = r.column(column).map_or(0, |c| usize::from(c.inherited.count));
+            (count > inside).then(|| r.name.clone())
+        })
     }
 
     /// What may not be done to a table that inherits.
@@ -368,6 +383,7 @@ impl Ddl<'_> {
                     ));
                 }
                 own.inherited.count += 1;
+                own.inherited.merely |= table.is_partitioned();
                 let message = format!("merging constraint \"{}\" with inherited definition", constraint.name);
                 self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                 self.put_relation(new)?;

@@ -572,7 +572,10 @@ impl Ddl<'_> {
         let including = |bit: u32| like.options & (1 << bit) != 0;
         let first = relation.columns.len() as i16;
         for from in source.live_columns() {
-            if relation.column(&from.name).is_some() {
+            if let Some(own) = relation.column(&from.name) {
+                if own.inherited.merely {
+                    return Err(PgError::not_supported("LIKE with a column that is inherited, too,").at(name.location));
+                }
                 return Err(PgError::new(
                     SqlState::DUPLICATE_COLUMN,
                     format!("column \"{}\" specified more than once", from.name),

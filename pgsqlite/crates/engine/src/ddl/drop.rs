@@ -409,6 +409,19 @@ impl Ddl<'_> {
                 Err(missing) => return Err(missing),
             }
         }
+        if statement.concurrent {
+            for target in &targets {
+                let Object::Relation(oid) = target else { continue };
+                let index = self.required(*oid)?;
+                let RelationKind::Index(of) = &index.kind else { continue };
+                if self.required(of.table)?.is_partitioned() {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        format!("cannot drop partitioned index \"{}\" concurrently", index.name),
+                    ));
+                }
+            }
+        }
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
         self.drop_objects(&targets, cascade)?;
         Ok(tag.into())

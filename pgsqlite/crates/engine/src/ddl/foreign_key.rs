@@ -27,6 +27,10 @@ impl Ddl<'_> {
                 format!("referenced relation \"{}\" is not a table", parent.name),
             ));
         }
+        if parent.is_partitioned() {
+            // its keys are those of its partitions, and SQLite's foreign keys name one table
+            return Err(PgError::not_supported("a foreign key that references a partitioned table").at(c.location));
+        }
         let has = pgsqlite_sql::acl::relation_privileges(&self.catalog, self.environment.user, &parent);
         if has & pgsqlite_sql::acl::privilege::REFERENCES == 0 {
             return Err(PgError::new(

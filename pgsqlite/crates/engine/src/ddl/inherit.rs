@@ -290,7 +290,8 @@ impl Ddl<'_> {
         }
         let message = format!("merging constraint \"{}\" with inherited definition", spec.name);
         self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-        relation.constraints[at].inherited.merely = false;
+        // (a partition's is its table's)
+        relation.constraints[at].inherited.merely = relation.is_partition();
         Ok(true)
     }
 

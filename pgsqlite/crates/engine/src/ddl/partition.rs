@@ -26,7 +26,7 @@ impl Ddl<'_> {
         let strategy = match spec.strategy() {
             ast::PartitionStrategy::List => PartitionStrategy::List,
             ast::PartitionStrategy::Range => PartitionStrategy::Range,
-            ast::PartitionStrategy::Hash => return Err(PgError::not_supported("hash partitioning").at(spec.location)),
+            ast::PartitionStrategy::Hash => PartitionStrategy::Hash,
             ast::PartitionStrategy::Undefined => return Err(PgError::internal("a partitioning strategy")),
         };
         if strategy == PartitionStrategy::List && spec.part_params.len() != 1 {
@@ -40,7 +40,7 @@ impl Ddl<'_> {
             let Some(NodeEnum::PartitionElem(element)) = &node.node else {
                 return Err(PgError::internal("a partition key without columns"));
             };
-            columns.push(self.partition_key_column(relation, element)?);
+            columns.push(self.partition_key_column(relation, element, strategy)?);
         }
         Ok(PartitionKey { strategy, columns })
     }
@@ -49,6 +49,7 @@ impl Ddl<'_> {
         &mut self,
         relation: &Relation,
         element: &ast::PartitionElem,
+        strategy: PartitionStrategy,
     ) -> Result<PartitionKeyColumn> {
         let generated = |column: &Column| {
             PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "cannot use generated column in partition key")
@@ -109,7 +110,11 @@ impl Ddl<'_> {
         if !element.collation.is_empty() {
             collation = self.collation_oid(&strings(&element.collation))?;
         }
-        let method = "btree";
+        let method = if strategy == PartitionStrategy::Hash { "hash" } else { "btree" };
+        if method == "hash" && !self.catalog.codec(type_oid).is_some_and(|c| pgsqlite_types::hash::is_known(&c)) {
+            let what = format!("hash partitioning by type {}", self.display_type(type_oid));
+            return Err(PgError::not_supported(what).at(element.location));
+        }
         let default = naming::default_opclass(&self.catalog, type_oid, method);
         let opclass = match strings(&element.opclass)[..] {
             [] => default.ok_or_else(|| {
@@ -120,9 +125,9 @@ impl Ddl<'_> {
                         self.display_type(type_oid)
                     ),
                 )
-                .hint(
-                    "You must specify a btree operator class or define a default btree operator class for the data type.",
-                )
+                .hint(format!(
+                    "You must specify a {method} operator class or define a default {method} operator class for the data type."
+                ))
             })?,
             [.., name] => {
                 let found = builtin::all_operator_classes().iter().find(|c| c.method == method && c.name == name);
@@ -211,7 +216,24 @@ impl Ddl<'_> {
                 let to = self.range_bound(&spec.upperdatums, &key, &names)?;
                 Ok(PartitionBound::Range { from, to })
             }
-            PartitionStrategy::Hash => Err(PgError::not_supported("hash partitioning").at(spec.location)),
+            PartitionStrategy::Hash => {
+                if spec.strategy != "h" {
+                    return invalid("hash");
+                }
+                let (modulus, remainder) = (spec.modulus, spec.remainder);
+                if modulus <= 0 {
+                    let message = "modulus for hash partition must be an integer value greater than zero";
+                    return Err(invalid_table(message));
+                }
+                if remainder < 0 {
+                    let message = "remainder for hash partition must be an integer value greater than or equal to zero";
+                    return Err(invalid_table(message));
+                }
+                if remainder >= modulus {
+                    return Err(invalid_table("remainder for hash partition must be less than modulus"));
+                }
+                Ok(PartitionBound::Hash { modulus, remainder })
+            }
         }
     }
 
@@ -259,7 +281,7 @@ impl Ddl<'_> {
         let (expr, _) = result.map_err(|mut e| {
             if e.code() == SqlState::UNDEFINED_COLUMN {
                 let message = "cannot use column reference in partition bound expression";
-                return PgError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(location);
+                return PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(location);
             }
             if e.code() == SqlState::DATATYPE_MISMATCH {
                 return PgError::new(
@@ -402,7 +424,43 @@ impl Ddl<'_> {
                 }
                 Ok(())
             }
-            PartitionBound::Hash { .. } => Err(PgError::not_supported("hash partitioning")),
+            PartitionBound::Hash { modulus, remainder } => {
+                let mut others: Vec<(i32, i32, &str)> = siblings
+                    .iter()
+                    .filter_map(|s| match s.inheritance.bound {
+                        Some(PartitionBound::Hash { modulus, remainder }) => Some((modulus, remainder, &*s.name)),
+                        _ => None,
+                    })
+                    .collect();
+                others.sort_unstable();
+                let factor = |detail: String| {
+                    invalid_object("every hash partition modulus must be a factor of the next larger modulus")
+                        .detail(detail)
+                };
+                let smaller = others.iter().rev().find(|o| o.0 <= *modulus);
+                if let Some((other, _, sibling)) = smaller.filter(|o| modulus % o.0 != 0) {
+                    return Err(factor(format!(
+                        "The new modulus {modulus} is not divisible by {other}, the modulus of existing partition \"{sibling}\"."
+                    )));
+                }
+                let larger = others.iter().find(|o| o.0 >= *modulus);
+                if let Some((other, _, sibling)) = larger.filter(|o| o.0 % modulus != 0) {
+                    return Err(factor(format!(
+                        "The new modulus {modulus} is not a factor of {other}, the modulus of existing partition \"{sibling}\"."
+                    )));
+                }
+                let meets = |o: &&(i32, i32, &str)| {
+                    let least = o.0.min(*modulus);
+                    o.1 % least == remainder % least
+                };
+                match others.iter().find(meets) {
+                    Some((_, _, sibling)) => {
+                        Err(invalid_object(format!("partition \"{name}\" would overlap partition \"{sibling}\""))
+                            .at(spec.location))
+                    }
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -454,12 +512,15 @@ impl Ddl<'_> {
         let parent = self.required(table)?.clone();
         let c = self.partition_command(command)?;
         let name = c.name.as_ref().ok_or_else(|| PgError::internal("a partition without a name"))?;
+        if let (RelationKind::Index(_), Some(_)) = (&parent.kind, &c.bound) {
+            return Err(invalid_object(format!("\"{}\" is not a partitioned table", parent.name)));
+        }
         if let RelationKind::Index(_) = parent.kind {
             return self.attach_index(&parent, name);
         }
         let child = self.find(name)?;
         if !parent.is_partitioned() {
-            return Err(wrong_kind(format!("table \"{}\" is not partitioned", parent.name)));
+            return Err(invalid_object(format!("table \"{}\" is not partitioned", parent.name)));
         }
         self.check_owner(&child)?;
         if child.kind != RelationKind::Table {
@@ -535,7 +596,7 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("DETACH PARTITION … CONCURRENTLY").at(name.location));
         }
         if !parent.is_partitioned() {
-            return Err(wrong_kind(format!("table \"{}\" is not partitioned", parent.name)));
+            return Err(invalid_object(format!("table \"{}\" is not partitioned", parent.name)));
         }
         let child = self.find(name)?;
         if child.inheritance.parents.first() != Some(&parent.oid) {

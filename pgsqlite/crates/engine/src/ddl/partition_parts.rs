@@ -73,6 +73,7 @@ impl Ddl<'_> {
         let table = (**self.required(child)?).clone();
         let wanted = moved_index(definition, parent, &table)?;
         let own = self.matching_index(&table, &wanted, constraint.as_ref());
+        let is_new = own.is_none();
         let found = match own {
             Some(found) => found,
             None => match &constraint {
@@ -117,7 +118,7 @@ impl Ddl<'_> {
             }
             self.put_relation(table)?;
         }
-        if self.required(child)?.is_partitioned() {
+        if is_new && self.required(child)?.is_partitioned() {
             self.pass_on_index(child, found)?;
         }
         Ok(())
@@ -189,19 +190,23 @@ impl Ddl<'_> {
     pub(super) fn attach_index(&mut self, parent: &Arc<Relation>, name: &ast::RangeVar) -> Result<()> {
         let child = self.find(name)?;
         let (RelationKind::Index(above), RelationKind::Index(below)) = (&parent.kind, &child.kind) else {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not an index", child.name)));
+            return Err(PgError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                format!("\"{}\" is not an index", child.name),
+            ));
         };
         self.check_owner(&child)?;
         if child.inheritance.parents.contains(&parent.oid) {
             return Ok(());
         }
-        let cannot = |detail: String| {
+        let cannot = |code: SqlState, detail: String| {
             PgError::new(
-                SqlState::INVALID_OBJECT_DEFINITION,
+                code,
                 format!("cannot attach index \"{}\" as a partition of index \"{}\"", child.name, parent.name),
             )
             .detail(detail)
         };
+        let (state, definition) = (SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, SqlState::INVALID_OBJECT_DEFINITION);
         let (table, of_partition) = (self.required(above.table)?.clone(), self.required(below.table)?.clone());
         if !table.is_partitioned() {
             return Err(PgError::new(
@@ -210,16 +215,19 @@ impl Ddl<'_> {
             ));
         }
         if !child.inheritance.parents.is_empty() {
-            return Err(cannot(format!("Index \"{}\" is already attached to another index.", child.name)));
+            return Err(cannot(state, format!("Index \"{}\" is already attached to another index.", child.name)));
         }
         if of_partition.inheritance.parents.first() != Some(&table.oid) {
-            return Err(cannot(format!(
-                "Index \"{}\" is not an index on any partition of table \"{}\".",
-                child.name, table.name
-            )));
+            return Err(cannot(
+                state,
+                format!("Index \"{}\" is not an index on any partition of table \"{}\".", child.name, table.name),
+            ));
         }
         if self.catalog.indexes_of(of_partition.oid).any(|(r, _)| r.inheritance.parents.contains(&parent.oid)) {
-            return Err(cannot(format!("Another index is already attached for partition \"{}\".", of_partition.name)));
+            return Err(cannot(
+                state,
+                format!("Another index is already attached for partition \"{}\".", of_partition.name),
+            ));
         }
         let wanted = moved_index(above, &table, &of_partition)?;
         let constraint = table.constraints.iter().find(|c| c.is_key() && c.index == parent.oid).cloned();
@@ -232,7 +240,7 @@ impl Ddl<'_> {
                 && below.predicate == wanted.predicate
         });
         if !same {
-            return Err(cannot("The index definitions do not match.".into()));
+            return Err(cannot(definition, "The index definitions do not match.".into()));
         }
         let mut new = (*child).clone();
         new.inheritance.parents = vec![parent.oid];
@@ -242,7 +250,7 @@ impl Ddl<'_> {
             match table.constraints.iter_mut().find(|c| c.is_key() && c.index == child.oid) {
                 Some(own) => own.inherited = Inherited { parent: constraint.oid, ..Inherited::ONCE },
                 None => {
-                    return Err(cannot(format!(
+                    return Err(cannot(definition, format!(
                         "The index \"{}\" belongs to a constraint in table \"{}\" but no constraint exists for index \"{}\".",
                         parent.name, table.name, child.name
                     )))

@@ -120,10 +120,10 @@ impl Ddl<'_> {
             }
             if relation.is_partitioned() {
                 return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
+                    SqlState::FEATURE_NOT_SUPPORTED,
                     format!("\"{}\" is a partitioned table", relation.name),
                 )
-                .detail("Triggers on partitioned tables cannot have transition tables."));
+                .detail("ROW triggers with transition tables are not supported on partitioned tables."));
             }
         }
         if relation.is_partitioned() && s.replace && s.row {

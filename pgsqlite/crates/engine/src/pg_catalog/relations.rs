@@ -462,10 +462,12 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("conparentid", int(c.inherited.parent)),
                 (
                     "connoinherit",
-                    (!matches!(
-                        c.kind,
-                        ConstraintKind::Check { no_inherit: false, .. } | ConstraintKind::SqliteCheck { .. }
-                    ) && !relation.is_partitioned())
+                    match c.kind {
+                        ConstraintKind::Check { no_inherit, .. } => no_inherit,
+                        ConstraintKind::SqliteCheck { .. } => false,
+                        ConstraintKind::ForeignKey { .. } => c.inherited.parent == 0 && !relation.is_partitioned(),
+                        _ => c.inherited.parent == 0,
+                    }
                     .into(),
                 ),
                 ("conkey", if c.columns.is_empty() { Datum::Null } else { numbers(&c.columns) }),

@@ -240,9 +240,6 @@ impl Work<'_, '_, '_> {
         (row, others): (&[Datum], &[Datum]),
         run: &mut Run,
     ) -> Result<Option<Vec<Datum>>> {
-        if self.parts.keep {
-            return Err(PgError::not_supported("transition tables of an UPDATE that moves rows between partitions"));
-        }
         let mut departure = self.parts.get(self.first_leaf + routing.leaves.len() + from)?;
         let mut leaving = vec![key.clone()];
         leaving.extend(old.iter().cloned());

@@ -102,6 +102,12 @@ impl Session {
                 ))
             }
         }
+        if options.freeze && relation.is_partitioned() {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot perform COPY FREEZE on a partitioned table",
+            ));
+        }
         let depth = self.transaction.savepoints.len();
         let emptied = self.transaction.emptied.iter().any(|&(table, at)| table == relation.oid && at == depth);
         if options.freeze && !emptied && self.engine.catalog().relation(relation.oid).is_some() {

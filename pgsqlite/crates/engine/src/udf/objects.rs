@@ -4,9 +4,9 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, Index, Relation, RelationKind};
+use pgsqlite_sql::catalog::{Catalog, Index, PartitionStrategy, Relation, RelationKind};
 use pgsqlite_sql::deparse::{definitions, Names, Style};
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// Runs with the analyzer's environment of the session.
 pub(super) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Environment) -> R) -> R {
@@ -274,6 +274,66 @@ fn partition_tree(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
 }
 
+/// satisfies_hash_partition(table, modulus, remainder, key …)
+fn satisfies_hash_partition(c: &Call) -> Result<Datum> {
+    let types = c.types()?;
+    if types.variadic {
+        return Err(PgError::not_supported("VARIADIC in satisfies_hash_partition"));
+    }
+    if (1..4).any(|i| c.is_null(i)) {
+        return Ok(Datum::from(false));
+    }
+    let invalid = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let (modulus, remainder) = (c.int(2)?, c.int(3)?);
+    if modulus <= 0 {
+        return Err(invalid("modulus for hash partition must be an integer value greater than zero".into()));
+    }
+    if remainder < 0 {
+        return Err(invalid(
+            "remainder for hash partition must be an integer value greater than or equal to zero".into(),
+        ));
+    }
+    if remainder >= modulus {
+        return Err(invalid("remainder for hash partition must be less than modulus".into()));
+    }
+    let state = c.session.state();
+    let catalog = &state.catalog;
+    let table = oid_argument(c, 1)?;
+    let relation = catalog
+        .relation(table)
+        .ok_or_else(|| PgError::new(SqlState::UNDEFINED_TABLE, format!("could not open relation with OID {table}")))?;
+    let key = relation.inheritance.key.as_ref().filter(|k| k.strategy == PartitionStrategy::Hash);
+    let key = key.ok_or_else(|| invalid(format!("\"{}\" is not a hash partitioned table", relation.name)))?;
+    let given = &types.args[3.min(types.args.len())..];
+    if given.len() != key.columns.len() {
+        return Err(invalid(format!(
+            "number of partitioning columns ({}) does not match number of partition keys provided ({})",
+            key.columns.len(),
+            given.len()
+        )));
+    }
+    let mut hash = 0;
+    for (i, (column, ty)) in key.columns.iter().zip(given).enumerate() {
+        if catalog.base_type(column.type_oid) != catalog.base_type(*ty) {
+            let names = Names::new(catalog, &state.search_path);
+            return Err(invalid(format!(
+                "column {} of the partition key has type {}, but supplied value is of type {}",
+                i + 1,
+                names.type_name(column.type_oid, -1),
+                names.type_name(*ty, -1)
+            )));
+        }
+        if c.is_null(4 + i) {
+            continue;
+        }
+        let codec = catalog.codec(column.type_oid);
+        let value = codec.and_then(|codec| pgsqlite_types::hash::of_value(&codec, c.datum(4 + i)));
+        let value = value.ok_or_else(|| PgError::not_supported("the hash of a value of this type"))?;
+        hash = pgsqlite_types::hash::combine(hash, value);
+    }
+    Ok(Datum::from(hash % modulus as u64 == remainder as u64))
+}
+
 fn get_partkeydef(c: &Call) -> Result<Datum> {
     let table = oid_argument(c, 0)?;
     with_environment(c.session, |e| {
@@ -314,6 +374,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_index_has_property", index_has_property),
     ("pg_indexam_has_property", method_has_property),
     ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
+    ("satisfies_hash_partition", satisfies_hash_partition),
     ("pg_get_partkeydef", get_partkeydef),
     ("pg_get_partition_constraintdef", get_partition_constraintdef),
 ];

@@ -1020,7 +1020,9 @@ impl Analyzer<'_> {
                 view => view,
             },
         };
-        let fields = entry.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+        // (without ctid and its like)
+        let shown = entry.columns.iter().filter(|c| c.attnum >= 0);
+        let fields = shown.map(|c| (c.name.clone(), c.ty)).collect();
         Ok(Expr::new(ExprKind::WholeRow { levels_up, rte, fields }, ty, location))
     }
 

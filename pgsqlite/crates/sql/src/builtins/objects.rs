@@ -16,12 +16,13 @@ pub const ROWS: &[Row] = &[
         Imp::Native,
     ),
     row("pg_conversion_is_visible pg_tablespace_location", Imp::Native),
+    row("satisfies_hash_partition", Imp::NativeTyped),
     row("pg_partition_ancestors pg_partition_tree", Imp::NativeSet { typed: false }),
     row(
         "pg_get_ruledef pg_get_ruledef_ext pg_index_column_has_property pg_index_has_property pg_indexam_has_property",
         Imp::Native,
     ),
     // There are no such objects, so every OID is one that does not exist.
-    row("pg_get_statisticsobjdef", Imp::Native),
-    row("pg_get_statisticsobjdef_columns pg_get_partkeydef pg_get_partition_constraintdef", Imp::Native),
+    row("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", Imp::Native),
+    row("pg_get_partkeydef pg_get_partition_constraintdef", Imp::Native),
 ];

@@ -1,7 +1,7 @@
 //! Identifiers, literals and the names of objects, quoted and qualified as PostgreSQL prints them.
 
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Catalog, TypeEntry, PG_CATALOG};
+use crate::catalog::{Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
 use pgsqlite_types::{typmod, Oid};
 
 /// An identifier, in double quotes where it would not read back as itself (`quote_ident`).
@@ -74,7 +74,14 @@ impl<'a> Names<'a> {
 
     pub fn relation_is_visible(&self, oid: Oid) -> bool {
         let Some(relation) = self.catalog.relation(oid) else { return false };
-        self.path().find_map(|s| self.catalog.relation_in(s, &relation.name)).is_some_and(|r| r.oid == oid)
+        // temporary tables come first where the path does not say otherwise (stored texts qualify everything)
+        let implied = self.search_path != STORED_PATH && !self.search_path.contains(&PG_TEMP);
+        implied
+            .then_some(PG_TEMP)
+            .into_iter()
+            .chain(self.path())
+            .find_map(|s| self.catalog.relation_in(s, &relation.name))
+            .is_some_and(|r| r.oid == oid)
     }
 
     pub fn type_is_visible(&self, oid: Oid) -> bool {
