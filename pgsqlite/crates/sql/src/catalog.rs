@@ -10,6 +10,7 @@ pub use crate::inheritance::{
 };
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
+use pgsqlite_types::range::RangeType;
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -478,6 +479,50 @@ pub enum UserTypeKind {
     Composite {
         fields: Vec<(String, Oid, i32)>,
     },
+    Range(RangeDefinition),
+    /// The multirange type of a range type, which it lives and dies with.
+    Multirange {
+        range: Oid,
+    },
+}
+
+/// What CREATE TYPE … AS RANGE says: a row of `pg_range`, and the functions and the cast that come with the type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RangeDefinition {
+    pub subtype: Oid,
+    pub multirange: Oid,
+    /// 0: the subtype has none
+    pub collation: Oid,
+    /// the subtype's btree operator class
+    pub opclass: Oid,
+    /// the subtype difference function; 0: none
+    pub difference: Oid,
+    /// Schema and names of the constructors: those that the types had when they were made, which no ALTER TYPE changes.
+    pub constructor_schema: Oid,
+    pub range_name: String,
+    pub multirange_name: String,
+    /// of two bounds; of two bounds and flags
+    pub range_constructors: [Oid; 2],
+    /// of nothing; of a range; of an array of ranges
+    pub multirange_constructors: [Oid; 3],
+    /// from the range type to the multirange type
+    pub cast: Oid,
+}
+
+impl RangeDefinition {
+    /// OID and name of each constructor.
+    pub fn constructors(&self) -> impl Iterator<Item = (Oid, &str)> {
+        let of_range = self.range_constructors.iter().map(|&oid| (oid, self.range_name.as_str()));
+        of_range.chain(self.multirange_constructors.iter().map(|&oid| (oid, self.multirange_name.as_str())))
+    }
+}
+
+/// A range type, its multirange type and its subtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeTypes {
+    pub range: Oid,
+    pub multirange: Oid,
+    pub subtype: Oid,
 }
 
 /// A type of the user.
@@ -586,6 +631,8 @@ pub struct Catalog {
     pub roles: BTreeMap<Oid, Arc<Role>>,
     /// functions and procedures of the user
     pub routines: BTreeMap<Oid, Arc<Routine>>,
+    /// the functions that came with range types of the user
+    pub range_constructors: BTreeMap<Oid, Arc<Proc>>,
     /// (class OID, object OID, sub-id) → comment
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
     /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
@@ -637,7 +684,9 @@ impl Catalog {
 
     /// The row of `pg_proc` of a function, PostgreSQL's own or the user's.
     pub fn proc(&self, oid: Oid) -> Option<&Proc> {
-        builtin::proc_by_oid(oid).or_else(|| self.routines.get(&oid).map(|r| &r.proc))
+        builtin::proc_by_oid(oid)
+            .or_else(|| self.routines.get(&oid).map(|r| &r.proc))
+            .or_else(|| self.range_constructors.get(&oid).map(|p| &**p))
     }
 
     /// The trigger with this OID and its table.
@@ -700,6 +749,9 @@ impl Catalog {
         self.type_names.insert((user_type.schema, user_type.name.clone()), user_type.oid);
         self.type_names.insert((user_type.schema, format!("_{}", user_type.name)), user_type.array_oid);
         self.array_types.insert(user_type.array_oid, user_type.oid);
+        for proc in crate::routine::range_constructors(&user_type) {
+            self.range_constructors.insert(proc.oid, Arc::new(proc));
+        }
         self.types.insert(user_type.oid, Arc::new(user_type));
     }
 
@@ -708,6 +760,11 @@ impl Catalog {
             self.type_names.remove(&(old.schema, old.name.clone()));
             self.type_names.remove(&(old.schema, format!("_{}", old.name)));
             self.array_types.remove(&old.array_oid);
+            if let UserTypeKind::Range(definition) = &old.kind {
+                for (constructor, _) in definition.constructors() {
+                    self.range_constructors.remove(&constructor);
+                }
+            }
         }
     }
 
@@ -792,7 +849,11 @@ impl Catalog {
             match &t.kind {
                 UserTypeKind::Enum { labels, .. } => labels.iter().for_each(|l| see(l.1)),
                 UserTypeKind::Domain { checks, .. } => checks.iter().for_each(|c| see(c.oid)),
-                UserTypeKind::Composite { .. } => {}
+                UserTypeKind::Range(r) => {
+                    r.range_constructors.iter().chain(&r.multirange_constructors).for_each(|&o| see(o));
+                    see(r.cast);
+                }
+                UserTypeKind::Composite { .. } | UserTypeKind::Multirange { .. } => {}
             }
         }
         highest
@@ -896,6 +957,81 @@ impl Catalog {
         }
     }
 
+    /// The range types that `ty` is the range or the multirange of (domains are not unwrapped).
+    pub fn range_types(&self, ty: Oid) -> Option<RangeTypes> {
+        if let Some(t) = RangeType::builtin(ty) {
+            return Some(RangeTypes { range: t.oid, multirange: t.multirange, subtype: t.subtype });
+        }
+        let range = match &self.types.get(&ty)?.kind {
+            UserTypeKind::Range(_) => ty,
+            UserTypeKind::Multirange { range } => *range,
+            _ => return None,
+        };
+        let definition = self.range_definition(range)?;
+        Some(RangeTypes { range, multirange: definition.multirange, subtype: definition.subtype })
+    }
+
+    /// Whether values of a type are, or may have inside, values of the type `inner`.
+    pub fn holds_values_of(&self, ty: Oid, inner: Oid) -> bool {
+        if ty == inner {
+            return true;
+        }
+        if let Some(element) = self.element_type(ty) {
+            return self.holds_values_of(element, inner);
+        }
+        if let Some(range) = self.range_types(ty) {
+            return self.holds_values_of(range.subtype, inner);
+        }
+        if let Some(UserTypeKind::Domain { base, .. }) = self.types.get(&ty).map(|t| &t.kind) {
+            return self.holds_values_of(*base, inner);
+        }
+        self.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds_values_of(f.1, inner)))
+    }
+
+    /// Whether values of a type are, or may have inside, values of a domain with constraints, which text and binary input of
+    /// the outer type would not check.
+    pub fn holds_constrained(&self, ty: Oid) -> bool {
+        if let Some(element) = self.element_type(ty) {
+            return self.holds_constrained(element);
+        }
+        if let Some(range) = self.range_types(ty) {
+            return self.holds_constrained(range.subtype);
+        }
+        if let Some(UserTypeKind::Domain { base, not_null, checks, .. }) = self.types.get(&ty).map(|t| &t.kind) {
+            return *not_null || !checks.is_empty() || self.holds_constrained(*base);
+        }
+        self.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds_constrained(f.1)))
+    }
+
+    /// How a range type of the user was made.
+    pub fn range_definition(&self, range: Oid) -> Option<&RangeDefinition> {
+        match &self.types.get(&range)?.kind {
+            UserTypeKind::Range(definition) => Some(definition),
+            _ => None,
+        }
+    }
+
+    /// The range type of the user that came with a function.
+    pub fn range_of_constructor(&self, proc: Oid) -> Option<(&Arc<UserType>, &RangeDefinition)> {
+        self.range_constructors.get(&proc)?;
+        self.types.values().find_map(|t| match &t.kind {
+            UserTypeKind::Range(d) if d.constructors().any(|(oid, _)| oid == proc) => Some((t, d)),
+            _ => None,
+        })
+    }
+
+    /// What the codecs need to know of a range type of the user.
+    fn range_codec(&self, range: Oid) -> Option<Arc<RangeType>> {
+        let definition = self.range_definition(range)?;
+        Some(Arc::new(RangeType {
+            oid: range,
+            multirange: definition.multirange,
+            subtype: definition.subtype,
+            element: self.codec(definition.subtype)?,
+            discrete: false,
+        }))
+    }
+
     /// Domains unwrapped: the base type and the type modifier the innermost domain sets.
     pub fn base_type(&self, oid: Oid) -> Oid {
         match self.types.get(&oid).map(|t| &t.kind) {
@@ -921,6 +1057,8 @@ impl Catalog {
                 }))),
                 UserTypeKind::Domain { base, .. } => self.codec(*base),
                 UserTypeKind::Composite { fields } => Some(composite(&t.name, fields.iter().map(|f| (f.1, f.2)))),
+                UserTypeKind::Range(_) => self.range_codec(t.oid).map(TypeCodec::Range),
+                UserTypeKind::Multirange { range } => self.range_codec(*range).map(TypeCodec::Multirange),
             },
             TypeEntry::Row(r) => Some(composite(&r.name, r.live_columns().map(|c| (c.type_oid, c.typmod)))),
         }

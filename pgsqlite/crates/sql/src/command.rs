@@ -26,7 +26,7 @@ pub fn name(node: &NodeEnum) -> String {
             ast::ObjectType::ObjectAccessMethod => "CREATE ACCESS METHOD",
             _ => "CREATE",
         },
-        N::CreateRangeStmt(_) => "CREATE TYPE … AS RANGE",
+        N::CreateRangeStmt(_) => "CREATE TYPE",
         N::AlterTypeStmt(_) => "ALTER TYPE",
         N::CreateTrigStmt(_) => "CREATE TRIGGER",
         N::CreateEventTrigStmt(_) => "CREATE EVENT TRIGGER",

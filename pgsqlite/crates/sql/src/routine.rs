@@ -5,6 +5,7 @@
 
 use crate::acl::AclItem;
 use crate::builtins::catalog::Proc;
+use crate::catalog::{RangeDefinition, UserType, UserTypeKind};
 use pgsqlite_types::{oid, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -177,6 +178,38 @@ impl Routine {
         };
         Routine { function, proc }
     }
+}
+
+/// The functions that come with a range type: its constructors and those of its multirange type.
+pub fn range_constructors(range: &UserType) -> Vec<Proc> {
+    let UserTypeKind::Range(definition) = &range.kind else { return Vec::new() };
+    let RangeDefinition { subtype, multirange, .. } = *definition;
+    // arguments, result, C symbol, VARIADIC's element type
+    let shapes = [
+        (vec![subtype, subtype], range.oid, "range_constructor2", 0),
+        (vec![subtype, subtype, oid::TEXT], range.oid, "range_constructor3", 0),
+        (vec![], multirange, "multirange_constructor0", 0),
+        (vec![range.oid], multirange, "multirange_constructor1", 0),
+        (vec![range.array_oid], multirange, "multirange_constructor2", range.oid),
+    ];
+    let made = definition.constructors().zip(shapes).map(|((oid, name), (args, ret, symbol, variadic))| Proc {
+        oid,
+        name: interned(name),
+        all_args: (variadic != 0).then(|| args.clone()),
+        arg_modes: (variadic != 0).then(|| vec![b'v']),
+        args,
+        ret,
+        kind: b'f',
+        retset: false,
+        strict: ret == multirange,
+        volatility: b'i',
+        variadic,
+        default_count: 0,
+        defaults: Vec::new(),
+        arg_names: None,
+        src: Some(symbol),
+    });
+    made.collect()
 }
 
 /// A text that lives as long as the process: rows of `pg_proc` are made of such. Each different text is kept once.

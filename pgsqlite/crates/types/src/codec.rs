@@ -6,6 +6,7 @@ use crate::int::Width;
 use crate::json::io as json;
 use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
+use crate::range::{self, RangeType};
 use crate::{
     array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, tsearch,
     uuid,
@@ -108,6 +109,10 @@ pub enum TypeCodec {
     Record,
     /// A composite type: stored as a record.
     Composite(Arc<CompositeType>),
+    /// A range type. Storage: TEXT, see [`crate::range`].
+    Range(Arc<RangeType>),
+    /// The multirange type of a range type.
+    Multirange(Arc<RangeType>),
 }
 
 impl TypeCodec {
@@ -180,7 +185,7 @@ impl TypeCodec {
             // a column of the catalogs; there are only NULLs in it
             oid::ANYARRAY => TypeCodec::Text,
             oid::RECORD => TypeCodec::Record,
-            _ => return None,
+            _ => return RangeType::builtin_codec(type_oid),
         })
     }
 
@@ -199,6 +204,8 @@ impl TypeCodec {
             TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
             TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
             TypeCodec::Record | TypeCodec::Composite(_) => "pg_record".into(),
+            TypeCodec::Range(t) => format!("pg_range_{}", t.oid),
+            TypeCodec::Multirange(t) => format!("pg_multirange_{}", t.multirange),
             _ => return None,
         })
     }
@@ -245,6 +252,8 @@ impl TypeCodec {
             }
             TypeCodec::Record => Err(record::input()),
             TypeCodec::Composite(t) => record::text_in(text, t, context),
+            TypeCodec::Range(t) => range::range_text_in(text, t, context),
+            TypeCodec::Multirange(t) => range::multirange_text_in(text, t, context),
             TypeCodec::Void => Ok(Datum::from("")),
         }
     }
@@ -281,6 +290,8 @@ impl TypeCodec {
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
             TypeCodec::Record | TypeCodec::Composite(_) => record::text_out(value, context, out),
+            TypeCodec::Range(t) => range::range_text_out(value, t, context, out),
+            TypeCodec::Multirange(t) => range::multirange_text_out(value, t, context, out),
             TypeCodec::Void => Ok(()),
         }
     }
@@ -325,6 +336,8 @@ impl TypeCodec {
             }
             TypeCodec::Record => Err(record::input()),
             TypeCodec::Composite(t) => record::binary_in(bytes, t, context),
+            TypeCodec::Range(t) => range::range_binary_in(bytes, t, context),
+            TypeCodec::Multirange(t) => range::multirange_binary_in(bytes, t, context),
             TypeCodec::Void => Ok(Datum::from("")),
         }
     }
@@ -369,6 +382,8 @@ impl TypeCodec {
                 array::binary_out(value, element, *oid, *delimiter, context, out)
             }
             TypeCodec::Record | TypeCodec::Composite(_) => record::binary_out(value, context, out),
+            TypeCodec::Range(t) => range::range_binary_out(value, t, context, out),
+            TypeCodec::Multirange(t) => range::multirange_binary_out(value, t, context, out),
             TypeCodec::Void => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::datetime::{Interval, TimeTz};
 use crate::network::inet::Inet;
+use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
 use crate::{json, numeric, record, DatumRef};
 use std::cmp::Ordering;
@@ -103,6 +104,22 @@ fn arrays(x: &Array, y: &Array, element: &TypeCodec) -> Ordering {
     shape(x).cmp(&shape(y)).then_with(|| x.dimensions.cmp(&y.dimensions))
 }
 
+/// `pg_range_…`: by lower, then by upper bound.
+fn ranges(a: &str, b: &str, t: &RangeType) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    by_value(a, b, |text| Range::from_storage(text, t), |x, y| range::compare(t, x, y))
+}
+
+/// `pg_multirange_…`: range by range.
+fn multiranges(a: &str, b: &str, t: &RangeType) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    by_value(a, b, |text| range::multirange_from_storage(text, t), |x, y| range::compare_multiranges(t, x, y))
+}
+
 impl TypeCodec {
     /// The order of two values in storage form, as PostgreSQL's btree operator class of the type has it.
     pub fn compare_storage(&self, a: DatumRef, b: DatumRef) -> Ordering {
@@ -133,6 +150,8 @@ impl TypeCodec {
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
             TypeCodec::Record | TypeCodec::Composite(_) => record::compare(a, b),
+            TypeCodec::Range(t) => ranges(a, b, t),
+            TypeCodec::Multirange(t) => multiranges(a, b, t),
             _ => a.cmp(b),
         }
     }
@@ -157,6 +176,10 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
         "pg_tsquery" => TypeCodec::TsQuery,
         "pg_record" => TypeCodec::Record,
         _ => {
+            let range = collation.strip_prefix("pg_range_").or_else(|| collation.strip_prefix("pg_multirange_"));
+            if let Some(range) = range {
+                return RangeType::builtin_codec(range.parse().ok()?);
+            }
             let element = collation.strip_prefix("pg_array_")?.parse().ok()?;
             TypeCodec::Array(Box::new(TypeCodec::builtin(element)?), element, b',')
         }

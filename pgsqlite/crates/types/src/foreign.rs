@@ -162,6 +162,8 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Money => money::text_in(&characters(value)?),
         TypeCodec::Geometric(kind) => geometry::text_in(&characters(value)?, *kind),
         TypeCodec::Tid => Err(invalid("tid", value)),
+        // no other program declares columns of these
+        TypeCodec::Range(_) | TypeCodec::Multirange(_) => Err(invalid("range", value)),
         TypeCodec::Void | TypeCodec::Record | TypeCodec::Composite(_) => Err(invalid("record", value)),
     }
 }

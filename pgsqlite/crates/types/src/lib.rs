@@ -7,8 +7,8 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `enums`, `reg`, `record`, `array`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
-//! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`] |
+//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `enums`, `reg`, `record`, `array`, `range`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`], [`range::Range`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
 //! | full-text search: `tsvector`, `tsquery` | [`tsearch`] |
@@ -46,6 +46,7 @@ pub mod money;
 pub mod network;
 pub mod numeric;
 pub mod oid;
+pub mod range;
 pub mod record;
 pub mod reg;
 pub mod settings;

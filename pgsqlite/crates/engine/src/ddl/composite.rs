@@ -28,24 +28,12 @@ impl Ddl<'_> {
         )
     }
 
-    /// Whether values of `ty` hold values of `row`: it is that type, an array or a domain of it, or a row with such a field.
-    fn holds(&self, ty: Oid, row: Oid) -> bool {
-        let ty = self.catalog.base_type(ty);
-        if ty == row {
-            return true;
-        }
-        match self.catalog.element_type(ty) {
-            Some(element) => self.holds(element, row),
-            None => self.catalog.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds(f.1, row))),
-        }
-    }
-
     /// 0A000 if a column (of another table) holds values of a row type: they are stored field by field in order, so its fields
     /// stay. `what` is the type, or the table of whose rows it is.
     pub(super) fn check_row_unused(&self, row: Oid, what: &str, verb: &str) -> Result<()> {
         for relation in self.catalog.relations.values().filter(|r| r.is_stored() && r.row_type != row) {
             for column in relation.live_columns() {
-                if self.holds(column.type_oid, row) {
+                if self.catalog.holds_values_of(column.type_oid, row) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         format!("cannot alter {what} because column \"{}.{}\" {verb}", relation.name, column.name),
@@ -60,7 +48,7 @@ impl Ddl<'_> {
     fn check_checked(&self, user_type: &UserType) -> Result<()> {
         for domain in self.catalog.types.values() {
             if matches!(&domain.kind, UserTypeKind::Domain { checks, .. } if !checks.is_empty())
-                && self.holds(domain.oid, user_type.oid)
+                && self.catalog.holds_values_of(domain.oid, user_type.oid)
             {
                 let message = format!("changing a composite type that domain \"{}\" checks", domain.name);
                 return Err(PgError::not_supported(message));
@@ -94,6 +82,12 @@ impl Ddl<'_> {
                     .ok_or_else(|| PgError::internal("an attribute without a type"))?;
                 let (ty, typmod) = ddl.type_name(type_name)?;
                 ddl.check_column_type(attribute, ty, type_name.location)?;
+                if ddl.catalog.holds_values_of(ty, user_type.oid) {
+                    return Err(PgError::new(
+                        SqlState::INVALID_TABLE_DEFINITION,
+                        format!("composite type {} cannot be made a member of itself", user_type.name),
+                    ));
+                }
                 Ok((ty, typmod))
             };
             match command.subtype() {

@@ -130,6 +130,14 @@ impl Ddl<'_> {
             }
             _ => return Err(PgError::not_supported("this form of ALTER DOMAIN")),
         }
+        let has_range = |catalog: &Catalog| {
+            catalog.types.values().any(|t| {
+                matches!(&t.kind, UserTypeKind::Range(range) if catalog.holds_values_of(range.subtype, user_type.oid))
+            })
+        };
+        if (domain.not_null || !domain.checks.is_empty()) && has_range(&self.catalog) {
+            return Err(PgError::not_supported("a constraint of a domain that a range type is over"));
+        }
         self.put_type(UserType { kind: domain.kind(), ..user_type })?;
         Ok(tag)
     }
@@ -152,16 +160,15 @@ impl Ddl<'_> {
         self.put_type(UserType { kind: domain.kind(), ..user_type })
     }
 
-    /// The table columns of this domain (or of one made of it). Errors: 0A000 where arrays of it are stored, which PostgreSQL
-    /// does not look into either.
+    /// The table columns of this domain (or of one made of it). Errors: 0A000 where it is stored inside of other values, which
+    /// PostgreSQL does not look into either.
     fn columns_of_domain(&self, user_type: &UserType) -> Result<Vec<(Relation, Column)>> {
         let mut out = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
             for column in relation.live_columns() {
                 if self.is_made_of(column.type_oid, user_type.oid) {
                     out.push(((**relation).clone(), column.clone()));
-                } else if self.catalog.element_type(column.type_oid).is_some_and(|e| self.is_made_of(e, user_type.oid))
-                {
+                } else if self.catalog.holds_values_of(column.type_oid, user_type.oid) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         format!(

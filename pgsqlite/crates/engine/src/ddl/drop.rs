@@ -227,6 +227,13 @@ impl Ddl<'_> {
                 if let Some(t) = self.catalog.types.get(&ty) {
                     // the array type goes with its element type
                     out.push((Object::Type(t.array_oid), true));
+                    if let UserTypeKind::Range(range) = &t.kind {
+                        out.push((Object::Type(range.multirange), true));
+                        for (constructor, _) in range.constructors() {
+                            by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == constructor, &mut out);
+                            self.uses_of_function(constructor, &mut out)?;
+                        }
+                    }
                     self.uses_of_type(ty, ty, 0, &mut out);
                     by_view(
                         &|r| r.class == super::schema::CLASS_TYPE && (r.object == ty || r.object == t.array_oid),
@@ -254,9 +261,14 @@ impl Ddl<'_> {
                         .filter(|r| r.function.schema == schema)
                         .map(|r| (Object::Function(r.function.oid), false)),
                 );
-                out.extend(
-                    self.catalog.types.values().filter(|t| t.schema == schema).map(|t| (Object::Type(t.oid), false)),
-                );
+                // (a multirange type goes with its range type)
+                let own = |t: &UserType| {
+                    t.schema == schema
+                        && !matches!(t.kind, UserTypeKind::Multirange { range }
+                            if self.catalog.types.get(&range).is_some_and(|r| r.schema == schema))
+                };
+                let types = self.catalog.types.values().filter(|t| own(t));
+                out.extend(types.map(|t| (Object::Type(t.oid), false)));
             }
             Object::Trigger(table, trigger) => {
                 for child in self.catalog.children(table) {
@@ -294,6 +306,9 @@ impl Ddl<'_> {
                         fields.iter().enumerate().filter(uses).map(|(i, _)| (Object::Attribute(user.oid, i), false)),
                     );
                 }
+                UserTypeKind::Range(range) if range.subtype == ty || range.subtype == array => {
+                    out.push((Object::Type(user.oid), false));
+                }
                 _ => {}
             }
         }
@@ -308,9 +323,14 @@ impl Ddl<'_> {
 
     /// Triggers, columns, checks and indexes that call a function.
     fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
-        let Some(name) = self.catalog.function(function).map(|f| f.name.clone()) else { return Ok(()) };
+        let Some(name) = self.catalog.proc(function).map(|p| p.name) else { return Ok(()) };
+        for user in self.catalog.types.values() {
+            if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
+                out.push((Object::Type(user.oid), false));
+            }
+        }
         let calls = |text: &str, relation: &Relation| -> Result<bool> {
-            if !text.contains(&name) {
+            if !text.contains(name) {
                 return Ok(false);
             }
             let expr =
@@ -586,6 +606,20 @@ impl Ddl<'_> {
                         }
                     }
                 }
+            }
+        }
+        for &target in targets {
+            let Object::Type(ty) = target else { continue };
+            let Some(UserTypeKind::Multirange { range }) = self.catalog.types.get(&ty).map(|t| &t.kind) else {
+                continue;
+            };
+            if !targets.contains(&Object::Type(*range)) {
+                let described = self.describe(Object::Type(*range));
+                return Err(PgError::new(
+                    SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                    format!("cannot drop {} because {described} requires it", self.describe(target)),
+                )
+                .hint(format!("You can drop {described} instead.")));
             }
         }
         let mut all: Vec<Object> = targets.to_vec();

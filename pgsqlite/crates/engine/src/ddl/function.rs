@@ -209,7 +209,7 @@ impl Ddl<'_> {
                 return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist")))
             }
         };
-        let arguments = self.arguments(statement)?;
+        let arguments = self.arguments(statement, language)?;
         let outputs: Vec<&Argument> = arguments.iter().filter(|a| a.mode.is_output()).collect();
         let from_outputs = match (&outputs[..], statement.is_procedure) {
             ([], _) => None,
@@ -284,6 +284,15 @@ impl Ddl<'_> {
             standard,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Function, schema),
         };
+        if self.constructor_in(schema, name, &types) {
+            if statement.replace {
+                return Err(PgError::not_supported("replacing the constructor of a range type"));
+            }
+            return Err(PgError::new(
+                SqlState::DUPLICATE_FUNCTION,
+                format!("function \"{name}\" already exists with same argument types"),
+            ));
+        }
         match old {
             Some(old) => {
                 if !statement.replace {
@@ -308,7 +317,7 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
-    fn arguments(&mut self, statement: &ast::CreateFunctionStmt) -> Result<Vec<Argument>> {
+    fn arguments(&mut self, statement: &ast::CreateFunctionStmt, language: Language) -> Result<Vec<Argument>> {
         let mut out: Vec<Argument> = Vec::new();
         let mut had_default = false;
         let mut variadic = false;
@@ -347,12 +356,13 @@ impl Ddl<'_> {
                 }
             }
             let clash = |a: &&Argument| {
-                !p.name.is_empty()
-                    && a.name == p.name
-                    && (a.mode == Mode::Table || mode == Mode::Table || {
-                        // an IN and an OUT parameter may share a name
-                        !(a.mode == Mode::In && mode == Mode::Out || a.mode == Mode::Out && mode == Mode::In)
-                    })
+                !p.name.is_empty() && a.name == p.name && {
+                    // what only goes in and what only comes out may share a name, but not as variables
+                    let only_in = |mode| matches!(mode, Mode::In | Mode::Variadic);
+                    let only_out = |mode| matches!(mode, Mode::Out | Mode::Table);
+                    let apart = only_in(a.mode) && only_out(mode) || only_out(a.mode) && only_in(mode);
+                    !apart || language == Language::PlPgSql
+                }
             };
             if out.iter().any(|a| clash(&a)) {
                 return Err(invalid(format!("parameter name \"{}\" used more than once", p.name)));

@@ -28,6 +28,7 @@ mod options;
 mod partition;
 mod partition_parts;
 mod policy;
+mod range;
 mod rebuild;
 mod rename;
 mod role;
@@ -166,6 +167,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::GrantRoleStmt(_)
         | NodeEnum::CreateSchemaStmt(_)
         | NodeEnum::CreateEnumStmt(_)
+        | NodeEnum::CreateRangeStmt(_)
         | NodeEnum::AlterEnumStmt(_)
         | NodeEnum::CreateDomainStmt(_)
         | NodeEnum::AlterDomainStmt(_)
@@ -225,6 +227,7 @@ fn makes_objects(node: &NodeEnum) -> bool {
             | NodeEnum::ViewStmt(_)
             | NodeEnum::CreateSchemaStmt(_)
             | NodeEnum::CreateEnumStmt(_)
+            | NodeEnum::CreateRangeStmt(_)
             | NodeEnum::CreateDomainStmt(_)
             | NodeEnum::CompositeTypeStmt(_)
             | NodeEnum::CreateFunctionStmt(_)
@@ -312,6 +315,7 @@ impl Ddl<'_> {
             NodeEnum::AlterSeqStmt(s) => self.alter_sequence(s),
             NodeEnum::CreateSchemaStmt(s) => self.create_schema(s),
             NodeEnum::CreateEnumStmt(s) => self.create_enum(s),
+            NodeEnum::CreateRangeStmt(s) => self.create_range(s),
             NodeEnum::AlterEnumStmt(s) => self.alter_enum(s),
             NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
             NodeEnum::AlterDomainStmt(s) => self.alter_domain(s),

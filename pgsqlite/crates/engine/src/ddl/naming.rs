@@ -111,6 +111,8 @@ pub fn default_opclass(catalog: &Catalog, ty: Oid, method: &str) -> Option<Oid> 
         oid::CIDR => find(oid::INET),
         _ => match catalog.type_entry(base)? {
             TypeEntry::User(t) if matches!(t.kind, UserTypeKind::Enum { .. }) => find(oid::ANYENUM),
+            TypeEntry::User(t) if matches!(t.kind, UserTypeKind::Range(_)) => find(oid::ANYRANGE),
+            TypeEntry::User(t) if matches!(t.kind, UserTypeKind::Multirange { .. }) => find(oid::ANYMULTIRANGE),
             TypeEntry::User(_) | TypeEntry::Row(_) => find(oid::RECORD),
             TypeEntry::ArrayOf(_) => find(oid::ANYARRAY),
             TypeEntry::Builtin(t) if t.is_array() => find(oid::ANYARRAY),

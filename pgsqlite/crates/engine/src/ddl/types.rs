@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 impl Ddl<'_> {
     /// The schema and name of a new type. Errors: 42710 if a type (or relation) has the name.
-    fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
+    pub(super) fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
         let (schema, name) = qualified(parts)?;
         let schema = self.creation_schema(schema, -1)?;
+        if self.catalog.type_in(schema, name).is_some() {
+            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
+        }
         self.check_creation(schema, name)?;
         if schema == PG_TEMP {
             return Err(PgError::not_supported("a temporary type"));
-        }
-        if self.catalog.type_in(schema, name).is_some() {
-            return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
         }
         Ok((schema, name.to_string()))
     }
@@ -154,6 +154,12 @@ impl Ddl<'_> {
         let literal = pgsqlite_sql::deparse::quote_literal(old);
         for relation in self.catalog.relations.values() {
             for column in relation.live_columns() {
+                let simple = self.catalog.element_type(column.type_oid).unwrap_or(column.type_oid);
+                let within = self.catalog.base_type(simple) != user_type.oid
+                    && self.catalog.holds_values_of(column.type_oid, user_type.oid);
+                if relation.is_stored() && within {
+                    return Err(PgError::not_supported("renaming an enum label that a composite or range may hold"));
+                }
                 let holds = |text: &Option<String>| text.as_ref().is_some_and(|t| t.contains(&literal));
                 if holds(&column.default) || holds(&column.generated) {
                     return Err(PgError::not_supported("renaming an enum label that an expression uses"));

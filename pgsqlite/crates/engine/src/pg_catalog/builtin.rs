@@ -2,7 +2,7 @@
 
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
+use pgsqlite_sql::catalog::{Catalog, UserTypeKind, BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
 use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
@@ -14,6 +14,19 @@ pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
             ("prolang", int(12)),
             ("procost", Datum::Real(1.0)),
             ("prorows", Datum::Real(if p.retset { 1000.0 } else { 0.0 })),
+            ("proparallel", text("s")),
+            ("prosrc", text(p.src.unwrap_or(p.name))),
+        ]);
+        rows.push(&row);
+    }
+    for (oid, p) in &catalog.range_constructors {
+        let Some((range, definition)) = catalog.range_of_constructor(*oid) else { continue };
+        let mut row = proc_row(p, definition.constructor_schema);
+        row.extend([
+            ("proowner", int(range.owner)),
+            ("prolang", int(12)),
+            ("procost", Datum::Real(1.0)),
+            ("prorows", Datum::Real(0.0)),
             ("proparallel", text("s")),
             ("prosrc", text(p.src.unwrap_or(p.name))),
         ]);
@@ -134,7 +147,7 @@ pub(super) fn operators(rows: &mut Rows) {
     }
 }
 
-pub(super) fn casts(rows: &mut Rows) {
+pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
     let mut all: Vec<_> = builtin::all_casts().collect();
     all.sort_unstable_by_key(|c| (c.source, c.target));
     // pg_cast's OIDs are given by initdb, in no order that means anything.
@@ -159,6 +172,19 @@ pub(super) fn casts(rows: &mut Rows) {
             ),
             ("castmethod", text(method)),
         ]);
+    }
+    for t in catalog.types.values() {
+        if let UserTypeKind::Range(range) = &t.kind {
+            let [_, of_range, _] = range.multirange_constructors;
+            rows.push(&[
+                ("oid", int(range.cast)),
+                ("castsource", int(t.oid)),
+                ("casttarget", int(range.multirange)),
+                ("castfunc", int(of_range)),
+                ("castcontext", text("e")),
+                ("castmethod", text("f")),
+            ]);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! What a stored text (view, default, check, index expression) needs is found by analyzing it.
 
-use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT, NAMESPACE, REWRITE, TYPE};
+use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT, NAMESPACE, PROC, REWRITE, TYPE};
 use super::views::with_environment;
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
@@ -212,6 +212,13 @@ fn of_user_type(edges: &mut Edges, environment: &Environment, user: &UserType) {
                 edges.of_type((CLASS, class, attnum), field.1);
             }
         }
+        UserTypeKind::Range(range) => {
+            edges.of_type(own, range.subtype);
+            for (constructor, _) in range.constructors() {
+                edges.push((PROC, i64::from(constructor), 0), own, "i");
+            }
+        }
+        UserTypeKind::Multirange { range } => edges.push(own, (TYPE, i64::from(*range), 0), "i"),
         UserTypeKind::Enum { .. } => {}
     }
 }

@@ -362,7 +362,7 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
                 }
             }
             UserTypeKind::Domain { base, .. } => push(t.schema, &t.name, "DOMAIN", "1".into(), *base),
-            UserTypeKind::Enum { .. } => {}
+            UserTypeKind::Enum { .. } | UserTypeKind::Range(_) | UserTypeKind::Multirange { .. } => {}
         }
     }
 }

@@ -11,6 +11,7 @@ pub(super) const ATTRDEF: Oid = 2604;
 pub(super) const REWRITE: Oid = 2618;
 pub(super) const NAMESPACE: Oid = 2615;
 pub(super) const TYPE: Oid = 1247;
+pub(super) const PROC: Oid = 1255;
 
 /// Rows of pg_attrdef and pg_rewrite have OIDs in PostgreSQL; here they are the relation's with the column's number above, far
 /// beyond the counter's reach.

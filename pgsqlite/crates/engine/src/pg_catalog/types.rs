@@ -8,6 +8,8 @@ use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};
 /// Functions that every type of a kind shares (OIDs of pg_proc).
 mod io {
     pub const ARRAY: [u32; 4] = [750, 751, 2400, 2401];
+    pub const RANGE: [u32; 4] = [3834, 3835, 3836, 3837];
+    pub const MULTIRANGE: [u32; 4] = [4231, 4232, 4233, 4234];
     pub const RECORD: [u32; 4] = [2290, 2291, 2402, 2403];
     pub const ENUM: [u32; 4] = [3506, 3507, 3532, 3533];
     /// domain_in, domain_recv; output is the base type's
@@ -53,6 +55,26 @@ fn array_row(catalog: &Catalog, array: Oid, element: Oid, name: &str, schema: Oi
         ("typcollation", int(default_collation(catalog, element))),
     ]);
     row
+}
+
+/// `typalign` of a range type of the user: 8 bytes where its subtype's is, else 4.
+fn range_align(catalog: &Catalog, ty: Oid) -> u8 {
+    let subtype = catalog.range_types(ty).map_or(0, |t| t.subtype);
+    let inner = match catalog.type_entry(catalog.base_type(subtype)) {
+        Some(TypeEntry::Builtin(t)) => t.align,
+        Some(TypeEntry::User(t)) => match t.kind {
+            UserTypeKind::Composite { .. } => b'd',
+            UserTypeKind::Range(_) | UserTypeKind::Multirange { .. } => range_align(catalog, t.oid),
+            _ => b'i',
+        },
+        Some(TypeEntry::Row(_)) => b'd',
+        _ => b'i',
+    };
+    if inner == b'd' {
+        b'd'
+    } else {
+        b'i'
+    }
 }
 
 pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
@@ -117,6 +139,14 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
                 ]);
                 row
             }
+            UserTypeKind::Range(_) | UserTypeKind::Multirange { .. } => {
+                align = range_align(catalog, t.oid);
+                let multirange = matches!(t.kind, UserTypeKind::Multirange { .. });
+                let mut row = common(t.oid, &t.name, t.schema, t.owner, if multirange { b'm' } else { b'r' }, b'R');
+                functions(&mut row, if multirange { io::MULTIRANGE } else { io::RANGE });
+                row.extend([("typlen", int(-1i64)), ("typalign", character(align)), ("typstorage", text("x"))]);
+                row
+            }
             UserTypeKind::Composite { .. } => {
                 align = b'd';
                 let mut row = common(t.oid, &t.name, t.schema, t.owner, b'c', b'C');
@@ -177,7 +207,7 @@ const RANGES: [[Oid; 6]; 6] = [
     [oid::INT8RANGE, oid::INT8, oid::INT8MULTIRANGE, 3124, 3928, 3923],
 ];
 
-pub(super) fn ranges(rows: &mut Rows) {
+pub(super) fn ranges(rows: &mut Rows, catalog: &Catalog) {
     for [range, subtype, multirange, opclass, canonical, difference] in RANGES {
         rows.push(&[
             ("rngtypid", int(range)),
@@ -187,5 +217,17 @@ pub(super) fn ranges(rows: &mut Rows) {
             ("rngcanonical", int(canonical)),
             ("rngsubdiff", int(difference)),
         ]);
+    }
+    for t in catalog.types.values() {
+        if let UserTypeKind::Range(range) = &t.kind {
+            rows.push(&[
+                ("rngtypid", int(t.oid)),
+                ("rngsubtype", int(range.subtype)),
+                ("rngmultitypid", int(range.multirange)),
+                ("rngcollation", int(range.collation)),
+                ("rngsubopc", int(range.opclass)),
+                ("rngsubdiff", int(range.difference)),
+            ]);
+        }
     }
 }

@@ -572,6 +572,10 @@ pub(crate) fn actual_type(declared: Oid, call: Oid) -> Oid {
         | oid::ANYARRAY
         | oid::ANYNONARRAY
         | oid::ANYENUM
+        | oid::ANYRANGE
+        | oid::ANYMULTIRANGE
+        | oid::ANYCOMPATIBLERANGE
+        | oid::ANYCOMPATIBLEMULTIRANGE
         | oid::ANYCOMPATIBLE
         | oid::ANYCOMPATIBLEARRAY
         | oid::ANYCOMPATIBLENONARRAY => call,

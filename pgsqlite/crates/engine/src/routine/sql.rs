@@ -43,7 +43,9 @@ impl SqlFunction {
         let statements =
             sql_body(f)?.into_iter().map(|node| SqlStatement { node, planned: RefCell::new(None) }).collect();
         let ret = actual_type(f.returns, ret);
-        let outputs: Fields = f.outputs().map(|a| (a.name.clone(), a.type_oid, -1)).collect();
+        let declared = f.input_types();
+        let actual = |ty| pgsqlite_sql::analyze::concrete_type(&host.catalog(), &declared, types, ty);
+        let outputs: Fields = f.outputs().map(|a| (a.name.clone(), actual(a.type_oid), -1)).collect();
         let result = if outputs.len() > 1 {
             ResultShape::Row { fields: outputs, anonymous: true, outputs: true, ty: oid::RECORD }
         } else if ret == oid::VOID || f.procedure && outputs.is_empty() {

@@ -95,6 +95,12 @@ impl RegNames for CatalogNames<'_> {
                     Some(name)
                 }
             }
+            // (its name is that of others, too)
+            oid::REGPROC if self.catalog.range_constructors.contains_key(&value) => {
+                let (_, range) = self.catalog.range_of_constructor(value)?;
+                let name = quote_identifier(self.catalog.range_constructors.get(&value)?.name);
+                Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(range.constructor_schema))))
+            }
             oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
                 let qualified = builtin::procs_named(p.name).count() > 1;
                 let name = quote_identifier(p.name);
@@ -309,12 +315,20 @@ impl CatalogNames<'_> {
                 _ => self.search_path.to_vec(),
             };
             let own = path.iter().find_map(|s| {
-                self.catalog.routines_named(name).find(|r| r.function.schema == *s && r.proc.args == args)
+                let own = self.catalog.routines_named(name).find(|r| r.function.schema == *s && r.proc.args == args);
+                let in_schema = |oid| {
+                    self.catalog.range_of_constructor(oid).is_some_and(|(_, range)| range.constructor_schema == *s)
+                };
+                let made = || {
+                    let mut all = self.catalog.range_constructors.values();
+                    all.find(|p| p.name == name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
+                };
+                own.map(|r| r.function.oid).or_else(made)
             });
             let builtin = || builtin::procs_named(name).find(|p| p.args == args).map(|p| p.oid);
             match parts.len() {
-                1 => builtin().or(own.map(|r| r.function.oid)),
-                _ => own.map(|r| r.function.oid),
+                1 => builtin().or(own),
+                _ => own,
             }
         } else {
             builtin::operators_named(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)

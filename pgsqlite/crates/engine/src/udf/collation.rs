@@ -79,6 +79,10 @@ fn codec_of(name: &str, session: &SessionCell) -> Option<TypeCodec> {
     if let Some(codec) = compare::codec_of(name) {
         return Some(codec);
     }
+    let range = name.strip_prefix("pg_range_").or_else(|| name.strip_prefix("pg_multirange_"));
+    if let Some(range) = range {
+        return session.codec(range.parse().ok()?).ok();
+    }
     let element = name.strip_prefix("pg_array_")?.parse().ok()?;
     Some(TypeCodec::Array(Box::new(session.codec(element).ok()?), element, b','))
 }

@@ -22,6 +22,7 @@ mod objects;
 mod ordered_sets;
 pub mod pattern;
 mod privileges;
+mod ranges;
 mod records;
 mod regex_exact;
 mod regex_syntax;
@@ -73,6 +74,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     routines::FUNCTIONS,
     records::SYMBOLS,
     text_search::FUNCTIONS,
+    ranges::FUNCTIONS,
 ];
 
 enum Run {
@@ -106,6 +108,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
             json_build::AGGREGATES,
             bits::AGGREGATES,
             money::AGGREGATES,
+            ranges::AGGREGATES,
         ];
         for (words, new) in aggregates.into_iter().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
@@ -155,7 +158,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    let own = support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS);
+    let own = support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS).chain(ranges::CONSTRUCTORS);
     for (name, arity, deterministic, run) in own.chain(crate::routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;

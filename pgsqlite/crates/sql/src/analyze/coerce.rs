@@ -25,6 +25,11 @@ pub fn is_polymorphic(ty: Oid) -> bool {
     )
 }
 
+/// Those of them that stand for a range or a multirange.
+pub(crate) fn is_polymorphic_range(ty: Oid) -> bool {
+    matches!(ty, oid::ANYRANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE)
+}
+
 impl Analyzer<'_> {
     pub fn base_type(&self, ty: Oid) -> Oid {
         self.env.catalog.base_type(ty)
@@ -45,6 +50,11 @@ impl Analyzer<'_> {
                 builtin::CastMethod::InOut => CastMethod::InOut,
                 builtin::CastMethod::Binary => CastMethod::Relabel,
             });
+        }
+        // from a range type of the user to its multirange type
+        if let Some(definition) = self.env.catalog.range_definition(source).filter(|d| d.multirange == target) {
+            let [_, of_range, _] = definition.multirange_constructors;
+            return (context >= CastContext::Explicit).then_some(CastMethod::Function(of_range));
         }
         if let (Some(from), Some(to)) = (self.env.catalog.element_type(source), self.env.catalog.element_type(target)) {
             // Nothing converts to int2vector and oidvector; they convert as the arrays they are.
@@ -82,7 +92,9 @@ impl Analyzer<'_> {
             }
             oid::ANYENUM => return self.is_enum(self.base_type(source)),
             oid::ANYRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
-                return matches!(self.env.catalog.type_entry(source), Some(TypeEntry::Builtin(t)) if t.kind == (if matches!(target, oid::ANYRANGE | oid::ANYCOMPATIBLERANGE) { b'r' } else { b'm' }))
+                let source = self.base_type(source);
+                let range = matches!(target, oid::ANYRANGE | oid::ANYCOMPATIBLERANGE);
+                return self.env.catalog.range_types(source).is_some_and(|t| (t.range == source) == range);
             }
             oid::RECORD => return self.is_row_type(source),
             oid::RECORD_ARRAY => return self.env.catalog.element_type(source).is_some_and(|e| self.is_row_type(e)),

@@ -153,11 +153,10 @@ impl<'a> Analyzer<'a> {
         // nothing but untyped literals where a polymorphic type must come from
         let polymorphic = |d: Oid| matches!(d, oid::ANYELEMENT | oid::ANYARRAY | oid::ANYNONARRAY | oid::ANYENUM);
         let mut given = proc.args.iter().zip(&types).filter(|(d, _)| polymorphic(**d)).peekable();
-        if given.peek().is_some() && given.all(|(_, t)| *t == oid::UNKNOWN) {
-            return Err(PgError::new(
-                SqlState::DATATYPE_MISMATCH,
-                "could not determine polymorphic type because input has type unknown",
-            ));
+        if given.peek().is_some() && given.all(|(_, t)| *t == oid::UNKNOWN)
+            || resolved.args.iter().any(|&a| super::coerce::is_polymorphic_range(a))
+        {
+            return Err(super::resolve::polymorphic_unknown());
         }
 
         // defaults of missing arguments
@@ -199,7 +198,7 @@ impl<'a> Analyzer<'a> {
         }
         if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {
             self.check_execute(&routine.function)?;
-        } else if imp(proc.oid).is_none() {
+        } else if imp(proc.oid).is_none() && !self.env.catalog.range_constructors.contains_key(&proc.oid) {
             return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(call.location));
         }
 

@@ -18,6 +18,7 @@ mod group;
 pub mod inline;
 mod merge;
 mod modify;
+mod polymorphic;
 mod recursion;
 mod resolve;
 mod row_security;
@@ -40,6 +41,7 @@ pub(crate) use from::{plain_column, JSON_TO_RECORD};
 pub(crate) use modify::shift_with_references;
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
+pub use polymorphic::concrete_type;
 pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};
 use std::sync::Arc;
 pub use view_target::{is_updatable_view, why_not_updatable};
@@ -538,17 +540,13 @@ pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<
 pub(crate) fn out_columns(catalog: &Catalog, proc: Oid, args: &[Expr]) -> Vec<(String, Oid)> {
     let Some(proc) = catalog.proc(proc) else { return vec![] };
     let (Some(all), Some(modes)) = (&proc.all_args, &proc.arg_modes) else { return vec![] };
-    let element = || {
-        let array = proc.args.iter().zip(args).find(|(declared, _)| **declared == oid::ANYARRAY);
-        let single = proc.args.iter().zip(args).find(|(declared, _)| **declared == oid::ANYELEMENT);
-        array.and_then(|(_, a)| catalog.element_type(catalog.base_type(a.ty))).or(single.map(|(_, a)| a.ty))
-    };
+    let actual: Vec<Oid> = args.iter().map(|a| a.ty).collect();
     (0..all.len())
         .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
         .enumerate()
         .map(|(place, i)| {
             let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
-            let ty = if all[i] == oid::ANYELEMENT { element().unwrap_or(all[i]) } else { all[i] };
+            let ty = concrete_type(catalog, &proc.args, &actual, all[i]);
             (if name.is_empty() { format!("column{}", place + 1) } else { name.to_string() }, ty)
         })
         .collect()

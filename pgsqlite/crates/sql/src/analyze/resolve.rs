@@ -1,8 +1,9 @@
 //! Overload resolution in the manual's order: operators (10.2), functions (10.3).
 
-use super::coerce::is_polymorphic;
+use super::coerce::{is_polymorphic, is_polymorphic_range};
 use super::Analyzer;
 use crate::builtins::catalog::{self as builtin, CastContext, Operator, Proc};
+use crate::catalog::{Catalog, RangeTypes};
 use crate::typed::{Expr, ExprKind, OperatorRef};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
@@ -22,6 +23,27 @@ pub(crate) struct ResolvedFunction<'a> {
     pub ret: Oid,
     /// the trailing actual arguments are collected into an array for the VARIADIC parameter
     pub variadic_from: Option<usize>,
+}
+
+/// The range types of the arguments for `anyrange` and `anymultirange`, which go together.
+#[derive(Default)]
+struct ActualRanges(Option<RangeTypes>);
+
+impl ActualRanges {
+    /// Takes an argument's type in; None: it does not fit to those before.
+    fn see(&mut self, catalog: &Catalog, ty: Oid, multirange: bool) -> Option<()> {
+        let types = catalog.range_types(ty)?;
+        if (types.multirange == ty) != multirange || self.0.is_some_and(|t| t != types) {
+            return None;
+        }
+        self.0 = Some(types);
+        Some(())
+    }
+}
+
+/// 42804: only untyped literals stand where a polymorphic type is to come from.
+pub(super) fn polymorphic_unknown() -> PgError {
+    PgError::new(SqlState::DATATYPE_MISMATCH, "could not determine polymorphic type because input has type unknown")
 }
 
 impl<'a> Analyzer<'a> {
@@ -150,8 +172,10 @@ impl<'a> Analyzer<'a> {
         // family 1: anyelement …: all the same type
         let mut element: Option<Oid> = None;
         let mut array: Option<Oid> = None;
+        let mut ranges = ActualRanges::default();
         // family 2: anycompatible …: a common type
         let mut compatible: Vec<Oid> = Vec::new();
+        let mut compatible_ranges = ActualRanges::default();
         for (&d, &a) in declared.iter().zip(actual) {
             if a == oid::UNKNOWN {
                 continue;
@@ -172,6 +196,12 @@ impl<'a> Analyzer<'a> {
                 }
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => compatible.push(self.base_type(a)),
                 oid::ANYCOMPATIBLEARRAY => compatible.push(catalog.element_type(self.base_type(a))?),
+                oid::ANYRANGE | oid::ANYMULTIRANGE => {
+                    ranges.see(catalog, self.base_type(a), d == oid::ANYMULTIRANGE)?;
+                }
+                oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
+                    compatible_ranges.see(catalog, self.base_type(a), d == oid::ANYCOMPATIBLEMULTIRANGE)?;
+                }
                 _ => {}
             }
         }
@@ -182,6 +212,14 @@ impl<'a> Analyzer<'a> {
                 _ => element = Some(e),
             }
         }
+        // the subtype is the element type, exactly
+        if let Some(types) = ranges.0 {
+            match element {
+                Some(x) if x != types.subtype => return None,
+                _ => element = Some(types.subtype),
+            }
+        }
+        compatible.extend(compatible_ranges.0.map(|t| t.subtype));
         // Nothing but unknown literals: PostgreSQL assumes text for anyelement.
         // (that the call is refused then is told after resolution)
         let family = |d: &Oid| matches!(*d, oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYARRAY);
@@ -192,6 +230,9 @@ impl<'a> Analyzer<'a> {
             let exprs: Vec<Expr> = compatible.iter().map(|&t| Expr::new(ExprKind::Default, t, -1)).collect();
             self.common_type(&exprs.iter().collect::<Vec<_>>(), "").ok()?
         };
+        if compatible_ranges.0.is_some_and(|t| t.subtype != common) {
+            return None;
+        }
         let concrete = |d: Oid, a: Option<Oid>| -> Option<Oid> {
             Some(match d {
                 oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYENUM => element?,
@@ -204,9 +245,11 @@ impl<'a> Analyzer<'a> {
                 },
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => common,
                 oid::ANYCOMPATIBLEARRAY => catalog.array_type(common)?,
-                oid::ANYRANGE | oid::ANYMULTIRANGE | oid::ANYCOMPATIBLERANGE | oid::ANYCOMPATIBLEMULTIRANGE => {
-                    return None
-                }
+                // (that nothing tells which range type it is, is told after resolution)
+                oid::ANYRANGE => ranges.0.map_or(d, |t| t.range),
+                oid::ANYMULTIRANGE => ranges.0.map_or(d, |t| t.multirange),
+                oid::ANYCOMPATIBLERANGE => compatible_ranges.0.map_or(d, |t| t.range),
+                oid::ANYCOMPATIBLEMULTIRANGE => compatible_ranges.0.map_or(d, |t| t.multirange),
                 other => other,
             })
         };
@@ -220,6 +263,9 @@ impl<'a> Analyzer<'a> {
     /// Resolves an operator and converts its operands. `left` None: a prefix operator.
     pub(crate) fn operator(&mut self, name: &str, left: Option<Expr>, right: Expr, location: i32) -> Result<Expr> {
         let (op, args, ret) = self.resolve_operator(name, left.as_ref().map(|e| e.ty), right.ty, location)?;
+        if args.iter().any(|&a| is_polymorphic_range(a)) {
+            return Err(polymorphic_unknown());
+        }
         let operands: Vec<Expr> = left.into_iter().chain([right]).collect();
         let mut converted = Vec::with_capacity(2);
         for (operand, &target) in operands.into_iter().zip(&args) {
@@ -387,6 +433,12 @@ impl<'a> Analyzer<'a> {
             None => self.env.search_path.iter().copied().filter(|s| *s != crate::catalog::PG_TEMP).collect(),
         };
         for schema in path {
+            for (oid, proc) in catalog.range_constructors.iter().filter(|(_, p)| p.name == name) {
+                let here = catalog.range_of_constructor(*oid).is_some_and(|(_, d)| d.constructor_schema == schema);
+                if here && !out.iter().any(|p| p.args == proc.args) {
+                    out.push(&**proc);
+                }
+            }
             for routine in own.iter().filter(|r| r.function.schema == schema) {
                 if !out.iter().any(|p| p.args == routine.proc.args) {
                     out.push(&routine.proc);

@@ -119,6 +119,9 @@ impl Analyzer<'_> {
                 crate::catalog::UserTypeKind::Enum { .. } => (b'E', false),
                 crate::catalog::UserTypeKind::Domain { base, .. } => (self.category(*base).0, false),
                 crate::catalog::UserTypeKind::Composite { .. } => (b'C', false),
+                crate::catalog::UserTypeKind::Range(_) | crate::catalog::UserTypeKind::Multirange { .. } => {
+                    (b'R', false)
+                }
             },
             Some(TypeEntry::ArrayOf(_)) => (b'A', false),
             Some(TypeEntry::Row(_)) => (b'C', false),

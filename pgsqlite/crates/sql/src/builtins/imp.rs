@@ -121,6 +121,7 @@ pub const TABLES: &[&[Row]] = &[
     super::objects::ROWS,
     super::privileges::ROWS,
     super::text_search::ROWS,
+    super::ranges::ROWS,
 ];
 
 #[cfg(test)]

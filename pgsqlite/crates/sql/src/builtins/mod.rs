@@ -17,6 +17,7 @@ mod networks;
 mod numbers;
 mod objects;
 mod privileges;
+mod ranges;
 mod server;
 mod strings;
 mod system;

@@ -8,37 +8,43 @@ pub const ROWS: &[Row] = &[
     row(
         "int2eq int4eq int8eq int24eq int28eq int42eq int48eq int82eq int84eq oideq xideq cideq booleq chareq nameeq \
          texteq nameeqtext texteqname bpchareq byteaeq date_eq time_eq timetz_eq timestamp_eq \
-         interval_eq tideq uuid_eq numeric_eq float4eq float8eq float48eq float84eq enum_eq jsonb_eq array_eq record_eq",
+         interval_eq tideq uuid_eq numeric_eq float4eq float8eq float48eq float84eq enum_eq jsonb_eq array_eq record_eq \
+         range_eq multirange_eq",
         Inline("$1 = $2"),
     ),
     row(
         "int2ne int4ne int8ne int24ne int28ne int42ne int48ne int82ne int84ne oidne xidneq boolne charne namene textne \
          textnename namenetext bpcharne byteane date_ne time_ne timetz_ne timestamp_ne interval_ne tidne uuid_ne numeric_ne float4ne \
-         float8ne float48ne float84ne enum_ne jsonb_ne array_ne record_ne",
+         float8ne float48ne float84ne enum_ne jsonb_ne array_ne record_ne \
+         range_ne multirange_ne",
         Inline("$1 <> $2"),
     ),
     row(
         "int2lt int4lt int8lt int24lt int28lt int42lt int48lt int82lt int84lt oidlt boollt charlt namelt text_lt \
          namelttext textltname bpcharlt bytealt date_lt time_lt timetz_lt timestamp_lt interval_lt tidlt uuid_lt numeric_lt \
-         float4lt float8lt float48lt float84lt enum_lt jsonb_lt array_lt record_lt text_pattern_lt bpchar_pattern_lt",
+         float4lt float8lt float48lt float84lt enum_lt jsonb_lt array_lt record_lt \
+         range_lt multirange_lt text_pattern_lt bpchar_pattern_lt",
         Inline("$1 < $2"),
     ),
     row(
         "int2le int4le int8le int24le int28le int42le int48le int82le int84le oidle boolle charle namele text_le \
          nameletext textlename bpcharle byteale date_le time_le timetz_le timestamp_le interval_le tidle uuid_le numeric_le \
-         float4le float8le float48le float84le enum_le jsonb_le array_le record_le text_pattern_le bpchar_pattern_le",
+         float4le float8le float48le float84le enum_le jsonb_le array_le record_le \
+         range_le multirange_le text_pattern_le bpchar_pattern_le",
         Inline("$1 <= $2"),
     ),
     row(
         "int2gt int4gt int8gt int24gt int28gt int42gt int48gt int82gt int84gt oidgt boolgt chargt namegt text_gt \
          namegttext textgtname bpchargt byteagt date_gt time_gt timetz_gt timestamp_gt interval_gt tidgt uuid_gt numeric_gt \
-         float4gt float8gt float48gt float84gt enum_gt jsonb_gt array_gt record_gt text_pattern_gt bpchar_pattern_gt",
+         float4gt float8gt float48gt float84gt enum_gt jsonb_gt array_gt record_gt \
+         range_gt multirange_gt text_pattern_gt bpchar_pattern_gt",
         Inline("$1 > $2"),
     ),
     row(
         "int2ge int4ge int8ge int24ge int28ge int42ge int48ge int82ge int84ge oidge boolge charge namege text_ge \
          namegetext textgename bpcharge byteage date_ge time_ge timetz_ge timestamp_ge interval_ge tidge uuid_ge numeric_ge \
-         float4ge float8ge float48ge float84ge enum_ge jsonb_ge array_ge record_ge text_pattern_ge bpchar_pattern_ge",
+         float4ge float8ge float48ge float84ge enum_ge jsonb_ge array_ge record_ge \
+         range_ge multirange_ge text_pattern_ge bpchar_pattern_ge",
         Inline("$1 >= $2"),
     ),
     // Arithmetic that raises 22003 and 22012.

@@ -134,6 +134,12 @@ impl<'a> Names<'a> {
             let builtin = builtin::procs_named(&f.name).any(|p| p.args == f.input_types());
             return self.qualified(f.schema, &f.name, self.search_path.contains(&f.schema) && !builtin);
         }
+        if let (Some(p), Some((_, range))) =
+            (self.catalog.range_constructors.get(&proc), self.catalog.range_of_constructor(proc))
+        {
+            let schema = range.constructor_schema;
+            return self.qualified(schema, p.name, self.search_path.contains(&schema));
+        }
         match builtin::proc_by_oid(proc) {
             Some(p) => quote_identifier(p.name),
             None => proc.to_string(),

@@ -325,6 +325,14 @@ impl Lowerer<'_> {
         if self.env.catalog.routines.contains_key(&proc) {
             return self.routine_call(support::CALL, proc, args, whole.ty);
         }
+        if let Some(constructor) = self.env.catalog.range_constructors.get(&proc) {
+            self.uses_catalog = true;
+            let of_range = self.env.catalog.range_definition(constructor.ret).is_some();
+            let native = if of_range { support::NEW_RANGE } else { support::NEW_MULTIRANGE };
+            let mut texts = vec![self.type_list(args, variadic, whole.ty)];
+            texts.extend(self.native_args(args)?);
+            return Ok(format!("{native}({})", texts.join(", ")));
+        }
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =
@@ -401,7 +409,10 @@ impl Lowerer<'_> {
                 })
             }
             CastMethod::Function(proc) => {
-                let declared = builtin::proc_by_oid(*proc)
+                let declared = self
+                    .env
+                    .catalog
+                    .proc(*proc)
                     .ok_or_else(|| PgError::internal("a cast without a function"))?
                     .args
                     .len();

@@ -44,6 +44,10 @@ pub mod support {
     pub const TEXT_OUT: &str = "pg_text_out";
     /// (type OID, typmod, explicit, value) → value: length coercion
     pub const TYPMOD: &str = "pg_typmod";
+    /// (types, lower, upper [, flags]) → range of a type of the user; types as typed natives have them
+    pub const NEW_RANGE: &str = "pg_new_range";
+    /// (types [, range or array of ranges]) → multirange of a type of the user
+    pub const NEW_MULTIRANGE: &str = "pg_new_multirange";
     /// (value, 0 LIMIT, 1 OFFSET, 2 WITH TIES) → integer, -1 for NULL; 2201W/2201X for negative ones
     pub const LIMIT: &str = "pg_limit";
     /// aggregate: the only value; 21000 for a second row

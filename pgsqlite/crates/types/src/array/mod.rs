@@ -28,7 +28,7 @@ pub struct Array {
 }
 
 /// Whether an element's storage form is printed as a JSON number.
-fn is_number(element: &TypeCodec) -> bool {
+pub(crate) fn is_number(element: &TypeCodec) -> bool {
     matches!(
         element,
         TypeCodec::Bool

@@ -84,7 +84,10 @@ impl Program {
                     given.variables[first + i].1 = TypeRef::Known(ty, -1);
                 }
             } else if actual_type(argument.type_oid, 0) == 0 {
-                given.variables[first + i].1 = TypeRef::Known(actual_type(argument.type_oid, ret), -1);
+                // those of several follow from the arguments, a single one is the result
+                let ty =
+                    pgsqlite_sql::analyze::concrete_type(&host.catalog(), &f.input_types(), types, argument.type_oid);
+                given.variables[first + i].1 = TypeRef::Known(actual_type(ty, ret), -1);
             }
         }
         let outputs: Vec<usize> =
