@@ -58,6 +58,7 @@ test('a stale plan is forgotten and the statement sent once more, which is no se
 
 test('a time limit cancels on the server, and the connection serves the next', async () => {
   const { fake, core } = await onFake((text) => ({ hang: text === 'UPDATE slow' }))
+  await core.pool.warmup(1) // the time is for the statement
   const error = await failure(callQuery(core, 'UPDATE slow', undefined, { timeoutMs: 30 }))
   assert.deepEqual([error.category, error.mayHaveExecuted], ['timeout', true])
   await callQuery(core, 'SELECT 1', undefined, undefined)

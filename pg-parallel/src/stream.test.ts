@@ -61,6 +61,7 @@ test('a statement that writes is not begun again', async () => {
 
 test('a time limit ends it, on the server too, between rows and while waiting', async () => {
   const { fake, core, read } = await setup(() => ({ hang: true }))
+  await core.pool.warmup(1) // the time is for the statement
   await assert.rejects(read({ timeoutMs: 30 }), { category: 'timeout' })
   // Free again only when the cancel request and its statement are over.
   core.pool.release(await core.lease(undefined, 1))

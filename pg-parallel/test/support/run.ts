@@ -47,9 +47,10 @@ export async function direct(text: string, values: unknown[] = [], url?: string)
 
 /** Waits for something that another process does; its own time, not a guessed one. */
 export async function eventually(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  const end = performance.now() + 60_000
+  while (performance.now() < end) {
     if (await check()) return
-    await new Promise((done) => setTimeout(done, 20))
+    await sleep(20)
   }
   assert.fail(`never happened: ${what}`)
 }
