@@ -8,8 +8,8 @@ use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
 use crate::range::{self, RangeType};
 use crate::{
-    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid, tsearch,
-    uuid,
+    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid,
+    transaction, tsearch, uuid,
 };
 use crate::{Datum, DatumRef, Result, Settings};
 use std::sync::Arc;
@@ -57,8 +57,14 @@ pub enum TypeCodec {
     Int2,
     Int4,
     Int8,
-    /// `oid`, `xid`, `cid`: unsigned 32 bits
+    /// unsigned 32 bits
     Oid,
+    /// `xid`, `cid`: as `oid`, but what is no number is 0
+    Xid,
+    Xid8,
+    /// `pg_snapshot`, `txid_snapshot`
+    Snapshot,
+    Lsn,
     /// `regclass`, `regtype`, `regproc` … : the OID as INTEGER, its name on output
     Reg(Oid),
     Float4,
@@ -130,9 +136,12 @@ impl TypeCodec {
             oid::BOOL => TypeCodec::Bool,
             oid::INT2 => TypeCodec::Int2,
             oid::INT4 => TypeCodec::Int4,
-            // Transaction numbers of 64 bits; ours never reach the sign bit.
-            oid::INT8 | oid::XID8 => TypeCodec::Int8,
-            oid::OID | oid::XID | oid::CID => TypeCodec::Oid,
+            oid::INT8 => TypeCodec::Int8,
+            oid::OID => TypeCodec::Oid,
+            oid::XID | oid::CID => TypeCodec::Xid,
+            oid::XID8 => TypeCodec::Xid8,
+            oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => TypeCodec::Snapshot,
+            oid::PG_LSN => TypeCodec::Lsn,
             oid::REGPROC
             | oid::REGPROCEDURE
             | oid::REGOPER
@@ -198,6 +207,7 @@ impl TypeCodec {
             TypeCodec::TimeTz => "pg_timetz".into(),
             TypeCodec::Interval => "pg_interval".into(),
             TypeCodec::Jsonb => "pg_jsonb".into(),
+            TypeCodec::Lsn => "pg_lsn".into(),
             TypeCodec::Inet { .. } => "pg_inet".into(),
             TypeCodec::TsVector => "pg_tsvector".into(),
             TypeCodec::TsQuery => "pg_tsquery".into(),
@@ -219,6 +229,10 @@ impl TypeCodec {
             TypeCodec::Int4 => int::text_in(text, Width::Four),
             TypeCodec::Int8 => int::text_in(text, Width::Eight),
             TypeCodec::Oid => int::oid_text_in(text),
+            TypeCodec::Xid => transaction::xid_text_in(text),
+            TypeCodec::Xid8 => transaction::xid8_text_in(text),
+            TypeCodec::Snapshot => transaction::snapshot_text_in(text),
+            TypeCodec::Lsn => transaction::lsn_text_in(text),
             TypeCodec::Float4 => float::text_in(text, true),
             TypeCodec::Float8 => float::text_in(text, false),
             TypeCodec::Numeric => numeric::io::text_in(text, typmod),
@@ -265,7 +279,9 @@ impl TypeCodec {
             TypeCodec::Int2 => int::text_out(value, Width::Two, out),
             TypeCodec::Int4 => int::text_out(value, Width::Four, out),
             TypeCodec::Int8 => int::text_out(value, Width::Eight, out),
-            TypeCodec::Oid => int::oid_text_out(value, out),
+            TypeCodec::Oid | TypeCodec::Xid => int::oid_text_out(value, out),
+            TypeCodec::Xid8 => transaction::xid8_text_out(value, out),
+            TypeCodec::Snapshot | TypeCodec::Lsn => text::text_out(value, out),
             TypeCodec::Float4 => float::text_out(value, true, context.settings.extra_float_digits, out),
             TypeCodec::Float8 => float::text_out(value, false, context.settings.extra_float_digits, out),
             TypeCodec::Numeric => numeric::io::text_out(value, out),
@@ -303,7 +319,10 @@ impl TypeCodec {
             TypeCodec::Int2 => int::binary_in(bytes, Width::Two),
             TypeCodec::Int4 => int::binary_in(bytes, Width::Four),
             TypeCodec::Int8 => int::binary_in(bytes, Width::Eight),
-            TypeCodec::Oid => int::oid_binary_in(bytes),
+            TypeCodec::Oid | TypeCodec::Xid => int::oid_binary_in(bytes),
+            TypeCodec::Xid8 => transaction::xid8_binary_in(bytes),
+            TypeCodec::Snapshot => transaction::snapshot_binary_in(bytes),
+            TypeCodec::Lsn => transaction::lsn_binary_in(bytes),
             TypeCodec::Float4 => float::binary_in(bytes, true),
             TypeCodec::Float8 => float::binary_in(bytes, false),
             TypeCodec::Numeric => numeric::io::binary_in(bytes, typmod),
@@ -349,7 +368,10 @@ impl TypeCodec {
             TypeCodec::Int2 => int::binary_out(value, Width::Two, out),
             TypeCodec::Int4 => int::binary_out(value, Width::Four, out),
             TypeCodec::Int8 => int::binary_out(value, Width::Eight, out),
-            TypeCodec::Oid => int::oid_binary_out(value, out),
+            TypeCodec::Oid | TypeCodec::Xid => int::oid_binary_out(value, out),
+            TypeCodec::Xid8 => transaction::xid8_binary_out(value, out),
+            TypeCodec::Snapshot => transaction::snapshot_binary_out(value, out),
+            TypeCodec::Lsn => transaction::lsn_binary_out(value, out),
             TypeCodec::Float4 => float::binary_out(value, true, out),
             TypeCodec::Float8 => float::binary_out(value, false, out),
             TypeCodec::Numeric => numeric::io::binary_out(value, out),

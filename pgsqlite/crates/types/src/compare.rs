@@ -6,7 +6,7 @@ use crate::datetime::{Interval, TimeTz};
 use crate::network::inet::Inet;
 use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
-use crate::{json, numeric, record, DatumRef};
+use crate::{json, numeric, record, transaction, DatumRef};
 use std::cmp::Ordering;
 
 /// SQLite's own order: NULL, numbers, text, blobs; each by value.
@@ -147,6 +147,7 @@ impl TypeCodec {
             TypeCodec::Inet { .. } => inet(a, b),
             TypeCodec::TsVector => tsvector(a, b),
             TypeCodec::TsQuery => tsquery(a, b),
+            TypeCodec::Lsn => transaction::compare_lsn(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
             TypeCodec::Record | TypeCodec::Composite(_) => record::compare(a, b),
@@ -171,6 +172,7 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
         "pg_interval" => TypeCodec::Interval,
         "pg_timetz" => TypeCodec::TimeTz,
         "pg_jsonb" => TypeCodec::Jsonb,
+        "pg_lsn" => TypeCodec::Lsn,
         "pg_inet" => TypeCodec::Inet { network: false },
         "pg_tsvector" => TypeCodec::TsVector,
         "pg_tsquery" => TypeCodec::TsQuery,

@@ -15,7 +15,7 @@ use crate::numeric::Numeric;
 use crate::oid::Oid;
 use crate::settings::DateOrder;
 use crate::write::invalid_syntax;
-use crate::{bits, bool, bytea, enums, float, int, json, money, text, uuid};
+use crate::{bits, bool, bytea, enums, float, int, json, money, text, transaction, uuid};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
 /// Epoch numbers of this size and more are milliseconds (as seconds: the year 5138).
@@ -101,7 +101,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Int2 => integer(value, Width::Two).map(Datum::Int),
         TypeCodec::Int4 => integer(value, Width::Four).map(Datum::Int),
         TypeCodec::Int8 => integer(value, Width::Eight).map(Datum::Int),
-        TypeCodec::Oid | TypeCodec::Reg(_) => {
+        TypeCodec::Oid | TypeCodec::Xid | TypeCodec::Reg(_) => {
             let v = integer(value, Width::Eight)?;
             u32::try_from(v).map(|v| Datum::Int(v as i64)).map_err(|_| invalid("oid", value))
         }
@@ -161,6 +161,11 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::MacAddr { eight } => mac::text_in(&characters(value)?, *eight),
         TypeCodec::Money => money::text_in(&characters(value)?),
         TypeCodec::Geometric(kind) => geometry::text_in(&characters(value)?, *kind),
+        TypeCodec::Xid8 => u64::try_from(integer(value, Width::Eight)?)
+            .map(transaction::xid8_datum)
+            .map_err(|_| invalid("xid8", value)),
+        TypeCodec::Snapshot => transaction::snapshot_text_in(&characters(value)?),
+        TypeCodec::Lsn => transaction::lsn_text_in(&characters(value)?),
         TypeCodec::Tid => Err(invalid("tid", value)),
         // no other program declares columns of these
         TypeCodec::Range(_) | TypeCodec::Multirange(_) => Err(invalid("range", value)),

@@ -7,7 +7,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `enums`, `reg`, `record`, `array`, `range`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `transaction`, `enums`, `reg`, `record`, `array`, `range`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`], [`range::Range`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
@@ -53,6 +53,7 @@ pub mod settings;
 pub mod sqlstate;
 pub mod text;
 mod tid;
+pub mod transaction;
 pub mod tsearch;
 pub mod typmod;
 pub mod uuid;

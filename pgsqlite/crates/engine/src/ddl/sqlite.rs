@@ -46,6 +46,8 @@ pub(crate) fn declared_type(catalog: &Catalog, column: &Column) -> String {
         oid::TIMESTAMP => "TIMESTAMP".into(),
         oid::TIMESTAMPTZ => "TIMESTAMPTZ".into(),
         oid::UUID => "UUID".into(),
+        // an affinity that keeps both numbers and texts
+        oid::XID8 => "XID8".into(),
         _ => match storage_class(catalog, base) {
             // a primary key of the type INTEGER would be the rowid, which is made up where no value is given
             "INTEGER" => "BIGINT".into(),

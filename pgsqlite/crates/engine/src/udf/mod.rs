@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod arrays;
+mod binary;
 mod bits;
 pub mod collation;
 mod distinct;
@@ -39,6 +40,7 @@ mod system;
 mod tests;
 mod text_search;
 mod times;
+mod transactions;
 
 pub(crate) use objects::bare_type_name;
 pub use session_cell::{SessionCell, SessionState};
@@ -55,7 +57,9 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     strings::FUNCTIONS,
     bits::FUNCTIONS,
+    binary::FUNCTIONS,
     networks::FUNCTIONS,
+    transactions::FUNCTIONS,
     geometry::FUNCTIONS,
     money::FUNCTIONS,
     encodings::FUNCTIONS,

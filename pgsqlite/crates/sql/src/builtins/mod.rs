@@ -7,6 +7,7 @@ pub mod keywords;
 pub mod text_search;
 
 mod aggregates;
+mod binary;
 mod bits;
 mod documents;
 mod formatting;
@@ -22,3 +23,4 @@ mod server;
 mod strings;
 mod system;
 mod times;
+mod transactions;

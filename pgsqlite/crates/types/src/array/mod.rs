@@ -37,6 +37,8 @@ pub(crate) fn is_number(element: &TypeCodec) -> bool {
             | TypeCodec::Int8
             | TypeCodec::Money
             | TypeCodec::Oid
+            | TypeCodec::Xid
+            | TypeCodec::Xid8
             | TypeCodec::Reg(_)
             | TypeCodec::Float4
             | TypeCodec::Float8
