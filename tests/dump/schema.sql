@@ -174,3 +174,37 @@ INSERT INTO every_type VALUES
 INSERT INTO settings VALUES ('a', NULL), ('b', 'x');
 SELECT setval('"Human Resources"."Employee_Id_seq"', 77);
 REFRESH MATERIALIZED VIEW sales;
+
+-- tables that inherit, and partitions (merging is told in notices)
+SET client_min_messages = warning;
+CREATE TABLE asset (id integer NOT NULL, label text DEFAULT 'none', CONSTRAINT asset_id_check CHECK (id > 0));
+CREATE TABLE vehicle (plate text UNIQUE, wheels integer DEFAULT 4) INHERITS (asset);
+CREATE TABLE building (label text DEFAULT 'house', floors integer, CONSTRAINT asset_id_check CHECK (id > 0)) INHERITS (asset);
+CREATE TABLE garage (label text DEFAULT 'garage', CONSTRAINT garage_check CHECK (floors < 9)) INHERITS (vehicle, building);
+CREATE TABLE asset_old (id integer NOT NULL, label text, CONSTRAINT asset_id_check CHECK (id > 0));
+ALTER TABLE asset_old INHERIT asset;
+ALTER TABLE vehicle ALTER COLUMN label SET DEFAULT 'car';
+CREATE INDEX ON vehicle (wheels);
+CREATE VIEW only_assets AS SELECT id, label FROM ONLY asset;
+INSERT INTO asset VALUES (1, 'a');
+INSERT INTO vehicle VALUES (2, DEFAULT, 'ABC', DEFAULT);
+INSERT INTO building VALUES (3, DEFAULT, 2);
+INSERT INTO garage (id, plate, wheels, floors) VALUES (4, 'X', 0, 1);
+
+CREATE TABLE reading (sensor integer NOT NULL, at timestamp with time zone NOT NULL, value numeric(8,3) CHECK (value < 10000)) PARTITION BY RANGE (at);
+CREATE TABLE reading_2023 PARTITION OF reading FOR VALUES FROM (MINVALUE) TO ('2024-01-01 00:00:00+00');
+CREATE TABLE reading_2024 PARTITION OF reading (value DEFAULT 0) FOR VALUES FROM ('2024-01-01 00:00:00+00') TO ('2025-01-01 00:00:00+00') PARTITION BY LIST (sensor);
+CREATE TABLE reading_2024_a PARTITION OF reading_2024 FOR VALUES IN (1, 2, -3);
+CREATE TABLE reading_2024_rest PARTITION OF reading_2024 DEFAULT;
+CREATE INDEX reading_value ON reading (value);
+COMMENT ON TABLE reading IS 'by year';
+CREATE TABLE region_sale (region text, customer_id integer REFERENCES customer, amount numeric, CONSTRAINT amount_check CHECK (amount IS NOT NULL)) PARTITION BY LIST (lower(region));
+CREATE TABLE region_sale_north (customer_id integer, amount numeric, region text, CONSTRAINT amount_check CHECK (amount IS NOT NULL));
+ALTER TABLE region_sale ATTACH PARTITION region_sale_north FOR VALUES IN ('north', NULL);
+CREATE TABLE region_sale_other PARTITION OF region_sale DEFAULT;
+CREATE TABLE shard (k text, v bigint) PARTITION BY HASH (k);
+CREATE TABLE shard_0 PARTITION OF shard FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE shard_1 PARTITION OF shard FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO reading VALUES (1, '2023-06-01 00:00:00+00', 1.5), (2, '2024-06-01 00:00:00+00', 2), (9, '2024-06-01 00:00:00+00', NULL);
+INSERT INTO region_sale VALUES ('North', 1, 5), ('South', 2, 6), (NULL, NULL, 7);
+INSERT INTO shard SELECT 'key ' || i, i FROM generate_series(1, 20) i;

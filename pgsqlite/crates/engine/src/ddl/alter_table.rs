@@ -119,7 +119,7 @@ impl Ddl<'_> {
                     ));
                 }
                 let default = match &command.def {
-                    Some(node) => Some(self.column_default(&relation, column.attnum, node)?),
+                    Some(node) => self.column_default(&relation, column.attnum, node)?,
                     None => None,
                 };
                 let mut relation = relation;
@@ -377,7 +377,7 @@ impl Ddl<'_> {
             self.add_owned_sequence(&mut new, *attnum, true, options)?;
         }
         for (attnum, node) in &elements.defaults {
-            new.columns[at].default = Some(self.column_default(&new, *attnum, node)?);
+            new.columns[at].default = self.column_default(&new, *attnum, node)?;
         }
         for (attnum, node) in &elements.generated {
             new.columns[at].generated = Some(self.generation_expression(&new, *attnum, node)?);

@@ -5,6 +5,7 @@ use super::{naming, qualified, strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::typed::ExprKind;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// A PRIMARY KEY or UNIQUE constraint to make.
@@ -654,7 +655,7 @@ impl Ddl<'_> {
         }
         for (attnum, node) in &elements.defaults {
             let text = self.column_default(&relation, *attnum, node)?;
-            relation.columns[*attnum as usize - 1].default = Some(text);
+            relation.columns[*attnum as usize - 1].default = text;
         }
         for (attnum, node) in &elements.generated {
             let text = self.generation_expression(&relation, *attnum, node)?;
@@ -766,8 +767,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// DEFAULT, checked against the column's type; the text to store.
-    pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
+    /// DEFAULT, checked against the column's type; the text to store. None: NULL, which is no default.
+    pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<Option<String>> {
         let column = &relation.columns[attnum as usize - 1];
         let (expr, text) =
             self.expression(node, None, Some((column.type_oid, column.typmod)), "DEFAULT expression").map_err(|e| {
@@ -786,8 +787,8 @@ impl Ddl<'_> {
                     e
                 }
             })?;
-        drop(expr);
-        Ok(text)
+        let null = matches!(expr.kind, ExprKind::Const(pgsqlite_types::Datum::Null));
+        Ok((!null).then_some(text))
     }
 
     fn default_type_mismatch(&self, column: &Column, node: &ast::Node, error: PgError) -> PgError {

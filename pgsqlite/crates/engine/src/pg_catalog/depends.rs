@@ -123,6 +123,9 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
             _ => "n",
         };
         edges.push(own, (CLASS, i64::from(*parent), 0), kind);
+        if let RelationKind::Index(index) = &relation.kind {
+            edges.push(own, (CLASS, i64::from(index.table), 0), "S");
+        }
     }
     if relation.row_type != 0 {
         edges.push((TYPE, i64::from(relation.row_type), 0), own, "i");
@@ -142,6 +145,10 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
     }
     for c in &relation.constraints {
         let constraint: Node = (CONSTRAINT, i64::from(c.oid), 0);
+        if c.inherited.parent != 0 {
+            edges.push(constraint, (CONSTRAINT, i64::from(c.inherited.parent), 0), "P");
+            edges.push(constraint, own, "S");
+        }
         for &attnum in &c.columns {
             edges.push(constraint, (CLASS, table, attnum), "a");
         }
