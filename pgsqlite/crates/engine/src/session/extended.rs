@@ -23,8 +23,10 @@ impl Session {
         if name.is_empty() {
             self.statements.remove(name);
         }
-        let statements = self.parse_text(text)?;
-        self.tell_truncated(text);
+        let text: Arc<str> = text.into();
+        self.observe_begin(text.clone());
+        let statements = self.parse_text(&text)?;
+        self.tell_truncated(&text);
         if statements.len() > 1 {
             return Err(PgError::new(
                 SqlState::SYNTAX_ERROR,
@@ -42,7 +44,7 @@ impl Session {
             None => (None, self.view()),
         };
         let statement = Statement {
-            text: text.into(),
+            text,
             from_sql: false,
             created: if name.is_empty() { 0 } else { transaction::clock() },
             executions: 0,

@@ -128,7 +128,7 @@ pub struct Session {
     cancel: CancelHandle,
     /// statement_timeout of the running statement
     timer: Option<tokio::task::JoinHandle<()>>,
-    /// when the present statement began, microseconds since 2000-01-01 UTC
+    /// when the present statement (or the query string that it came in) was received, microseconds since 2000-01-01 UTC
     statement_timestamp: i64,
     /// the state of random(), while no connection is leased; zeros: to be seeded
     random: [u64; 2],
@@ -300,11 +300,21 @@ impl Session {
         }
     }
 
-    /// A statement begins: cancel requests count, statement_timeout runs. Again after a pause: it goes on.
+    /// A portal is executed: cancel requests count, statement_timeout runs. Again after a pause, or in a query string: it goes on.
     fn begin_running(&mut self) {
         if self.cancel.begin() {
-            self.observe_begin();
+            self.observe_begin(self.source.clone());
         }
+        self.limit_time();
+    }
+
+    /// A statement of a query string begins, as [`Session::begin_running`]; that the string came is told already.
+    fn begin_running_script(&mut self) {
+        self.cancel.begin();
+        self.limit_time();
+    }
+
+    fn limit_time(&mut self) {
         let timeout = self.gucs.often.statement_timeout;
         if timeout > 0 && self.timer.is_none() {
             let cancel = self.cancel.clone();

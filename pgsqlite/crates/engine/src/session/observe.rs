@@ -37,11 +37,11 @@ pub(super) struct Thresholds {
 }
 
 impl Session {
-    /// A statement begins to run.
-    pub(super) fn observe_begin(&mut self) {
+    /// The client asks for something: a query string, Parse or Execute. This is the time that statement_timestamp() tells.
+    pub(super) fn observe_begin(&mut self, query: Arc<str>) {
         self.observe_ended(None);
         let now = super::transaction::clock();
-        let query = self.source.clone();
+        self.statement_timestamp = now;
         let (before, lasted) = self.activity.change(now, |live| {
             live.state = State::Active;
             live.query = query;

@@ -269,6 +269,7 @@ impl Session {
                 && !plan.query.writes
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
+                self.statement_timestamp = super::transaction::clock();
                 self.begin_statement().await?;
                 self.transaction.queried = true;
                 self.begin_read()?;

@@ -46,6 +46,7 @@ impl Session {
         self.drop_portal("");
         self.statements.remove("");
         self.source = text.into();
+        self.observe_begin(self.source.clone());
         let lifted = self.lifted_script(text)?;
         let script = match lifted {
             Some(script) => script,
@@ -149,7 +150,7 @@ impl Session {
             let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
             script.next += 1;
             self.check_not_failed(&raw.node)?;
-            self.begin_running();
+            self.begin_running_script();
             if let Err(e) = self.begin_script_statement(script, raw).await {
                 self.end_running();
                 return Err(e);

@@ -138,7 +138,6 @@ impl Session {
             // the state of random() is the session's, not the connection's
             self.connection()?.cell.random.set(self.random);
         }
-        self.statement_timestamp = clock();
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
         {
