@@ -405,6 +405,39 @@ pub struct Relation {
     pub triggers: Vec<Trigger>,
     #[serde(default, skip_serializing_if = "Inheritance::is_default")]
     pub inheritance: Inheritance,
+    #[serde(default, skip_serializing_if = "Storage::is_default")]
+    pub storage: Storage,
+}
+
+/// What was said about how PostgreSQL should store a table or index. It changes nothing here, but the catalogs and dumps show it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Storage {
+    /// `name=value`, of pg_class.reloptions
+    #[serde(default)]
+    pub parameters: Vec<String>,
+    /// the index that CLUSTER goes by; 0: none
+    #[serde(default)]
+    pub clustered: Oid,
+    #[serde(default)]
+    pub replica_identity: ReplicaIdentity,
+}
+
+/// REPLICA IDENTITY of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ReplicaIdentity {
+    /// the primary key
+    #[default]
+    Default,
+    Nothing,
+    Full,
+    /// a unique index, by OID
+    Index(Oid),
+}
+
+impl Storage {
+    fn is_default(&self) -> bool {
+        *self == Storage::default()
+    }
 }
 
 impl Relation {

@@ -3,7 +3,7 @@
 use super::create_table::Elements;
 use super::drop::Object;
 use super::sequence::SequenceOptions;
-use super::{options, sqlite_quote, Ddl, NodeEnum};
+use super::{sqlite_quote, Ddl, NodeEnum};
 use crate::store::sqlite_error;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
@@ -75,7 +75,9 @@ impl Ddl<'_> {
         }
         if matches!(kind, T::AtSetRelOptions | T::AtResetRelOptions) {
             return match command.def.as_ref().and_then(|d| d.node.as_ref()) {
-                Some(NodeEnum::List(list)) => options::check_storage_parameters(&list.items),
+                Some(NodeEnum::List(list)) => {
+                    self.alter_parameters(relation, &list.items, kind == T::AtResetRelOptions)
+                }
                 _ => Ok(()),
             };
         }
@@ -139,6 +141,16 @@ impl Ddl<'_> {
                         SqlState::INVALID_TABLE_DEFINITION,
                         format!("column \"{}\" is in a primary key", column.name),
                     ));
+                }
+                if let ReplicaIdentity::Index(index) = relation.storage.replica_identity {
+                    let of_index = self.catalog.indexes_of(relation.oid).find(|(r, _)| r.oid == index);
+                    if of_index.is_some_and(|(_, i)| i.columns.iter().any(|c| c.key == IndexKey::Column(column.attnum)))
+                    {
+                        return Err(PgError::new(
+                            SqlState::INVALID_TABLE_DEFINITION,
+                            format!("column \"{}\" is in index used as replica identity", column.name),
+                        ));
+                    }
                 }
                 if column.identity.is_some() {
                     return Err(self.is_identity(&relation, &column));
@@ -307,6 +319,9 @@ impl Ddl<'_> {
                 }
                 Err(PgError::not_supported("DISABLE TRIGGER ALL on a table with foreign keys"))
             }
+            T::AtClusterOn => self.set_clustered(relation, Some(&command.name)),
+            T::AtDropCluster => self.set_clustered(relation, None),
+            T::AtReplicaIdentity => self.set_replica_identity(relation, command),
             T::AtSetLogged | T::AtSetUnLogged => {
                 self.check_logged(&relation, kind == T::AtSetLogged)?;
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })

@@ -51,7 +51,7 @@ impl Ddl<'_> {
     ) -> Result<String> {
         let tag = if materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
         let name = into.rel.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE AS without a name"))?;
-        super::options::check_storage_parameters(&into.options)?;
+        let parameters = super::storage::Parameters::of_table().read(&[], &into.options, false)?;
         self.check_table_place(&into.table_space_name, &into.access_method)?;
         let action = on_commit(into.on_commit());
         if action != OnCommit::PreserveRows && name.relpersistence != "t" {
@@ -77,6 +77,7 @@ impl Ddl<'_> {
             return Ok(tag.into());
         };
         relation.on_commit = action;
+        relation.storage.parameters = parameters;
         let aliases = strings(&into.col_names);
         if aliases.len() > query.columns.len() {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "too many column names were specified"));
@@ -221,7 +222,10 @@ impl Ddl<'_> {
         self.sqlite(&format!("DELETE FROM main.{}", super::sqlite_quote(&relation.sqlite_name)))?;
         if !statement.skip_data {
             let path = std::mem::replace(&mut self.stored_path, true);
+            // the query is the owner's
+            let user = std::mem::replace(&mut self.environment.user, new.owner);
             let filled = self.insert_rows(&new, select);
+            self.environment.user = user;
             self.stored_path = path;
             filled?;
         }

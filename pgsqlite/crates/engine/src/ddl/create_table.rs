@@ -1,6 +1,6 @@
 //! CREATE TABLE: columns, defaults, generated and identity columns, constraints; LIKE.
 
-use super::options::check_storage_parameters;
+use super::storage::Parameters;
 use super::{naming, qualified, strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
 use pgsqlite_sql::catalog::*;
@@ -14,6 +14,8 @@ pub(super) struct KeySpec {
     pub primary: bool,
     pub columns: Vec<String>,
     pub include: Vec<String>,
+    /// storage parameters of its index
+    pub parameters: Vec<String>,
     pub deferrable: bool,
     pub initially_deferred: bool,
     pub location: i32,
@@ -97,7 +99,7 @@ impl Ddl<'_> {
         if statement.of_typename.is_some() {
             return Err(PgError::not_supported("CREATE TABLE OF").at(name.location));
         }
-        check_storage_parameters(&statement.options)?;
+        let parameters = Parameters::of_table().read(&[], &statement.options, false)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         let temporary = name.relpersistence == "t";
         let on_commit = super::create_as::on_commit(statement.oncommit());
@@ -113,6 +115,7 @@ impl Ddl<'_> {
             return Ok("CREATE TABLE".into());
         };
         relation.on_commit = on_commit;
+        relation.storage.parameters = parameters;
         let mut elements = Elements::default();
         let mut parent = None;
         match &statement.partbound {
@@ -245,6 +248,7 @@ impl Ddl<'_> {
             on_commit: Default::default(),
             security: Default::default(),
             inheritance: Default::default(),
+            storage: Default::default(),
             triggers: Vec::new(),
         }))
     }
@@ -469,7 +473,7 @@ impl Ddl<'_> {
     }
 
     fn key_spec(&self, c: &ast::Constraint, columns: Vec<String>) -> Result<KeySpec> {
-        check_storage_parameters(&c.options)?;
+        let parameters = Parameters::of_index("btree").read(&[], &c.options, false)?;
         if c.nulls_not_distinct {
             return Err(PgError::not_supported("NULLS NOT DISTINCT").at(c.location));
         }
@@ -485,6 +489,7 @@ impl Ddl<'_> {
             primary: c.contype() == ast::ConstrType::ConstrPrimary,
             columns,
             include: strings(&c.including).into_iter().map(str::to_string).collect(),
+            parameters,
             deferrable: c.deferrable || c.initdeferred,
             initially_deferred: c.initdeferred,
             location: c.location,

@@ -1,7 +1,7 @@
 //! Indexes: CREATE INDEX, and those behind PRIMARY KEY and UNIQUE. All access methods are SQLite b-trees; the method's name is kept.
 
 use super::create_table::KeySpec;
-use super::options::check_storage_parameters;
+use super::storage::Parameters;
 use super::{naming, sqlite_quote, strings, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
@@ -104,6 +104,9 @@ impl Ddl<'_> {
             predicate: None,
         };
         let index_oid = self.push_index(relation, name.clone(), sqlite_name, index, indexes)?;
+        if let Some(made) = indexes.last_mut() {
+            made.storage.parameters.clone_from(&spec.parameters);
+        }
         relation.constraints.push(Constraint {
             oid: self.new_oid(relation.temporary)?,
             name,
@@ -186,6 +189,7 @@ impl Ddl<'_> {
                 deferrable,
                 initially_deferred,
                 columns: names(&keys),
+                parameters: vec![],
                 include: names(&index.include),
                 location: -1,
             };
@@ -218,7 +222,6 @@ impl Ddl<'_> {
         }
         self.check_not_system(&relation)?;
         self.check_owner(&relation)?;
-        check_storage_parameters(&statement.options)?;
         self.check_table_place(&statement.table_space, "")?;
         if statement.nulls_not_distinct {
             return Err(PgError::not_supported("NULLS NOT DISTINCT").at(name.location));
@@ -227,6 +230,7 @@ impl Ddl<'_> {
         if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist")));
         }
+        let parameters = Parameters::of_index(method).read(&[], &statement.options, false)?;
         if statement.unique && method != "btree" {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -274,12 +278,6 @@ impl Ddl<'_> {
             None => None,
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
-                if expr.ty == oid::RECORD {
-                    return Err(PgError::new(
-                        SqlState::INVALID_TABLE_DEFINITION,
-                        "column \"row\" has pseudo-type record",
-                    ));
-                }
                 if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,
@@ -328,7 +326,8 @@ impl Ddl<'_> {
         let sqlite_name = self.choose_sqlite_name(relation.schema, &index_name);
         let mut made = Vec::new();
         self.push_index(&relation, index_name, sqlite_name, index, &mut made)?;
-        for index in made {
+        for mut index in made {
+            index.storage.parameters.clone_from(&parameters);
             self.make_sqlite_index(&index, &relation)?;
             let oid = index.oid;
             self.put_relation(index)?;
@@ -354,6 +353,12 @@ impl Ddl<'_> {
             }
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(relation), None, "index expression")?;
+                if expr.ty == oid::RECORD {
+                    return Err(PgError::new(
+                        SqlState::INVALID_TABLE_DEFINITION,
+                        "column \"row\" has pseudo-type record",
+                    ));
+                }
                 if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,

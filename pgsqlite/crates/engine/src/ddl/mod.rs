@@ -36,6 +36,7 @@ mod schema;
 mod sequence;
 pub(crate) mod sqlite;
 mod statistics;
+mod storage;
 mod trigger;
 mod types;
 mod view;

@@ -147,6 +147,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     }
 }

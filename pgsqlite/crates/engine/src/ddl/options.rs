@@ -107,32 +107,3 @@ pub(super) fn setting_value(name: &str, args: &[ast::Node]) -> Result<String> {
     }
     Ok(parts.join(", "))
 }
-
-/// Storage parameters of tables and indexes: those that only tune PostgreSQL's own storage mean nothing for a SQLite file and
-/// change no result. Everything else is refused.
-pub(super) fn check_storage_parameters(nodes: &[ast::Node]) -> Result<()> {
-    for option in def_elems(nodes) {
-        let name = option.defname.as_str();
-        let tuning = name.starts_with("autovacuum_")
-            || matches!(
-                name,
-                "fillfactor"
-                    | "toast_tuple_target"
-                    | "parallel_workers"
-                    | "vacuum_truncate"
-                    | "vacuum_index_cleanup"
-                    | "log_autovacuum_min_duration"
-                    | "deduplicate_items"
-                    | "fastupdate"
-                    | "gin_pending_list_limit"
-                    | "buffering"
-                    | "pages_per_range"
-                    | "autosummarize"
-            );
-        if option.defnamespace == "toast" || tuning || name == "oids" && !boolean(option)? {
-            continue;
-        }
-        return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{name}\"")));
-    }
-    Ok(())
-}

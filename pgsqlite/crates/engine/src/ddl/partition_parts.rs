@@ -85,6 +85,7 @@ impl Ddl<'_> {
                         name: String::new(),
                         primary: definition.primary,
                         columns: names(&constraint.columns),
+                        parameters: vec![],
                         include: names(&definition.include),
                         deferrable: constraint.deferrable,
                         initially_deferred: constraint.initially_deferred,

@@ -185,6 +185,7 @@ impl Ddl<'_> {
             on_commit: Default::default(),
             security: Default::default(),
             inheritance: Default::default(),
+            storage: Default::default(),
             triggers: Vec::new(),
         })?;
         self.put_sequence_state(oid, start, false)?;

@@ -383,6 +383,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     }
 }

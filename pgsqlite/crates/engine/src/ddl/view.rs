@@ -159,6 +159,7 @@ impl Ddl<'_> {
             on_commit: Default::default(),
             security: Default::default(),
             inheritance: Default::default(),
+            storage: Default::default(),
             triggers: Vec::new(),
         };
         self.put_relation(relation)?;

@@ -114,6 +114,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
         let checks = relation.constraints.iter().filter(|c| c.is_check()).count();
         let options = match &relation.kind {
             RelationKind::View { options, .. } if !options.is_empty() => strings(options),
+            _ if !relation.storage.parameters.is_empty() => strings(&relation.storage.parameters),
             _ => Datum::Null,
         };
         let tuples = relation.tuples.unwrap_or(match kind {
@@ -161,10 +162,12 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ),
             (
                 "relreplident",
-                character(if matches!(kind, b'r' | b'm' | b'p') && relation.kind != RelationKind::System {
-                    b'd'
-                } else {
-                    b'n'
+                character(match relation.storage.replica_identity {
+                    _ if !matches!(kind, b'r' | b'm' | b'p') || relation.kind == RelationKind::System => b'n',
+                    ReplicaIdentity::Default => b'd',
+                    ReplicaIdentity::Nothing => b'n',
+                    ReplicaIdentity::Full => b'f',
+                    ReplicaIdentity::Index(_) => b'i',
                 }),
             ),
             ("reloptions", options),
@@ -412,7 +415,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
                 IndexKey::Column(_) => None,
             })
             .collect();
-        let clustered = false;
+        let of_table = catalog.relation(index.table).map(|t| t.storage.clone()).unwrap_or_default();
         rows.push(&[
             ("indexrelid", int(relation.oid)),
             ("indrelid", int(index.table)),
@@ -422,7 +425,8 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indnullsnotdistinct", index.nulls_not_distinct.into()),
             ("indisprimary", index.primary.into()),
             ("indimmediate", (!index.deferrable).into()),
-            ("indisclustered", clustered.into()),
+            ("indisclustered", (of_table.clustered == relation.oid).into()),
+            ("indisreplident", (of_table.replica_identity == ReplicaIdentity::Index(relation.oid)).into()),
             ("indisvalid", is_whole(catalog, relation, index).into()),
             ("indisready", true.into()),
             ("indislive", true.into()),

@@ -699,6 +699,7 @@ impl Firing<'_> {
                 origin: Default::default(),
                 security: Default::default(),
                 inheritance: Default::default(),
+                storage: Default::default(),
                 tuples: None,
                 ..(*self.relation).clone()
             };

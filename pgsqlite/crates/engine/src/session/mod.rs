@@ -30,7 +30,7 @@ mod explain_format;
 mod explain_plan;
 mod extended;
 pub mod guc;
-mod guc_values;
+pub(crate) mod guc_values;
 mod identity;
 mod maintenance;
 mod natives;

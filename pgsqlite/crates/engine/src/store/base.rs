@@ -127,6 +127,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     }
 }

@@ -291,6 +291,7 @@ fn add_table(
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     };
     for check in declare(conn, &mut relation)? {
@@ -605,6 +606,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     };
     catalog.add_relation(relation);

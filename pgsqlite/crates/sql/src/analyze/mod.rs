@@ -482,6 +482,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     on_commit: Default::default(),
                     security: Default::default(),
                     inheritance: Default::default(),
+                    storage: Default::default(),
                     triggers: Vec::new(),
                 };
                 ((r.schema, r.name), Arc::new(relation))

@@ -38,6 +38,22 @@ fn is_policy(table: &Relation, text: &str) -> bool {
     table.security.policies.iter().any(|p| is(&p.using) || is(&p.check))
 }
 
+/// ` WITH (name='value')`, empty without parameters.
+fn with_parameters(parameters: &[String]) -> String {
+    if parameters.is_empty() {
+        return String::new();
+    }
+    let shown = parameters.iter().map(|p| {
+        let (name, value) = p.split_once('=').unwrap_or((p, ""));
+        let value = match quote_identifier(value) == value {
+            true => value.to_string(),
+            false => super::quote_literal(value),
+        };
+        format!("{}={value}", quote_identifier(name))
+    });
+    format!(" WITH ({})", shown.collect::<Vec<_>>().join(", "))
+}
+
 fn column_names(relation: &Relation, attnums: &[i16]) -> String {
     let names: Vec<String> =
         attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| quote_identifier(&c.name)).collect();
@@ -200,6 +216,7 @@ pub fn index_definition(
     if !index.include.is_empty() {
         out.push_str(&format!(" INCLUDE ({})", column_names(table, &index.include)));
     }
+    out.push_str(&with_parameters(&relation.storage.parameters));
     if let Some(predicate) = &index.predicate {
         out.push_str(&format!(" WHERE {}", stored_expression(environment, predicate, Some(table), style)?));
     }

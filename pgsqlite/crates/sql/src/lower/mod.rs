@@ -5,6 +5,7 @@
 //! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
+//! * [`postponed`]: outputs that are computed after sorting
 //! * [`order`]: which of a new row's values is computed first
 //! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
@@ -20,6 +21,7 @@ mod locks;
 mod merge;
 mod modify;
 mod order;
+mod postponed;
 pub mod proposed;
 mod query;
 mod sets;

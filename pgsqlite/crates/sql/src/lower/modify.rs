@@ -357,7 +357,10 @@ impl Lowerer<'_> {
                 );
             }
             InsertSource::Query { query, values } => {
-                let inner = self.query(query)?;
+                let mut inner = self.query(query)?;
+                if !volatile.is_empty() {
+                    inner = super::postponed::keeping_order(query, inner);
+                }
                 let source_alias = self.unique("t");
                 self.source_entry(modify, query, &source_alias)?;
                 if must_name_rows {
@@ -366,7 +369,7 @@ impl Lowerer<'_> {
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
                     let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
                     let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
-                    let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias}", named.join(", "));
+                    let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", named.join(", "));
                     let mut changing = !volatile.is_empty();
                     crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= is_volatile(e));
                     if changing {

@@ -214,6 +214,10 @@ impl Lowerer<'_> {
         if matches!(stage.select.distinct, Distinct::On(_)) || query.with_ties {
             return self.chosen_rows(&stage, query, limit);
         }
+        let late = super::postponed::postponed(&stage.select, &stage.order_by);
+        if !late.is_empty() {
+            return self.after_sorting(&stage, &late, limit);
+        }
         let Stage { select, order_by, .. } = &stage;
         let mut targets = Vec::new();
         for (i, target) in select.targets.iter().enumerate() {
@@ -274,7 +278,7 @@ impl Lowerer<'_> {
         result
     }
 
-    fn order_keys(&mut self, keys: &[SortKey], select: &Select) -> Result<String> {
+    pub(super) fn order_keys(&mut self, keys: &[SortKey], select: &Select) -> Result<String> {
         let mut out = Vec::new();
         for key in keys {
             // an output column is named by its position: the same value is not computed twice

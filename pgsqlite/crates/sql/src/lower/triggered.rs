@@ -473,12 +473,12 @@ impl Lowerer<'_> {
                 Ok(format!("VALUES {}", out.join(", ")))
             }
             InsertSource::Query { query, values } => {
-                let inner = self.query(query)?;
+                let inner = super::postponed::keeping_order(query, self.query(query)?);
                 let alias = self.unique("t");
                 self.source_entry(modify, query, &alias)?;
                 let row = row_text(self, values)?;
                 debug_assert!(values.iter().all(is_repeatable) || !row.is_empty());
-                Ok(format!("SELECT {} FROM ({inner}) AS {alias}", row.join(", ")))
+                Ok(format!("SELECT {} FROM ({inner}) AS {alias} WHERE 1", row.join(", ")))
             }
         }
     }

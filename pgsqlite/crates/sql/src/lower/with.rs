@@ -358,6 +358,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),
+        storage: Default::default(),
         triggers: Vec::new(),
     };
     for (i, c) in columns.iter().enumerate() {
