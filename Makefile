@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -34,10 +34,10 @@ setup:
 build: setup
 	@cd pgsqlite && cargo build --release
 
-# With ARGS that name a database, its flags are all there is.
 debug: setup
 	@cd pgsqlite && cargo build
 
+# With ARGS that name a database, its flags are all there is.
 run: build
 	@args=($(ARGS))
 	case " $(ARGS) " in *" --database"*|*" --in-memory "*|*" --data-dir"*|*" --config"*) ;; *) args+=(--database pgsqlite.db) ;; esac
@@ -154,6 +154,9 @@ bench-setup: build build/bench-venv/done build/bench-node/done
 
 BENCH := $(BENCH_PYTHON) bench/run.py
 BENCH_ORACLE := PGSQLITE_BIN=$(CURDIR)/$(SERVER) ORACLE_PG_OPTS="-c fsync=on -c synchronous_commit=on -c max_connections=300" tools/oracle.sh
+
+bench-list: build/bench-venv/done
+	@$(BENCH) list
 
 bench: bench-setup
 	@$(BENCH_ORACLE) $(BENCH) run $(ARGS)

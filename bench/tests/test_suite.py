@@ -236,6 +236,13 @@ class Load(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
+    def test_without_a_flag_it_is_the_full_run(self) -> None:
+        for flags, lines in ([], "full"), (["--quick"], "quick"):
+            done = subprocess.run([sys.executable, str(BENCH / "run.py"), "list", *flags], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for s in tpcb.steps(PROFILES[lines]):
+                self.assertIn(f"tpcb: {s.title}  ({s.seconds:.0f} s)", done.stdout)
+
     def test_a_tiny_run_leaves_a_result_and_a_report(self) -> None:
         before = set(results.FOLDER.glob("bench-2*"))
         command = [sys.executable, str(BENCH / "run.py"), "run", "--profile", "tiny", "--targets", "pgsqlite,sqlite"]
