@@ -7,12 +7,14 @@ import socket
 import subprocess
 import time
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 import informix_db
 from conftest import CREDENTIALS, TLS, binary, pgsqlite
 from informix_db import OperationalError, aio
+from informix_db._core.messages.login import login_packet
 from peer.wire import read_to_end
 
 
@@ -308,6 +310,39 @@ def test_many_at_once(address):
             assert await asyncio.gather(*map(work, range(100))) == [(1 + i,) for i in range(100)]
 
     asyncio.run(main())
+
+
+def captured(start):
+    """A group of IBM's JDBC driver, by how it begins."""
+    lines = (Path(__file__).parent / "transcripts" / "jdbc.txt").read_text().splitlines()
+    return next(bytes.fromhex(line[2:]) for line in lines if line.startswith(f"C {start}"))
+
+
+def test_a_statement_goes_with_its_cursor_where_the_client_says_so(listener):
+    select = captured("000200000000002573656c65637420312066")
+    with socket.create_connection(("127.0.0.1", listener), 20) as peer:
+
+        def ask(group, end=b"\0\x0c"):
+            peer.sendall(group)
+            answer = b""
+            while not answer.endswith(end):
+                piece = peer.recv(65536)
+                assert piece, answer
+                answer += piece
+            return answer
+
+        ask(login_packet("informix", "in4mix", "x", {}), end=b"\0\x7f")
+        for start in ("007e", "0051", "0024"):
+            ask(captured(start))
+        for auto_free, next_id in ((True, 0), (False, 1)):
+            described = ask(select)
+            assert described[4:6] == b"\0\0"  # the statement's number, the first that is free
+            free = "006c" if auto_free else ""
+            ask(bytes.fromhex(f"0004 0000 0003 0012 5f6966786330303030303030303030303031 {free} 0006 000c"))
+            assert b"\0\x0e\0\0\0\0\0\x04\0\0\0\x01" in ask(bytes.fromhex("0004 0000 0009 00001000 0000 000c"))
+            ask(bytes.fromhex("0004 0000 000a 000c"))
+            if not auto_free:
+                assert ask(select)[4:6] == next_id.to_bytes(2, "big")
 
 
 LOGIN = bytes.fromhex("01a1013c0000006400650000003d0006494545454d00006c73716c657865630000000000")

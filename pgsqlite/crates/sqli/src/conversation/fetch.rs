@@ -317,7 +317,9 @@ impl Conversation<'_> {
 
     pub(super) async fn close(&mut self) -> Step {
         let id = self.current.unwrap_or(0);
-        self.statement()?;
+        if self.statement()?.auto_free {
+            return self.release().await;
+        }
         self.close_cursor(id)?;
         self.end_read().await
     }

@@ -245,6 +245,11 @@ impl Conversation<'_> {
                 self.done(0, 0);
                 Ok(())
             }
+            Message::Version => {
+                self.client.out.short(crate::wire::code::VERSION);
+                self.client.out.char(crate::wire::login::VERSION.as_bytes());
+                Ok(())
+            }
             Message::DatabaseList => {
                 let names = match self.shared.databases.names() {
                     // one file has whatever name a client gives it
@@ -275,7 +280,11 @@ impl Conversation<'_> {
                 Ok(())
             }
             Message::AutoKeys(wanted) => self.want_keys(wanted).await,
-            Message::AutoFree | Message::CursorName => Ok(()),
+            Message::AutoFree => {
+                self.statement()?.auto_free = true;
+                Ok(())
+            }
+            Message::CursorName => Ok(()),
             Message::Bind(values) => self.bind(values),
             Message::BlobBind(count) => self.blob_bind(count),
             Message::Blob(piece) => self.blob_piece(piece),

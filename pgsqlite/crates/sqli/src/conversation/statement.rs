@@ -54,6 +54,8 @@ pub struct Statement {
     pub inserting: bool,
     pub scroll: bool,
     pub hold: bool,
+    /// it is released with its cursor: the client will not ask for that
+    pub auto_free: bool,
 }
 
 /// The types of a result's columns: PostgreSQL's description, and what the translation knows better.
@@ -189,6 +191,7 @@ impl Conversation<'_> {
             inserting: false,
             scroll: false,
             hold: false,
+            auto_free: false,
         })
     }
 

@@ -92,6 +92,8 @@ pub enum Message {
         exclusive: bool,
     },
     CloseDatabase,
+    /// JDBC asks for the server's version to see whether the connection lives (`isValid`)
+    Version,
     /// JDBC asks for it as `001a`, and takes strings, the last one empty
     DatabaseList,
     AutoKeys(WantedKeys),
@@ -207,6 +209,7 @@ fn message(c: &mut Cursor) -> Read<Message> {
             Message::OpenDatabase { name, exclusive: c.short()? & 1 != 0 }
         }
         code::DBCLOSE => Message::CloseDatabase,
+        code::VERSION => Message::Version,
         code::DATABASE_LIST => Message::DatabaseList,
         code::AUTO_KEYS => Message::AutoKeys(wanted_keys(c)?),
         code::GETROUTINE => {
@@ -345,6 +348,7 @@ mod tests {
         );
         let info = "0051 0006 0026 000c 0004 0006 444254454d50 0004 2f746d70 000b 535542514341434845535a00 0002 3130 0000 0000 000c";
         assert_eq!(all(&bytes(info)).unwrap(), [Message::Info, Message::EndOfGroup]);
+        assert_eq!(all(&bytes("0035 000c")).unwrap(), [Message::Version, Message::EndOfGroup]);
         for (keys, wanted) in [
             ("0086 0001", WantedKeys::Serial),
             ("0086 0002 0002 0001 0003", WantedKeys::Numbers(vec![1, 3])),

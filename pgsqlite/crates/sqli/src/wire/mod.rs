@@ -43,6 +43,7 @@ pub mod code {
     pub const BBIND: i16 = 41;
     pub const HOLD: i16 = 43;
     pub const WANTDONE: i16 = 49;
+    pub const VERSION: i16 = 53;
     pub const COST: i16 = 55;
     pub const EXIT: i16 = 56;
     pub const INFO: i16 = 81;

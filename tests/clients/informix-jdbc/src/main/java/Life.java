@@ -1,5 +1,5 @@
 // IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, BYTE and TEXT, scroll cursors, insert cursors, savepoints, holdable
-// cursors, transactions, metadata, errors, cancel and query timeout, TLS. Values behind a wide one show whether its width is right.
+// cursors, transactions, pools, metadata, errors, cancel and query timeout, TLS. Values behind a wide one show whether its width is right.
 import com.informix.jdbc.IfmxStatement;
 import java.math.BigDecimal;
 import java.nio.file.*;
@@ -237,6 +237,21 @@ public class Life {
     }
   }
 
+  static void pooling() throws Exception {
+    // what a pool asks of a connection before it lends it
+    try (Connection c = connect()) {
+      same(c.isValid(5), true);
+      same(one(c, "select count(*) from systables where tabid = 1"), 1L);
+      same(c.isValid(0), true);
+    }
+    // statements that go with their cursors
+    try (Connection c = connect("IFX_AUTOFREE", "1")) {
+      for (int i = 0; i < 20; i++) {
+        try (PreparedStatement p = c.prepareStatement("select " + i + " from systables where tabid = 1"); ResultSet r = p.executeQuery()) { same(r.next(), true); same(r.getInt(1), i); }
+      }
+    }
+  }
+
   static void errors(Connection c) throws Exception {
     same(fails(-206, () -> run(c, "select * from nosuch")).getMessage().contains("nosuch"), true);
     same(fails(-217, () -> run(c, "select nosuch from item")).getMessage().contains("nosuch"), true);
@@ -336,6 +351,7 @@ public class Life {
       cancelling(c);
     }
     largeObjects();
+    pooling();
     tls();
     codesets();
     System.out.println("ok");
