@@ -5,6 +5,7 @@
 
 use crate::acl::AclItem;
 use crate::builtins::catalog::{self as builtin, Proc};
+use crate::builtins::extensions as builtin_extensions;
 pub use crate::inheritance::{
     Inheritance, Inherited, KeyPart, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
 };
@@ -582,6 +583,16 @@ pub struct Membership {
     pub admin: bool,
 }
 
+/// An extension that CREATE EXTENSION has made: one row of `pg_extension`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extension {
+    pub oid: Oid,
+    pub name: String,
+    pub schema: Oid,
+    pub owner: Oid,
+    pub version: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Role {
     pub oid: Oid,
@@ -662,6 +673,8 @@ pub struct Catalog {
     pub relations: BTreeMap<Oid, Arc<Relation>>,
     pub types: BTreeMap<Oid, Arc<UserType>>,
     pub roles: BTreeMap<Oid, Arc<Role>>,
+    /// those that were made, by name
+    pub extensions: BTreeMap<String, Arc<Extension>>,
     /// functions and procedures of the user
     pub routines: BTreeMap<Oid, Arc<Routine>>,
     /// the functions that came with range types of the user
@@ -685,6 +698,15 @@ impl Catalog {
     pub fn is_database(&self, name: &str) -> bool {
         name == self.database || self.database_alias.as_deref() == Some(name)
     }
+    /// The schema of a built-in function, operator or operator class. None: it is an extension's that nobody has made.
+    pub fn schema_of_builtin(&self, oid: Oid) -> Option<Oid> {
+        match builtin_extensions::of(oid) {
+            Some(extension) => self.extensions.get(extension).map(|e| e.schema),
+            None if builtin::proc_by_oid(oid).is_some_and(|p| p.schema() != "pg_catalog") => Some(INFORMATION_SCHEMA),
+            None => Some(PG_CATALOG),
+        }
+    }
+
     /// Adds or replaces (same OID) a function.
     pub fn add_function(&mut self, function: Function) {
         self.remove_function(function.oid);

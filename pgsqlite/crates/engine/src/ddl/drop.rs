@@ -391,6 +391,9 @@ impl Ddl<'_> {
         if let Some(tag) = self.drop_functions(statement)? {
             return Ok(tag);
         }
+        if let Some(tag) = self.drop_extensions(statement)? {
+            return Ok(tag);
+        }
         if let Some(tag) = self.drop_trigger(statement)? {
             return Ok(tag);
         }
@@ -774,6 +777,12 @@ impl Ddl<'_> {
         }
         for &object in all {
             if let Object::Schema(oid) = object {
+                if let Some(extension) = self.catalog.extensions.values().find(|e| e.schema == oid) {
+                    return Err(PgError::not_supported(format!(
+                        "dropping the schema of extension \"{}\"",
+                        extension.name
+                    )));
+                }
                 if let Some(schema) = self.catalog.schemas.get(&oid).cloned() {
                     self.catalog.remove_schema(oid);
                     store::write::delete_object(self.conn, oid)?;

@@ -399,7 +399,7 @@ impl Ddl<'_> {
             [.., name] => {
                 builtin::all_operator_classes()
                     .iter()
-                    .find(|c| c.method == method && c.name == name)
+                    .find(|c| c.method == method && c.name == name && self.catalog.schema_of_builtin(c.oid).is_some())
                     .ok_or_else(|| {
                         PgError::new(
                             SqlState::UNDEFINED_OBJECT,

@@ -758,10 +758,10 @@ impl Ddl<'_> {
             }
             T::ObjectExtension if parts[0] == "plpgsql" => (CLASS_EXTENSION, PLPGSQL, 0),
             T::ObjectExtension => {
-                return Err(PgError::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("extension \"{}\" does not exist", parts[0]),
-                ))
+                let extension = self.catalog.extensions.get(parts[0]).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("extension \"{}\" does not exist", parts[0]))
+                })?;
+                (CLASS_EXTENSION, extension.oid, 0)
             }
             T::ObjectDatabase => {
                 let known = self.session.databases.is_some_and(|d| d.list().iter().any(|n| n == parts[0]));

@@ -3,6 +3,7 @@
 use super::options::{boolean, def_elems, integer, string};
 use super::{Ddl, NodeEnum};
 use crate::store;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -408,8 +409,11 @@ impl Ddl<'_> {
     }
 
     pub(super) fn create_extension(&mut self, statement: &ast::CreateExtensionStmt) -> Result<String> {
-        // these are always there
-        if let name @ ("plpgsql" | "pg_stat_statements") = statement.extname.as_str() {
+        let name = statement.extname.as_str();
+        let Some(known) = crate::pg_catalog::EXTENSIONS.iter().find(|e| e.name == name) else {
+            return Err(PgError::not_supported(format!("extension \"{name}\"")));
+        };
+        if known.oid.is_some() || self.catalog.extensions.contains_key(name) {
             let message = format!("extension \"{name}\" already exists");
             if statement.if_not_exists {
                 self.notice(SqlState::DUPLICATE_OBJECT, format!("{message}, skipping"));
@@ -417,7 +421,119 @@ impl Ddl<'_> {
             }
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        Err(PgError::not_supported(format!("extension \"{}\"", statement.extname)))
+        let mut schema_name = String::new();
+        for node in &statement.options {
+            let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
+            let text = match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+                Some(NodeEnum::String(s)) => s.sval.clone(),
+                _ => String::new(),
+            };
+            match option.defname.as_str() {
+                "schema" => schema_name = text,
+                "new_version" if text == known.version => {}
+                "new_version" => return Err(PgError::not_supported(format!("version {text} of extension \"{name}\""))),
+                // there is nothing that they need
+                "cascade" => {}
+                other => return Err(PgError::not_supported(format!("CREATE EXTENSION … {other}"))),
+            }
+        }
+        let user = self.environment.user;
+        let properties = &self.catalog.properties;
+        let database = acl::AclObject::Database;
+        let has = acl::privileges(&self.catalog, user, database, properties.owner, properties.acl.as_ref());
+        let may_create = has & acl::privilege::CREATE != 0;
+        if !acl::is_superuser(&self.catalog, user) && !may_create {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to create extension \"{name}\""),
+            )
+            .hint("Must have CREATE privilege on current database to create this extension."));
+        }
+        let schema = match schema_name.as_str() {
+            "" => self.creation_schema("", -1)?,
+            given => self.catalog.schema_oid(given).ok_or_else(|| {
+                PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{given}\" does not exist"))
+            })?,
+        };
+        let extension = Extension {
+            oid: self.new_oid(false)?,
+            name: name.to_string(),
+            schema,
+            owner: user,
+            version: known.version.to_string(),
+        };
+        self.ensure_store()?;
+        crate::store::write::put_extension(self.conn, &extension)?;
+        self.put_comment_of_extension(extension.oid, known.comment)?;
+        self.catalog.extensions.insert(name.to_string(), std::sync::Arc::new(extension));
+        self.changed = true;
+        Ok("CREATE EXTENSION".into())
+    }
+
+    fn put_comment_of_extension(&mut self, extension: Oid, comment: &str) -> Result<()> {
+        let class = super::schema::CLASS_EXTENSION;
+        crate::store::write::put_comment(self.conn, class, extension, 0, Some(comment))?;
+        self.catalog.comments.insert((class, extension, 0), comment.to_string());
+        Ok(())
+    }
+
+    /// DROP EXTENSION of those that were made; None: one of them was not. What may use one is found by its text: the names of the
+    /// extension's functions and operators.
+    pub(super) fn drop_extensions(&mut self, statement: &ast::DropStmt) -> Result<Option<String>> {
+        if statement.remove_type() != ast::ObjectType::ObjectExtension {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        for node in &statement.objects {
+            let Some(NodeEnum::String(name)) = &node.node else { return Ok(None) };
+            let Some(extension) = self.catalog.extensions.get(&name.sval) else { return Ok(None) };
+            found.push(extension.clone());
+        }
+        for extension in found {
+            if !acl::owns(&self.catalog, self.environment.user, extension.owner) {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("must be owner of extension {}", extension.name),
+                ));
+            }
+            if self.may_be_used(&extension.name)? {
+                return Err(PgError::not_supported(format!(
+                    "DROP EXTENSION of \"{}\", whose functions something may use,",
+                    extension.name
+                )));
+            }
+            self.catalog.extensions.remove(&extension.name);
+            crate::store::write::delete_object(self.conn, extension.oid)?;
+            self.forget_comments(extension.oid);
+            self.changed = true;
+        }
+        Ok(Some("DROP EXTENSION".into()))
+    }
+
+    /// Whether any stored definition has the name of a function or operator of the extension in it.
+    fn may_be_used(&self, extension: &str) -> Result<bool> {
+        use pgsqlite_sql::builtins::{catalog as builtin, extensions};
+        let of = |oid: Oid| extensions::of(oid) == Some(extension);
+        let functions = builtin::all_procs().iter().filter(|p| of(p.oid)).map(|p| p.name);
+        let operators = builtin::all_operators().iter().filter(|o| of(o.oid)).map(|o| o.name);
+        let names: Vec<&str> = functions.chain(operators).collect();
+        let mut definitions: Vec<String> = Vec::new();
+        let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
+        for relation in self.catalog.relations.values() {
+            if let RelationKind::Index(index) = &relation.kind {
+                if index.columns.iter().any(|c| of(c.opclass)) {
+                    return Ok(true);
+                }
+            }
+            definitions.push(serde_json::to_string(&**relation).map_err(failed)?);
+        }
+        for user_type in self.catalog.types.values() {
+            definitions.push(serde_json::to_string(&**user_type).map_err(failed)?);
+        }
+        // (bodies of functions are looked up when they run)
+        let standard = self.catalog.routines.values().filter(|r| r.function.standard);
+        definitions.extend(standard.map(|r| r.function.source.clone()));
+        Ok(definitions.iter().any(|d| names.iter().any(|n| d.contains(n))))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, UserTypeKind, BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG};
+use pgsqlite_sql::catalog::{Catalog, UserTypeKind, BOOTSTRAP_ROLE, PG_CATALOG};
 use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
     for p in builtin::all_procs() {
-        let schema = if p.schema() == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA };
+        let Some(schema) = catalog.schema_of_builtin(p.oid) else { continue };
         let mut row = proc_row(p, schema);
         row.extend([
             ("proowner", int(BOOTSTRAP_ROLE)),
@@ -129,12 +129,13 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-pub(super) fn operators(rows: &mut Rows) {
+pub(super) fn operators(rows: &mut Rows, catalog: &Catalog) {
     for o in builtin::all_operators() {
+        let Some(schema) = catalog.schema_of_builtin(o.oid) else { continue };
         rows.push(&[
             ("oid", int(o.oid)),
             ("oprname", text(o.name)),
-            ("oprnamespace", int(PG_CATALOG)),
+            ("oprnamespace", int(schema)),
             ("oprowner", int(BOOTSTRAP_ROLE)),
             ("oprkind", text(if o.left == 0 { "l" } else { "b" })),
             ("oprleft", int(o.left)),
@@ -213,13 +214,14 @@ pub(super) fn access_methods(rows: &mut Rows) {
     }
 }
 
-pub(super) fn operator_classes(rows: &mut Rows) {
+pub(super) fn operator_classes(rows: &mut Rows, catalog: &Catalog) {
     for c in builtin::all_operator_classes() {
+        let Some(schema) = catalog.schema_of_builtin(c.oid) else { continue };
         rows.push(&[
             ("oid", int(c.oid)),
             ("opcmethod", int(c.method_oid)),
             ("opcname", text(c.name)),
-            ("opcnamespace", int(PG_CATALOG)),
+            ("opcnamespace", int(schema)),
             ("opcowner", int(BOOTSTRAP_ROLE)),
             ("opcfamily", int(c.family)),
             ("opcintype", int(c.input)),
@@ -299,9 +301,10 @@ pub(crate) fn language(language: DatumRef) -> Result<Option<bool>> {
     }
 }
 
-/// An extension as its control file describes it. All that there are are installed.
+/// An extension that is here: always, or once CREATE EXTENSION has made it.
 pub(crate) struct Extension {
-    oid: i64,
+    /// Some: it is always there, in pg_catalog
+    pub oid: Option<Oid>,
     pub name: &'static str,
     pub version: &'static str,
     /// those who may create databases may install it
@@ -312,9 +315,13 @@ pub(crate) struct Extension {
     pub comment: &'static str,
 }
 
-pub(crate) const EXTENSIONS: [Extension; 2] = [
+const fn native(name: &'static str, version: &'static str, comment: &'static str) -> Extension {
+    Extension { oid: None, name, version, trusted: true, relocatable: true, schema: None, comment }
+}
+
+pub(crate) const EXTENSIONS: [Extension; 6] = [
     Extension {
-        oid: 13559,
+        oid: Some(13559),
         name: "plpgsql",
         version: "1.0",
         trusted: true,
@@ -323,7 +330,7 @@ pub(crate) const EXTENSIONS: [Extension; 2] = [
         comment: "PL/pgSQL procedural language",
     },
     Extension {
-        oid: 15520,
+        oid: Some(15520),
         name: "pg_stat_statements",
         version: "1.10",
         trusted: false,
@@ -331,37 +338,56 @@ pub(crate) const EXTENSIONS: [Extension; 2] = [
         schema: None,
         comment: "track planning and execution statistics of all SQL statements executed",
     },
+    native("uuid-ossp", "1.1", "generate universally unique identifiers (UUIDs)"),
+    native("pgcrypto", "1.3", "cryptographic functions"),
+    native("pg_trgm", "1.6", "text similarity measurement and index searching based on trigrams"),
+    native("unaccent", "1.1", "text search dictionary that removes accents"),
 ];
 
-pub(super) fn extensions(rows: &mut Rows) {
-    for extension in EXTENSIONS {
+fn is_installed(catalog: &Catalog, extension: &Extension) -> bool {
+    extension.oid.is_some() || catalog.extensions.contains_key(extension.name)
+}
+
+pub(super) fn extensions(rows: &mut Rows, catalog: &Catalog) {
+    let mut one = |oid: Oid, name: &str, owner: Oid, schema: Oid, version: &str, relocatable: bool| {
         rows.push(&[
-            ("oid", int(extension.oid)),
-            ("extname", text(extension.name)),
-            ("extowner", int(BOOTSTRAP_ROLE)),
-            ("extnamespace", int(PG_CATALOG)),
-            ("extversion", text(extension.version)),
+            ("oid", int(oid)),
+            ("extname", text(name)),
+            ("extowner", int(owner)),
+            ("extnamespace", int(schema)),
+            ("extrelocatable", relocatable.into()),
+            ("extversion", text(version)),
         ]);
+    };
+    for e in &EXTENSIONS {
+        if let Some(oid) = e.oid {
+            // (what is always there cannot be moved)
+            one(oid, e.name, BOOTSTRAP_ROLE, PG_CATALOG, e.version, false);
+        }
+    }
+    for e in catalog.extensions.values() {
+        one(e.oid, &e.name, e.owner, e.schema, &e.version, true);
     }
 }
 
-pub(super) fn available_extensions(rows: &mut Rows) {
-    for extension in EXTENSIONS {
+pub(super) fn available_extensions(rows: &mut Rows, catalog: &Catalog) {
+    for extension in &EXTENSIONS {
+        let installed = is_installed(catalog, extension);
         rows.push(&[
             ("name", text(extension.name)),
             ("default_version", text(extension.version)),
-            ("installed_version", text(extension.version)),
+            ("installed_version", if installed { text(extension.version) } else { Datum::Null }),
             ("comment", text(extension.comment)),
         ]);
     }
 }
 
-pub(super) fn available_extension_versions(rows: &mut Rows) {
-    for extension in EXTENSIONS {
+pub(super) fn available_extension_versions(rows: &mut Rows, catalog: &Catalog) {
+    for extension in &EXTENSIONS {
         rows.push(&[
             ("name", text(extension.name)),
             ("version", text(extension.version)),
-            ("installed", true.into()),
+            ("installed", is_installed(catalog, extension).into()),
             ("superuser", true.into()),
             ("trusted", extension.trusted.into()),
             ("relocatable", extension.relocatable.into()),

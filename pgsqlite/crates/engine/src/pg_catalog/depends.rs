@@ -7,6 +7,7 @@ use super::views::with_environment;
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, Environment};
+use pgsqlite_sql::builtins::{catalog as builtin, extensions as builtin_extensions};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, expression_references, names, query_references, Reference};
 use pgsqlite_types::{oid, Datum, Oid};
@@ -54,9 +55,33 @@ impl Edges<'_> {
     }
 }
 
+/// An extension needs its schema; its functions and operators are parts of it.
+fn extensions(edges: &mut Edges, catalog: &Catalog) {
+    for extension in catalog.extensions.values() {
+        let whole = (EXTENSION, i64::from(extension.oid), 0);
+        edges.schema(whole, extension.schema);
+        let of = |oid: Oid| builtin_extensions::of(oid) == Some(extension.name.as_str());
+        for p in builtin::all_procs().iter().filter(|p| of(p.oid)) {
+            edges.push((PROC, i64::from(p.oid), 0), whole, "e");
+        }
+        for o in builtin::all_operators().iter().filter(|o| of(o.oid)) {
+            edges.push((OPERATOR, i64::from(o.oid), 0), whole, "e");
+        }
+        for c in builtin::all_operator_classes().iter().filter(|c| of(c.oid)) {
+            edges.push((OPERATOR_CLASS, i64::from(c.oid), 0), whole, "e");
+        }
+    }
+}
+
+/// Classes of objects: OIDs of their catalogs.
+const OPERATOR: Oid = 2617;
+const OPERATOR_CLASS: Oid = 2616;
+const EXTENSION: Oid = 3079;
+
 pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     let mut edges = Edges { rows };
+    extensions(&mut edges, catalog);
     with_environment(state, |environment| {
         let stored = Environment { search_path: names::STORED_PATH, ..*environment };
         for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {

@@ -248,14 +248,23 @@ fn type_columns(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static
     row.extend([(columns[0], database(state)), (columns[1], schema(state, type_schema)), (columns[2], text(name))]);
 }
 
+/// The schema under which a function of PostgreSQL's is shown. None: its extension was not made.
+fn shown_schema(state: &SessionState, p: &builtin::Proc) -> Option<Datum> {
+    match state.catalog.schema_of_builtin(p.oid)? {
+        PG_CATALOG | INFORMATION_SCHEMA => Some(text("pg_catalog")),
+        other => Some(schema(state, other)),
+    }
+}
+
 fn routines(rows: &mut Rows, state: &SessionState) {
     for p in builtin::all_procs() {
+        let Some(place) = shown_schema(state, p) else { continue };
         let mut row: Row = vec![
             ("specific_catalog", database(state)),
-            ("specific_schema", text("pg_catalog")),
+            ("specific_schema", place.clone()),
             ("specific_name", text(specific_name(p))),
             ("routine_catalog", database(state)),
-            ("routine_schema", text("pg_catalog")),
+            ("routine_schema", place),
             ("routine_name", text(p.name)),
             ("routine_body", text("EXTERNAL")),
             ("parameter_style", text("GENERAL")),
@@ -286,6 +295,7 @@ fn routines(rows: &mut Rows, state: &SessionState) {
 
 fn parameters(rows: &mut Rows, state: &SessionState) {
     for p in builtin::all_procs() {
+        let Some(place) = shown_schema(state, p) else { continue };
         let all = p.all_args.as_ref().unwrap_or(&p.args);
         for (i, &ty) in all.iter().enumerate() {
             let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
@@ -293,7 +303,7 @@ fn parameters(rows: &mut Rows, state: &SessionState) {
             let position = i as i64 + 1;
             let mut row: Row = vec![
                 ("specific_catalog", database(state)),
-                ("specific_schema", text("pg_catalog")),
+                ("specific_schema", place.clone()),
                 ("specific_name", text(specific_name(p))),
                 ("ordinal_position", Datum::Int(position)),
                 (

@@ -12,7 +12,7 @@ pub mod foreign;
 pub mod names;
 pub mod write;
 
-use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind, Role, Schema, UserType};
+use pgsqlite_sql::catalog::{Catalog, Extension, Relation, RelationKind, Role, Schema, UserType};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
@@ -153,6 +153,10 @@ fn read_objects(
             "schema" => catalog.add_schema(serde_json::from_str::<Schema>(&definition).map_err(damaged)?),
             "dropped schema" => catalog.remove_schema(oid),
             "type" => catalog.add_type(serde_json::from_str::<UserType>(&definition).map_err(damaged)?),
+            "extension" => {
+                let extension = serde_json::from_str::<Extension>(&definition).map_err(damaged)?;
+                catalog.extensions.insert(extension.name.clone(), std::sync::Arc::new(extension));
+            }
             "function" => functions.push(serde_json::from_str::<Function>(&definition).map_err(damaged)?),
             "relation" => {
                 stored.insert(oid, serde_json::from_str::<Relation>(&definition).map_err(damaged)?);

@@ -30,6 +30,15 @@ impl CatalogNames<'_> {
         path
     }
 
+    /// PostgreSQL's own functions of a name, and those of extensions that were made.
+    fn builtins(&self, name: &str) -> impl Iterator<Item = &'static builtin::Proc> + use<'_> {
+        builtin::procs_named(name).filter(|p| self.catalog.schema_of_builtin(p.oid).is_some())
+    }
+
+    fn operators(&self, name: &str) -> impl Iterator<Item = &'static builtin::Operator> + use<'_> {
+        builtin::operators_named(name).filter(|o| self.catalog.schema_of_builtin(o.oid).is_some())
+    }
+
     fn schema(&self, name: &str) -> Result<Oid> {
         self.catalog
             .schema_oid(name)
@@ -88,7 +97,7 @@ impl RegNames for CatalogNames<'_> {
             oid::REGPROC if self.catalog.function(value).is_some() => {
                 let f = self.catalog.function(value)?;
                 let name = quote_identifier(&f.name);
-                let several = self.catalog.routines_named(&f.name).count() + builtin::procs_named(&f.name).count() > 1;
+                let several = self.catalog.routines_named(&f.name).count() + self.builtins(&f.name).count() > 1;
                 if several || !self.search_path.contains(&f.schema) {
                     Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(f.schema))))
                 } else {
@@ -102,7 +111,7 @@ impl RegNames for CatalogNames<'_> {
                 Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(range.constructor_schema))))
             }
             oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
-                let qualified = builtin::procs_named(p.name).count() > 1;
+                let qualified = self.builtins(p.name).count() > 1;
                 let name = quote_identifier(p.name);
                 // An overloaded name would not read back: PostgreSQL qualifies it then.
                 if qualified {
@@ -203,8 +212,7 @@ impl RegNames for CatalogNames<'_> {
                     Some(list) => list.contains(&r.function.schema),
                     None => self.search_path.contains(&r.function.schema),
                 });
-                let builtin =
-                    builtin::procs_named(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
+                let builtin = self.builtins(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
                 let mut found = builtin.map(|p| p.oid).chain(own.map(|r| r.function.oid));
                 match (found.next(), found.next()) {
                     (None, _) => Err(PgError::new(
@@ -285,7 +293,7 @@ impl CatalogNames<'_> {
     fn routine_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
         if reg_type == oid::REGOPER {
             let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
-            let mut found = builtin::operators_named(name);
+            let mut found = self.operators(name);
             return match (found.next(), found.next()) {
                 (None, _) => {
                     Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}")))
@@ -325,13 +333,13 @@ impl CatalogNames<'_> {
                 };
                 own.map(|r| r.function.oid).or_else(made)
             });
-            let builtin = || builtin::procs_named(name).find(|p| p.args == args).map(|p| p.oid);
+            let builtin = || self.builtins(name).find(|p| p.args == args).map(|p| p.oid);
             match parts.len() {
                 1 => builtin().or(own),
                 _ => own,
             }
         } else {
-            builtin::operators_named(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
+            self.operators(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
         };
         found.ok_or_else(|| {
             let kind = if reg_type == oid::REGPROCEDURE { "function \"" } else { "operator does not exist: " };

@@ -11,6 +11,7 @@ mod bits;
 pub mod collation;
 mod distinct;
 mod encodings;
+mod extensions;
 mod formatting;
 mod geometry;
 mod json;
@@ -41,6 +42,7 @@ mod tests;
 mod text_search;
 mod times;
 mod transactions;
+mod trigrams;
 
 pub(crate) use objects::bare_type_name;
 pub use session_cell::{SessionCell, SessionState};
@@ -79,6 +81,8 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     records::SYMBOLS,
     text_search::FUNCTIONS,
     ranges::FUNCTIONS,
+    extensions::FUNCTIONS,
+    trigrams::FUNCTIONS,
 ];
 
 enum Run {

@@ -3,6 +3,7 @@
 use super::coerce::{is_polymorphic, is_polymorphic_range};
 use super::Analyzer;
 use crate::builtins::catalog::{self as builtin, CastContext, Operator, Proc};
+use crate::builtins::extensions;
 use crate::catalog::{Catalog, RangeTypes};
 use crate::typed::{Expr, ExprKind, OperatorRef};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -294,8 +295,9 @@ impl<'a> Analyzer<'a> {
                 vec![o.left, o.right]
             }
         };
-        let all: Vec<&'static Operator> =
-            builtin::operators_named(name).filter(|o| (o.left == 0) == left.is_none()).collect();
+        let all: Vec<&'static Operator> = builtin::operators_named(name)
+            .filter(|o| (o.left == 0) == left.is_none() && self.env.catalog.schema_of_builtin(o.oid).is_some())
+            .collect();
         let finish = |o: &'static Operator| -> Option<(OperatorRef, Vec<Oid>, Oid)> {
             let (args, ret) = self.resolve_polymorphic(&declared(o), &actual, o.result)?;
             Some((OperatorRef { oid: o.oid, proc: o.proc }, args, ret))
@@ -418,6 +420,7 @@ impl<'a> Analyzer<'a> {
         let information_schema = self.env.search_path.contains(&crate::catalog::INFORMATION_SCHEMA);
         for proc in builtin::procs_named(name) {
             let visible = match schema {
+                _ if extensions::of(proc.oid).is_some() => false,
                 Some(schema) => schema == proc.schema(),
                 None => proc.schema() == "pg_catalog" || information_schema,
             };
@@ -426,6 +429,10 @@ impl<'a> Analyzer<'a> {
             }
         }
         let catalog = self.env.catalog;
+        let of_extensions: Vec<(&'static Proc, Oid)> = builtin::procs_named(name)
+            .filter(|p| extensions::of(p.oid).is_some())
+            .filter_map(|p| Some((p, catalog.schema_of_builtin(p.oid)?)))
+            .collect();
         let own: Vec<_> = catalog.routines_named(name).collect();
         let path: Vec<Oid> = match schema {
             Some(schema) => catalog.schema_oid(schema).into_iter().collect(),
@@ -437,6 +444,11 @@ impl<'a> Analyzer<'a> {
                 let here = catalog.range_of_constructor(*oid).is_some_and(|(_, d)| d.constructor_schema == schema);
                 if here && !out.iter().any(|p| p.args == proc.args) {
                     out.push(&**proc);
+                }
+            }
+            for (proc, _) in of_extensions.iter().filter(|(_, s)| *s == schema) {
+                if !out.iter().any(|p| p.args == proc.args) {
+                    out.push(proc);
                 }
             }
             for routine in own.iter().filter(|r| r.function.schema == schema) {

@@ -193,9 +193,11 @@ struct Operators {
 fn operators() -> &'static Operators {
     static TABLE: OnceLock<Operators> = OnceLock::new();
     TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_operator.tsv").lines().skip(1);
         let rows: Vec<Operator> = include_str!("../../data/pg_operator.tsv")
             .lines()
             .skip(1)
+            .chain(extensions)
             .map(|line| {
                 let f = fields(line);
                 Operator {
@@ -383,9 +385,11 @@ pub struct OperatorClass {
 pub fn all_operator_classes() -> &'static [OperatorClass] {
     static TABLE: OnceLock<Vec<OperatorClass>> = OnceLock::new();
     TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_opclass.tsv").lines().skip(1);
         include_str!("../../data/pg_opclass.tsv")
             .lines()
             .skip(1)
+            .chain(extensions)
             .map(|line| {
                 let f = fields(line);
                 OperatorClass {

@@ -124,6 +124,7 @@ pub const TABLES: &[&[Row]] = &[
     super::privileges::ROWS,
     super::text_search::ROWS,
     super::ranges::ROWS,
+    super::extensions::ROWS,
 ];
 
 #[cfg(test)]

@@ -141,7 +141,12 @@ impl<'a> Names<'a> {
             return self.qualified(schema, p.name, self.search_path.contains(&schema));
         }
         match builtin::proc_by_oid(proc) {
-            Some(p) => quote_identifier(p.name),
+            Some(p) => match self.catalog.schema_of_builtin(proc) {
+                Some(schema) if schema != PG_CATALOG => {
+                    self.qualified(schema, p.name, self.search_path.contains(&schema))
+                }
+                _ => quote_identifier(p.name),
+            },
             None => proc.to_string(),
         }
     }

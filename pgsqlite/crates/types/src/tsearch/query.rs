@@ -447,7 +447,7 @@ fn write_operand(operand: &Operand, out: &mut Vec<u8>) {
 }
 
 /// The checksum by which PostgreSQL orders lexemes of queries: CRC-32's table, used from the upper end.
-fn checksum(text: &str) -> i32 {
+pub fn checksum(text: &str) -> i32 {
     let mut crc = u32::MAX;
     for b in text.bytes() {
         let mut entry = (crc >> 24) ^ u32::from(b);
