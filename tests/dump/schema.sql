@@ -208,3 +208,23 @@ CREATE TABLE shard_1 PARTITION OF shard FOR VALUES WITH (MODULUS 2, REMAINDER 1)
 INSERT INTO reading VALUES (1, '2023-06-01 00:00:00+00', 1.5), (2, '2024-06-01 00:00:00+00', 2), (9, '2024-06-01 00:00:00+00', NULL);
 INSERT INTO region_sale VALUES ('North', 1, 5), ('South', 2, 6), (NULL, NULL, 7);
 INSERT INTO shard SELECT 'key ' || i, i FROM generate_series(1, 20) i;
+
+-- Range types, of PostgreSQL and of the user.
+CREATE TYPE stock.temperature_range AS RANGE (subtype = float8, subtype_diff = float8mi);
+CREATE TYPE stock.code_span AS RANGE (subtype = varchar, collation = "C", multirange_type_name = stock.code_spans);
+CREATE TABLE stock.storage_rules (
+    id integer PRIMARY KEY,
+    valid tstzrange NOT NULL DEFAULT '(,)',
+    degrees stock.temperature_range DEFAULT stock.temperature_range(-5, 8),
+    codes stock.code_spans,
+    days datemultirange,
+    steps int4range[] CHECK (NOT steps @> '{empty}'::int4range[]),
+    UNIQUE (degrees)
+);
+CREATE INDEX storage_rules_valid ON stock.storage_rules USING gist (valid);
+CREATE VIEW stock.cold_rules AS SELECT id, lower(degrees) AS least FROM stock.storage_rules WHERE degrees && stock.temperature_range(NULL, 0);
+CREATE FUNCTION stock.width(r anyrange) RETURNS anyelement LANGUAGE sql IMMUTABLE AS $$ SELECT upper(r) $$;
+COMMENT ON TYPE stock.temperature_range IS 'from, to';
+INSERT INTO stock.storage_rules VALUES
+    (1, '[2024-01-01 00:00+00,2024-02-01 00:00+00)', DEFAULT, '{[a,b),["c d",e]}', '{[2024-01-01,2024-01-05]}', '{"[1,5]",NULL}'),
+    (2, DEFAULT, '(0.5,)', '{}', NULL, '{}');

@@ -143,12 +143,10 @@ impl Routine {
     /// `element_type`: of the type of a VARIADIC parameter.
     pub fn new(function: Function, element_type: impl Fn(Oid) -> Option<Oid>) -> Routine {
         let variadic = function.arguments.iter().find(|a| a.mode == Mode::Variadic);
-        let variadic = variadic.map_or(0, |a| {
-            if a.type_oid == oid::ANYARRAY {
-                oid::ANYELEMENT
-            } else {
-                element_type(a.type_oid).unwrap_or(0)
-            }
+        let variadic = variadic.map_or(0, |a| match a.type_oid {
+            oid::ANYARRAY => oid::ANYELEMENT,
+            oid::ANYCOMPATIBLEARRAY => oid::ANYCOMPATIBLE,
+            array => element_type(array).unwrap_or(0),
         });
         let defaults: Vec<&'static str> =
             function.inputs().filter_map(|a| a.default.as_deref()).map(interned).collect();

@@ -9,7 +9,7 @@ use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::range::{self, operators, Bound, Range, RangeType, Span};
-use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{float, Datum, DatumRef, Oid, PgError, Result, SqlState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -239,6 +239,23 @@ fn compare(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(codec.compare_storage(c.datum(1), c.datum(2)) as i64))
 }
 
+// --- subtype differences ---------------------------------------------------------------------------------------------
+
+fn integer_difference(c: &Call) -> Result<Datum> {
+    Ok(Datum::Real(c.int(0)? as f64 - c.int(1)? as f64))
+}
+fn numeric_difference(c: &Call) -> Result<Datum> {
+    Ok(float::to_datum(c.numeric(0)?.sub(&c.numeric(1)?)?.to_f64()))
+}
+/// In days.
+fn date_difference(c: &Call) -> Result<Datum> {
+    Ok(Datum::Real(f64::from(c.date(0)?.0) - f64::from(c.date(1)?.0)))
+}
+/// In seconds.
+fn timestamp_difference(c: &Call) -> Result<Datum> {
+    Ok(Datum::Real((c.timestamp(0)?.0 as f64 - c.timestamp(1)?.0 as f64) / 1e6))
+}
+
 /// By PostgreSQL's C symbols.
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("range_constructor2 range_constructor3", new_range),
@@ -277,6 +294,10 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("multirange_intersect", intersect),
     ("multirange_minus", minus),
     ("range_cmp multirange_cmp", compare),
+    ("int4range_subdiff int8range_subdiff", integer_difference),
+    ("numrange_subdiff", numeric_difference),
+    ("daterange_subdiff", date_difference),
+    ("tsrange_subdiff tstzrange_subdiff", timestamp_difference),
 ];
 
 /// The constructors of range types of the user, by the names that lowering calls.

@@ -236,12 +236,16 @@ impl<'a> Analyzer<'a> {
         }
         let concrete = |d: Oid, a: Option<Oid>| -> Option<Oid> {
             Some(match d {
-                oid::ANYELEMENT | oid::ANYNONARRAY | oid::ANYENUM => element?,
+                oid::ANYELEMENT | oid::ANYNONARRAY => element.unwrap_or(d),
+                oid::ANYENUM => element?,
                 oid::ANYARRAY => match a.filter(|&a| a != oid::UNKNOWN) {
                     Some(a) => self.base_type(a),
                     None => match array {
                         Some(array) => array,
-                        None => catalog.array_type(element?)?,
+                        None => match element {
+                            Some(element) => catalog.array_type(element)?,
+                            None => d,
+                        },
                     },
                 },
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => common,

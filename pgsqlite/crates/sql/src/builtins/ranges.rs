@@ -1,7 +1,7 @@
 //! Functions and operators of ranges and multiranges; their comparison is with that of the other types.
 
 use super::imp::{row, Imp, Row};
-use Imp::{NativeAggregate, NativeSet, NativeTyped};
+use Imp::{Inline, Native, NativeAggregate, NativeSet, NativeTyped};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -40,6 +40,12 @@ pub const ROWS: &[Row] = &[
         "range_union range_intersect range_minus range_merge range_merge_from_multirange multirange_union \
          multirange_intersect multirange_minus range_cmp multirange_cmp",
         NativeTyped,
+    ),
+    // ranges are stored in canonical form
+    row("int4range_canonical int8range_canonical daterange_canonical", Inline("$1")),
+    row(
+        "int4range_subdiff int8range_subdiff numrange_subdiff daterange_subdiff tsrange_subdiff tstzrange_subdiff",
+        Native,
     ),
     row("multirange_unnest", NativeSet { typed: true }),
     row(
