@@ -15,9 +15,7 @@ use std::cmp::Ordering;
 /// C's `strtoull` with base 0: blanks, a sign, a prefix for octal or hexadecimal; what is no number is 0, what is too large
 /// the largest number.
 fn unsigned(text: &str) -> u64 {
-    let text = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    let negative = text.starts_with('-');
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (negative, digits) = sign(text);
     let hexadecimal = digits
         .strip_prefix("0x")
         .or_else(|| digits.strip_prefix("0X"))
@@ -27,17 +25,33 @@ fn unsigned(text: &str) -> u64 {
         None if digits.starts_with('0') => (digits, 8),
         None => (digits, 10),
     };
-    let mut value = 0u64;
-    for d in digits.chars().map_while(|c| c.to_digit(base)) {
-        let next = value.checked_mul(u64::from(base)).and_then(|v| v.checked_add(u64::from(d)));
-        let Some(next) = next else { return u64::MAX };
-        value = next;
+    digits_value(digits, base, negative)
+}
+
+/// Whether a minus sign stands before the digits, after blanks; and what follows it.
+fn sign(text: &str) -> (bool, &str) {
+    let text = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    (text.starts_with('-'), text.strip_prefix(['-', '+']).unwrap_or(text))
+}
+
+fn digits_value(digits: &str, base: u32, negative: bool) -> u64 {
+    let value = digits
+        .chars()
+        .map_while(|c| c.to_digit(base))
+        .try_fold(0u64, |value, d| value.checked_mul(u64::from(base)).and_then(|v| v.checked_add(u64::from(d))));
+    match value {
+        Some(value) if negative => value.wrapping_neg(),
+        Some(value) => value,
+        None => u64::MAX,
     }
-    if negative {
-        value.wrapping_neg()
-    } else {
-        value
-    }
+}
+
+/// `strtoull` with base 10: the number at the beginning of a text (0 where there is none), and what follows it.
+fn decimal(text: &str) -> (u64, &str) {
+    let (negative, digits) = sign(text);
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if length == 0 { text } else { &digits[length..] };
+    (digits_value(&digits[..length], 10, negative), rest)
 }
 
 /// `xid` and `cid`: the lower 32 bits of what is read.
@@ -93,23 +107,27 @@ pub struct Snapshot {
 impl Snapshot {
     /// Reads `xmin:xmax:xid,xid…`; None: it is none.
     pub fn parse(text: &str) -> Option<Snapshot> {
-        let mut parts = text.splitn(3, ':');
-        let mut number = || parts.next()?.parse::<u64>().ok();
-        let (xmin, xmax) = (number()?, number()?);
-        let list = parts.next()?;
+        let (xmin, rest) = decimal(text);
+        let (xmax, rest) = decimal(rest.strip_prefix(':')?);
+        let mut list = rest.strip_prefix(':')?;
         let mut running = Vec::new();
-        if !list.is_empty() {
-            for id in list.strip_suffix(',').unwrap_or(list).split(',') {
-                running.push(id.parse().ok()?);
-            }
+        while !list.is_empty() {
+            let (id, rest) = decimal(list);
+            running.push(id);
+            list = match rest.strip_prefix(',') {
+                Some(next) => next,
+                None if rest.is_empty() => rest,
+                None => return None,
+            };
         }
         Snapshot { xmin, xmax, running }.checked()
     }
 
     /// The snapshot without repeated numbers, if its numbers are in order.
     fn checked(mut self) -> Option<Snapshot> {
-        let limit = i64::MAX as u64;
-        let sane = self.xmin > 0 && self.xmin <= self.xmax && self.xmax <= limit;
+        // a number is one of a transaction if the lower half, the xid, is
+        let valid = |id: u64| id as u32 != 0;
+        let sane = valid(self.xmin) && valid(self.xmax) && self.xmin <= self.xmax;
         let between = self.running.iter().all(|id| (self.xmin..self.xmax).contains(id));
         if !sane || !between || !self.running.is_sorted() {
             return None;

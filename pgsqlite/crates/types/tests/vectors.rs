@@ -199,7 +199,7 @@ macro_rules! vectors {
         })*
     };
 }
-vectors!(integers floats numerics strings byteas uuids dates times timestamps intervals jsons arrays);
+vectors!(integers floats numerics strings byteas uuids dates times timestamps intervals jsons arrays bits networks moneys geometries transactions);
 
 /// The type modifiers of declarations, and the names that `format_type` gives.
 #[test]
@@ -221,8 +221,9 @@ fn typmods() {
         let type_oid = if array { catalog::by_oid(base_oid).expect("a type").array } else { base_oid };
         let modifiers: Vec<i64> =
             text(1).split(',').filter(|m| !m.is_empty()).map(|m| m.parse().expect("int")).collect();
-        // The grammar reads a bare char as char(1).
-        let modifiers = if name.starts_with("char") && modifiers.is_empty() { vec![1] } else { modifiers };
+        // The grammar reads a bare char as char(1), a bare bit as bit(1).
+        let modifiers =
+            if (name.starts_with("char") || name == "bit") && modifiers.is_empty() { vec![1] } else { modifiers };
         let got = if modifiers.is_empty() { Ok(-1) } else { typmod::parse(type_oid, &modifiers).map(|p| p.typmod) };
         let got = got.map_err(|e| (e.code().as_str().to_string(), e.message().to_string()));
         let expected = match &f[5] {

@@ -72,6 +72,10 @@ impl Ddl<'_> {
             e.fields_mut().location = None;
             e
         })?;
+        let pseudo = pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p');
+        if !pseudo && self.catalog.codec(ty).is_none() {
+            return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(name.location));
+        }
         Ok(ty)
     }
 

@@ -11,9 +11,9 @@ fn moved(c: &Call, sub: bool) -> Result<Datum> {
     let place = transaction::lsn_moved(lsn(c, 0)?, &c.numeric(1)?, sub)?;
     Ok(Datum::Text(transaction::lsn_text(place)))
 }
-fn running(c: &Call) -> Result<Datum> {
+fn running(c: &Call, datum: fn(u64) -> Datum) -> Result<Datum> {
     let ids = transaction::snapshot(c.datum(0))?.running;
-    Ok(Array::from_elements(ids.into_iter().map(transaction::xid8_datum).collect()).to_datum())
+    Ok(Array::from_elements(ids.into_iter().map(datum).collect()).to_datum())
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
@@ -22,9 +22,13 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
         Ok(Datum::Int(order as i64))
     }),
     ("xid8toxid", |c| Ok(Datum::Int(i64::from(transaction::xid8(c.datum(0))? as u32)))),
-    ("pg_snapshot_xmin", |c| Ok(transaction::xid8_datum(transaction::snapshot(c.datum(0))?.xmin))),
-    ("pg_snapshot_xmax", |c| Ok(transaction::xid8_datum(transaction::snapshot(c.datum(0))?.xmax))),
-    ("pg_snapshot_xip", running),
+    ("pg_snapshot_xmin(pg_snapshot)", |c| Ok(transaction::xid8_datum(transaction::snapshot(c.datum(0))?.xmin))),
+    ("pg_snapshot_xmax(pg_snapshot)", |c| Ok(transaction::xid8_datum(transaction::snapshot(c.datum(0))?.xmax))),
+    ("pg_snapshot_xip(pg_snapshot)", |c| running(c, transaction::xid8_datum)),
+    // bigint takes the bits as they are
+    ("txid_snapshot_xmin(txid_snapshot)", |c| Ok(Datum::Int(transaction::snapshot(c.datum(0))?.xmin as i64))),
+    ("txid_snapshot_xmax(txid_snapshot)", |c| Ok(Datum::Int(transaction::snapshot(c.datum(0))?.xmax as i64))),
+    ("txid_snapshot_xip(txid_snapshot)", |c| running(c, |id| Datum::Int(id as i64))),
     ("pg_visible_in_snapshot", |c| {
         let id = match c.datum(0) {
             // a bigint, whose sign is a bit as any other

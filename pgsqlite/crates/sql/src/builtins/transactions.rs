@@ -16,9 +16,10 @@ pub const ROWS: &[Row] = &[
     row("max(xid8) max(pg_lsn)", InlineAggregate("max($1)")),
     row("numeric_pl_pg_lsn(numeric,pg_lsn)", Sql("$2 + $1")),
     row(
-        "xid8cmp xid8toxid pg_snapshot_xmin pg_snapshot_xmax pg_visible_in_snapshot pg_lsn_cmp pg_lsn_mi pg_lsn_pli \
+        "xid8cmp xid8toxid pg_snapshot_xmin(pg_snapshot) \
+         pg_snapshot_xmax(pg_snapshot) txid_snapshot_xmin(txid_snapshot) txid_snapshot_xmax(txid_snapshot) pg_visible_in_snapshot pg_lsn_cmp pg_lsn_mi pg_lsn_pli \
          pg_lsn_mii numeric_pg_lsn pg_wal_lsn_diff",
         Native,
     ),
-    row("pg_snapshot_xip", NativeSet { typed: false }),
+    row("pg_snapshot_xip(pg_snapshot) txid_snapshot_xip(txid_snapshot)", NativeSet { typed: false }),
 ];
