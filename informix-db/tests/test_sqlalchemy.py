@@ -42,6 +42,8 @@ def literal(statement):
         (select(ITEM.c.id).limit(5).offset(3).distinct(), "SELECT SKIP 3 FIRST 5 DISTINCT item.id FROM item"),
         (select(ITEM.c.id).fetch(2), "SELECT FIRST 2 item.id FROM item"),
         (select(ITEM.c.order), 'SELECT item."order" FROM item'),
+        (select(ITEM.c.id // 2), "SELECT FLOOR(item.id / 2) AS anon_1 FROM item"),
+        (select(ITEM.c.id / 2), "SELECT item.id / 2 AS anon_1 FROM item"),
         (select(ITEM.c.id % 3), "SELECT MOD(item.id, 3) AS anon_1 FROM item"),
         (select(sa.true()), "SELECT 't' AS anon_1 FROM (SELECT 1 AS one FROM informix.systables WHERE tabid = 1)"),
         (select(func.now()).select_from(ITEM), "SELECT CURRENT YEAR TO FRACTION(5) AS now_1 FROM item"),
@@ -238,6 +240,8 @@ def test_engine(engine, server):
         with pytest.raises(exc.IntegrityError) as caught:
             conn.execute(sa.insert(ITEM).values(id=1, name="dup"))
         assert caught.value.orig.sqlcode == -268
+        bound = select(ITEM.c.name).order_by(ITEM.c.id).limit(sa.bindparam("most")).offset(sa.bindparam("from"))
+        assert conn.scalars(bound, {"most": 1, "from": 1}).all() == ["n0"]
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as conn:
         assert conn.get_isolation_level() == "REPEATABLE READ"
         conn.execute(select(ITEM.c.id))
@@ -245,6 +249,28 @@ def test_engine(engine, server):
         conn.execute(sa.insert(ITEM).values(name="auto"))
         assert not conn.connection.dbapi_connection.in_transaction
     assert engine.dialect.server_version_info == (14, 10)
+
+
+def test_a_connection_gets_the_isolation_of_its_engine_back(server):
+    engine = sa.create_engine(url_of(server), isolation_level="REPEATABLE READ", pool_size=1)
+    server.setup[:] = CATALOG[:3]
+    for _ in range(2):
+        with engine.connect() as conn:
+            assert conn.get_isolation_level() == "REPEATABLE READ"
+            conn.execution_options(isolation_level="READ COMMITTED")
+            assert conn.get_isolation_level() == "READ COMMITTED"
+    engine.dispose()
+
+
+def test_an_inspector_remembers(engine, server):
+    inspector = sa.inspect(engine)
+    assert not inspector.has_table("later")
+    asked = len(server.log)
+    assert not inspector.has_table("later")
+    assert len(server.log) == asked
+    inspector.clear_cache()
+    assert not inspector.has_table("later")
+    assert len(server.log) > asked
 
 
 def test_orm(engine, server):

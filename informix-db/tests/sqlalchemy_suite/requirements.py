@@ -15,6 +15,8 @@ class Requirements(SuiteRequirements):
     views = property(lambda self: OPEN())
     temporary_tables = property(lambda self: CLOSED())
     temp_table_names = property(lambda self: CLOSED())
+    temp_table_reflection = property(lambda self: CLOSED())  # temporary tables are not in the system catalog
+    has_temp_table = property(lambda self: CLOSED())
     multivalues_inserts = property(lambda self: CLOSED())
     insert_returning = property(lambda self: CLOSED())
     update_returning = property(lambda self: CLOSED())
@@ -40,7 +42,13 @@ class Requirements(SuiteRequirements):
     text_type = property(lambda self: CLOSED())  # TEXT cannot be compared
     binary_comparisons = property(lambda self: CLOSED())
     regexp_match = property(lambda self: CLOSED())
+    create_table_as = property(lambda self: CLOSED())
     schemas = property(lambda self: CLOSED())
+    implicitly_named_constraints = property(lambda self: OPEN())
+    reflects_pk_names = property(lambda self: OPEN())
+    sql_expression_limit_offset = property(lambda self: CLOSED())
+    parens_in_union_contained_select_w_limit_offset = property(lambda self: CLOSED())
+    parens_in_union_contained_select_wo_limit_offset = property(lambda self: CLOSED())
 
     def get_isolation_levels(self, config):
         from informix_db.sqlalchemy.base import ISOLATION

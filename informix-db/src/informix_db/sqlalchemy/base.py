@@ -60,6 +60,7 @@ class InformixDialect(InformixReflection, default.DefaultDialect):
     insert_returning = update_returning = delete_returning = False
     use_insertmanyvalues = False
     supports_identity_columns = False
+    div_is_floordiv = False  # 3 / 2 is 1.5
     requires_name_normalize = False
     max_identifier_length = 128
     colspecs = COLSPECS
@@ -121,9 +122,6 @@ class InformixDialect(InformixReflection, default.DefaultDialect):
 
     def _get_default_schema_name(self, connection: Any) -> Any:
         return str(connection.engine.url.username) if connection.engine.url.username else None
-
-    def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
-        return "READ COMMITTED"
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         return [*ISOLATION, "AUTOCOMMIT"]

@@ -58,7 +58,12 @@ class InformixCompiler(compiler.SQLCompiler):
     @staticmethod
     def _literal(clause: Any) -> Any:
         """FIRST and SKIP take numbers, not parameters: put the value in at execution."""
-        return clause.render_literal_execute() if hasattr(clause, "render_literal_execute") else clause
+        if not hasattr(clause, "render_literal_execute"):
+            return clause
+        literal = clause.render_literal_execute()
+        if literal.type._isnull:  # a parameter whose type nobody told
+            literal.type = sqltypes.Integer()
+        return literal
 
     def limit_clause(self, select: Any, **kw: Any) -> str:
         return ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import exc, text
 from sqlalchemy import types as sqltypes
+from sqlalchemy.engine import reflection
 from sqlalchemy.engine.reflection import ReflectionDefaults
 
 from .._core.types.codes import NOT_NULL, XID_BLOB, XID_BOOLEAN, XID_CLOB, XID_LVARCHAR, Qualifier, T
@@ -92,6 +93,7 @@ class InformixReflection:
             raise exc.NoSuchTableError(f"{schema}.{table}" if schema else table)
         return int(found[0][0])
 
+    @reflection.cache
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> bool:
         try:
             self._tabid(connection, table_name, schema)
@@ -99,6 +101,7 @@ class InformixReflection:
             return False
         return True
 
+    @reflection.cache
     def has_sequence(self, connection: Any, sequence_name: str, schema: str | None = None, **kw: Any) -> bool:
         return sequence_name in self.get_sequence_names(connection, schema, **kw)
 
@@ -107,27 +110,34 @@ class InformixReflection:
         rows = self._rows(connection, sql, kind=kind)
         return [str(r[0]).strip() for r in rows if schema is None or str(r[1]).strip() == schema]
 
+    @reflection.cache
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         return self._names(connection, "T", schema)
 
+    @reflection.cache
     def get_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         return self._names(connection, "V", schema)
 
+    @reflection.cache
     def get_sequence_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         return self._names(connection, "Q", schema)
 
+    @reflection.cache
     def get_temp_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         raise NotImplementedError
 
+    @reflection.cache
     def get_schema_names(self, connection: Any, **kw: Any) -> list[str]:
         rows = self._rows(connection, "SELECT DISTINCT owner FROM informix.systables WHERE tabid >= 100")
         return sorted({str(r[0]).strip() for r in rows if r[0] and str(r[0]).strip()})
 
+    @reflection.cache
     def get_view_definition(self, connection: Any, view_name: str, schema: str | None = None, **kw: Any) -> str:
         tabid = self._tabid(connection, view_name, schema, "V")
         sql = "SELECT viewtext FROM informix.sysviews WHERE tabid = :tabid ORDER BY seqno"
         return "".join(str(r[0]) for r in self._rows(connection, sql, tabid=tabid)).strip()
 
+    @reflection.cache
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         sql = (
@@ -175,7 +185,7 @@ class InformixReflection:
     def _constraints(self, connection: Any, tabid: int, kind: str) -> list[Any]:
         sql = (
             "SELECT constrid, constrname, idxname FROM informix.sysconstraints "
-            "WHERE tabid = :tabid AND constrtype = :kind ORDER BY constrid"
+            "WHERE tabid = :tabid AND constrtype = :kind ORDER BY constrname"
         )
         return self._rows(connection, sql, tabid=tabid, kind=kind)
 
@@ -186,12 +196,13 @@ class InformixReflection:
     def _index_parts(self, connection: Any, tabid: int) -> dict[str, tuple[bool, list[int]]]:
         """Index name → (unique, column numbers; negative = descending)."""
         parts = ", ".join(f"part{i}" for i in range(1, 17))
-        sql = f"SELECT idxname, idxtype, {parts} FROM informix.sysindexes WHERE tabid = :tabid"
+        sql = f"SELECT idxname, idxtype, {parts} FROM informix.sysindexes WHERE tabid = :tabid ORDER BY idxname"
         found = {}
         for row in self._rows(connection, sql, tabid=tabid):
             found[str(row[0])] = (str(row[1]).strip() == "U", [int(p) for p in row[2:] if p])
         return found
 
+    @reflection.cache
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         names, parts = self._column_names(connection, tabid), self._index_parts(connection, tabid)
@@ -199,6 +210,7 @@ class InformixReflection:
             return {"constrained_columns": [names[abs(p)] for p in parts[str(index)][1]], "name": str(name).strip()}
         return ReflectionDefaults.pk_constraint()
 
+    @reflection.cache
     def get_unique_constraints(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         names, parts = self._column_names(connection, tabid), self._index_parts(connection, tabid)
@@ -208,6 +220,7 @@ class InformixReflection:
         ]
         return found or ReflectionDefaults.unique_constraints()
 
+    @reflection.cache
     def get_check_constraints(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         found = []
@@ -219,6 +232,7 @@ class InformixReflection:
             found.append({"name": str(name).strip(), "sqltext": body})
         return found or ReflectionDefaults.check_constraints()
 
+    @reflection.cache
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         names, parts = self._column_names(connection, tabid), self._index_parts(connection, tabid)
@@ -244,6 +258,7 @@ class InformixReflection:
                 )
         return found or ReflectionDefaults.foreign_keys()
 
+    @reflection.cache
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         tabid = self._tabid(connection, table_name, schema)
         names = self._column_names(connection, tabid)
@@ -263,5 +278,6 @@ class InformixReflection:
             found.append(entry)
         return found or ReflectionDefaults.indexes()
 
+    @reflection.cache
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         raise NotImplementedError
