@@ -81,6 +81,16 @@ impl Ddl<'_> {
                 _ => Ok(()),
             };
         }
+        if let (RelationKind::View { .. }, T::AtColumnDefault) = (&relation.kind, kind) {
+            let attnum = self.alter_column_of(&relation, &command.name)?.attnum;
+            let default = match &command.def {
+                Some(node) => self.column_default(&relation, attnum, node)?,
+                None => None,
+            };
+            let mut relation = relation;
+            relation.columns[attnum as usize - 1].default = default;
+            return self.put_relation(relation);
+        }
         if relation.kind != RelationKind::Table {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,

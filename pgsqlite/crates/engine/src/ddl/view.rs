@@ -134,6 +134,9 @@ impl Ddl<'_> {
             }
             self.check_owner(&old)?;
             self.check_replaced_columns(&old.columns, &columns)?;
+            for (column, before) in columns.iter_mut().zip(&old.columns) {
+                column.default.clone_from(&before.default);
+            }
             self.put_relation(Relation { kind, columns, ..(*old).clone() })?;
             return Ok(tag);
         }

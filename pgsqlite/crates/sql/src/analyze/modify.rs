@@ -371,9 +371,45 @@ impl Analyzer<'_> {
         self.coerce_assignment(expr, ty, typmod, &name)
     }
 
+    /// A default's text as a value of a column.
+    fn stored_default(&mut self, text: &str, column: &Column) -> Result<Expr> {
+        // a default sees nothing of the statement
+        let saved = std::mem::take(&mut self.levels);
+        let mut level = Level::new();
+        level.clause = Clause::Standalone;
+        self.levels.push(level);
+        let open = std::mem::replace(&mut self.parameters_open, false);
+        let result = self
+            .sub_expression(text)
+            .and_then(|e| self.coerce_assignment(e, column.type_oid, column.typmod, &column.name));
+        self.parameters_open = open;
+        self.levels = saved;
+        result
+    }
+
+    /// The default that the view through which a table is changed has for a column; it counts before the column's own.
+    fn view_default(&mut self, column: &Column) -> Option<String> {
+        let level = self.level();
+        let target = level.view_target.as_ref()?;
+        let entry = level.range_table.first()?;
+        let place = target.columns.iter().position(|(_, e)| match &e.kind {
+            ExprKind::Var(v) if v.levels_up == 0 && v.rte == 0 => {
+                entry.columns.get(v.column).is_some_and(|c| c.attnum == column.attnum)
+            }
+            _ => false,
+        })?;
+        target.view.live_columns().nth(place)?.default.clone()
+    }
+
     /// What a column gets without a value. None: nothing is inserted (generated columns: SQLite or lowering computes them).
     pub(crate) fn default_of(&mut self, column: &Column, target: &Relation) -> Result<Option<Expr>> {
         let _ = target;
+        if let Some(text) = self.view_default(column) {
+            if column.is_generated() || column.identity == Some(Identity::Always) {
+                return Err(self.generated_always(column));
+            }
+            return self.stored_default(&text, column).map(Some);
+        }
         if column.generated.is_some() || column.sqlite_default {
             return Ok(None);
         }
@@ -381,18 +417,7 @@ impl Analyzer<'_> {
             return self.nextval(column.sequence, column.type_oid).map(Some);
         }
         if let Some(text) = &column.default {
-            // a default sees nothing of the statement
-            let saved = std::mem::take(&mut self.levels);
-            let mut level = Level::new();
-            level.clause = Clause::Standalone;
-            self.levels.push(level);
-            let open = std::mem::replace(&mut self.parameters_open, false);
-            let result = self
-                .sub_expression(text)
-                .and_then(|e| self.coerce_assignment(e, column.type_oid, column.typmod, &column.name));
-            self.parameters_open = open;
-            self.levels = saved;
-            return result.map(Some);
+            return self.stored_default(text, column).map(Some);
         }
         // a domain's default
         if let Some(crate::catalog::TypeEntry::User(t)) = self.env.catalog.type_entry(column.type_oid) {

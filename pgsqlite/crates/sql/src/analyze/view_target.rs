@@ -225,6 +225,14 @@ impl Analyzer<'_> {
         } else {
             self.check_privilege(&simple.table, needed)?;
         }
+        for (row_type, _) in &simple.filters {
+            if let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) {
+                if below.live_columns().any(|c| c.default.is_some()) {
+                    let what = format!("a change through view \"{}\", below which a view has defaults", view.name);
+                    return Err(PgError::not_supported(what));
+                }
+            }
+        }
         let acting = if invoker { self.acting } else { view.owner };
         let checks = self.view_checks(view, &simple.filters);
         let only = simple.only;

@@ -261,6 +261,9 @@ fn iso_number(text: &str) -> Parsed<(i64, f64, usize, &str)> {
     let mut part = 0.0;
     if rest.starts_with('.') {
         let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+        if whole == 0 && digits == 0 {
+            return Err(Failure::Format);
+        }
         part = fraction_of(&rest[..1 + digits])?;
         rest = &rest[1 + digits..];
     } else if whole == 0 {
