@@ -55,6 +55,8 @@ pub enum Access {
 #[derive(Default)]
 pub struct Runtime {
     pub access: Cell<Access>,
+    /// what runs is a DO or a procedure that nothing but such called, outside a transaction block: COMMIT could end a transaction here
+    pub may_end_transaction: Cell<bool>,
     depth: Cell<usize>,
     /// how many of the functions that run are triggers'
     pub trigger_depth: Cell<usize>,
@@ -296,6 +298,8 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
         ));
     }
     runtime.depth.set(depth + 1);
+    let plain = f.procedure && f.settings.is_empty() && !f.security_definer;
+    let could_end = runtime.may_end_transaction.replace(plain && runtime.may_end_transaction.get());
     let steady = runtime.steady.replace(runtime.steady.get() || f.volatility != b'v');
     let result = stacker::maybe_grow(STACK, STACK * 32, || {
         with_settings(host, f, || {
@@ -308,6 +312,7 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
     });
     runtime.steady.set(steady);
     runtime.depth.set(depth);
+    runtime.may_end_transaction.set(could_end);
     result
 }
 

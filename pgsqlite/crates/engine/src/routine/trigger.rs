@@ -826,6 +826,7 @@ impl Firing<'_> {
         let triggers = runtime.trigger_depth.get();
         runtime.trigger_depth.set(triggers + 1);
         let steady = runtime.steady.replace(false);
+        let could_end = runtime.may_end_transaction.replace(false);
         let result = stacker::maybe_grow(STACK, STACK * 32, || {
             super::with_settings(host, &routine.function, || {
                 match compiled(host, &routine.function, &[], oid::TRIGGER)? {
@@ -835,6 +836,7 @@ impl Firing<'_> {
             })
         });
         runtime.steady.set(steady);
+        runtime.may_end_transaction.set(could_end);
         runtime.trigger_depth.set(triggers);
         runtime.depth.set(depth);
         result

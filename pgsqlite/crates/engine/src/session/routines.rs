@@ -57,7 +57,10 @@ impl Session {
         self.cancel.arm(connection.interrupt_handle())?;
         self.tell_access();
         let host = Host { cell: &connection.cell, db: connection.handle() };
+        let outside = self.transaction.block == super::transaction::Block::None;
+        host.routines().may_end_transaction.set(outside);
         let result = tokio::task::block_in_place(|| run(host));
+        host.routines().may_end_transaction.set(false);
         self.cancel.disarm();
         if result.is_err() {
             // the transaction is rolled back, and the catalog that functions made with it

@@ -312,7 +312,13 @@ impl<'h> Frame<'h> {
             }
             K::Close(cursor) => self.close_cursor(*cursor)?,
             K::Commit { .. } | K::Rollback { .. } => {
-                return Err(PgError::not_supported("COMMIT and ROLLBACK in a body of PL/pgSQL"))
+                if !self.host.routines().may_end_transaction.get() {
+                    return Err(PgError::new(
+                        SqlState::INVALID_TRANSACTION_TERMINATION,
+                        "invalid transaction termination",
+                    ));
+                }
+                return Err(PgError::not_supported("COMMIT and ROLLBACK in a body of PL/pgSQL"));
             }
         }
         Ok(Flow::Next)
