@@ -78,9 +78,11 @@ impl Ddl<'_> {
             | T::AtDisableTrigUser
             | T::AtEnableTrigAll
             | T::AtDisableTrigAll
-                if relation.is_partitioned() && relation.triggers.iter().any(|t| t.row) =>
+                if relation.is_partitioned() && !only =>
             {
-                Err(PgError::not_supported("ENABLE and DISABLE TRIGGER of a partitioned table with row triggers"))
+                self.alter_command(table, command)?;
+                let named = Some(command.name.as_str()).filter(|n| !n.is_empty());
+                self.set_parts_of_triggers(table, named)
             }
             T::AtAddIdentity | T::AtSetIdentity | T::AtDropIdentity if relation.is_partitioned() => {
                 Err(PgError::not_supported("a change of an identity column of a partitioned table"))

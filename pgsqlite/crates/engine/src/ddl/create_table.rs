@@ -162,13 +162,10 @@ impl Ddl<'_> {
             }
             relation.inheritance.key = Some(self.partition_key(&relation, spec)?);
         }
-        let (table, temporary) = (relation.oid, relation.temporary);
+        let table = relation.oid;
         self.make_table(relation, elements)?;
         if let Some(parent) = parent {
             self.check_default_partition(parent.oid, table)?;
-            if temporary && parent.triggers.iter().any(|t| t.row) {
-                return Err(PgError::not_supported("a trigger of a temporary table"));
-            }
             self.give_parts(&parent, table)?;
         }
         Ok("CREATE TABLE".into())

@@ -314,6 +314,35 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Takes a trigger that is about to be replaced from the partitions.
+    pub(super) fn forget_parts_of_trigger(&mut self, table: Oid, trigger: Oid) -> Result<()> {
+        for child in self.catalog.children(table).to_vec() {
+            let mut new = (**self.required(child)?).clone();
+            let Some(at) = new.triggers.iter().position(|t| t.parent == trigger) else { continue };
+            let own = new.triggers.remove(at);
+            self.put_relation(new)?;
+            self.forget_parts_of_trigger(child, own.oid)?;
+        }
+        Ok(())
+    }
+
+    /// ENABLE and DISABLE TRIGGER of a partitioned table, for the partitions: their parts of the triggers that `changed` names
+    /// (all, if it names none) fire as those do now.
+    pub(super) fn set_parts_of_triggers(&mut self, table: Oid, changed: Option<&str>) -> Result<()> {
+        let above = self.required(table)?.clone();
+        for child in self.catalog.children(table).to_vec() {
+            let mut new = (**self.required(child)?).clone();
+            for own in new.triggers.iter_mut().filter(|t| t.parent != 0 && changed.is_none_or(|name| t.name == name)) {
+                if let Some(trigger) = above.triggers.iter().find(|t| t.oid == own.parent) {
+                    own.enabled = trigger.enabled;
+                }
+            }
+            self.put_relation(new)?;
+            self.set_parts_of_triggers(child, changed)?;
+        }
+        Ok(())
+    }
+
     // --- triggers ------------------------------------------------------------------------------------------------------
 
     /// A row trigger of a partitioned table, for a partition and those below it.
@@ -326,9 +355,9 @@ impl Ddl<'_> {
             ));
         }
         let own = Trigger {
-            oid: self.new_oid(false)?,
+            oid: self.new_oid(new.temporary)?,
             columns: renumbered(&trigger.columns, parent, &new)?,
-            constraint: if trigger.constraint != 0 { self.new_oid(false)? } else { 0 },
+            constraint: if trigger.constraint != 0 { self.new_oid(new.temporary)? } else { 0 },
             parent: trigger.oid,
             ..trigger.clone()
         };

@@ -126,9 +126,6 @@ impl Ddl<'_> {
                 .detail("ROW triggers with transition tables are not supported on partitioned tables."));
             }
         }
-        if relation.is_partitioned() && s.replace && s.row {
-            return Err(PgError::not_supported("CREATE OR REPLACE TRIGGER on a partitioned table"));
-        }
         let mut columns = Vec::new();
         for column in strings(&s.columns) {
             let found = relation.column(column).ok_or_else(|| {
@@ -161,6 +158,15 @@ impl Ddl<'_> {
                 ));
             }
             let old = triggers.remove(at);
+            if old.parent != 0 {
+                return Err(PgError::new(
+                    SqlState::DUPLICATE_OBJECT,
+                    format!(
+                        "trigger \"{}\" for relation \"{}\" is an internal or a child trigger",
+                        s.trigname, relation.name
+                    ),
+                ));
+            }
             if old.constraint != 0 || s.isconstraint {
                 return Err(PgError::new(
                     SqlState::DUPLICATE_OBJECT,
@@ -168,6 +174,7 @@ impl Ddl<'_> {
                 ));
             }
             replaced = Some(old.oid);
+            self.forget_parts_of_trigger(relation.oid, old.oid)?;
         }
         let trigger_oid = match replaced {
             Some(oid) => oid,

@@ -11,6 +11,7 @@ use super::Host;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::plan::{Routing, Spread, Triggered};
 use pgsqlite_sql::routine::{Event, Timing};
+use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
@@ -273,8 +274,12 @@ impl Work<'_, '_, '_> {
             values.push(row[at.ok_or_else(|| PgError::internal("a partition with a column of its own"))?].clone());
         }
         values.extend(others.iter().cloned());
-        let first = part.fired.triggers.iter().find(|t| t.row && t.timing == Timing::Before).cloned();
-        let Some(first) = first else { return part.rows(vec![values], self.parameters, run, None) };
+        let before: Vec<_> = part.fired.triggers.iter().filter(|t| t.row && t.timing == Timing::Before).collect();
+        if before.is_empty() {
+            return part.rows(vec![values], self.parameters, run, None);
+        }
+        // (that of the partitioned table, else one of the partition's own)
+        let of_root = before.iter().find(|t| t.parent != 0).map(|t| t.name.clone());
         // what the triggers make of the row must belong to the same partition
         let relation = part.relation.clone();
         let check = |new: &Vec<Datum>| -> Result<()> {
@@ -283,14 +288,21 @@ impl Work<'_, '_, '_> {
                 return Ok(());
             }
             let catalog = self.host.catalog();
+            let schema = catalog.schema_name(relation.schema);
+            let Some(trigger) = &of_root else {
+                let mut shown = Vec::new();
+                for (column, value) in self.root.live_columns().zip(&row) {
+                    shown.push(printed_value(self.host, column.type_oid, value)?);
+                }
+                let of = RowCheckOf::Partition { schema: schema.to_string(), table: relation.name.clone() };
+                return Err(of.violation().detail(format!("Failing row contains ({}).", shown.join(", "))));
+            };
             Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "moving row to another partition during a BEFORE FOR EACH ROW trigger is not supported",
             )
             .detail(format!(
-                "Before executing trigger \"{}\", the row was to be in partition \"{}.{}\".",
-                first.name,
-                catalog.schema_name(relation.schema),
+                "Before executing trigger \"{trigger}\", the row was to be in partition \"{schema}.{}\".",
                 relation.name
             )))
         };

@@ -117,18 +117,21 @@ impl Lowerer<'_> {
         let texts: Vec<String> = (1..=target.live_columns().count()).map(|i| format!("?{i}")).collect();
         let mut levels = Vec::new();
         let choose = self.choose(&target, &target, &texts, leaves, &mut levels)?;
+        let nothing = |columns: usize| {
+            let null = Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1);
+            InsertSource::Values(vec![vec![null; columns]])
+        };
+        // what the leaves' statements store are parameters: the rows and what they are read from are left out
+        let mut modify = modify.clone();
+        modify.ctes.clear();
+        if let ModifyAction::Insert { columns, source, .. } = &mut modify.action {
+            *source = nothing(columns.len());
+        }
         let mut inserts = Vec::new();
         let mut departures = Vec::new();
         for leaf in leaves {
-            let mut own = self.for_table(modify, leaf)?;
-            own.ctes.clear();
-            let nothing = |columns: usize| {
-                let null = Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1);
-                InsertSource::Values(vec![vec![null; columns]])
-            };
-            if let ModifyAction::Insert { columns, source, .. } = &mut own.action {
-                *source = nothing(columns.len());
-            } else {
+            let mut own = self.for_table(&modify, leaf)?;
+            if !matches!(own.action, ModifyAction::Insert { .. }) {
                 let columns: Vec<i16> = leaf.live_columns().filter(|c| !c.is_generated()).map(|c| c.attnum).collect();
                 own.action = ModifyAction::Insert { source: nothing(columns.len()), columns, on_conflict: None };
                 let mut departure = own.clone();
