@@ -278,8 +278,9 @@ impl Work<'_, '_, '_> {
         if before.is_empty() {
             return part.rows(vec![values], self.parameters, run, None);
         }
-        // (that of the partitioned table, else one of the partition's own)
-        let of_root = before.iter().find(|t| t.parent != 0).map(|t| t.name.clone());
+        // PostgreSQL looks after each trigger of the partitioned table, and again at last: of several the last is taken for the
+        // one that has moved the row
+        let of_root = before.last().filter(|t| t.parent != 0).map(|t| t.name.clone());
         // what the triggers make of the row must belong to the same partition
         let relation = part.relation.clone();
         let check = |new: &Vec<Datum>| -> Result<()> {
