@@ -199,7 +199,9 @@ impl Analyzer<'_> {
         let arg = c.arg.as_deref().ok_or_else(|| PgError::internal("a cast without an argument"))?;
         // ARRAY[…]::t[]: the elements are read as t
         let expr = match &arg.node {
-            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(ty).is_some() => self.array(a, Some(ty))?,
+            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(ty).is_some() => {
+                self.array(a, Some((ty, typmod)))?
+            }
             _ => self.expr(arg)?,
         };
         // `true`, `false` come as casts of string constants in old trees
@@ -544,8 +546,10 @@ impl Analyzer<'_> {
         }
     }
 
-    /// ARRAY[…]; `target`: the array type it is cast to, if it is.
-    fn array(&mut self, a: &ast::AArrayExpr, target: Option<Oid>) -> Result<Expr> {
+    /// ARRAY[…]; `cast`: the array type that it is cast to, and the modifier, which the elements' casts may need.
+    fn array(&mut self, a: &ast::AArrayExpr, cast: Option<(Oid, i32)>) -> Result<Expr> {
+        let target = cast.map(|(ty, _)| ty);
+        let typmod = cast.map_or(-1, |(_, typmod)| typmod);
         let element_target = target.and_then(|t| self.env.catalog.element_type(t));
         let mut elements = Vec::new();
         let mut nested = false;
@@ -553,7 +557,7 @@ impl Analyzer<'_> {
             let expr = match &node.node {
                 Some(NodeEnum::AArrayExpr(inner)) => {
                     nested = true;
-                    self.array(inner, target)?
+                    self.array(inner, cast)?
                 }
                 _ => {
                     let expr = self.expr(node)?;
@@ -584,7 +588,7 @@ impl Analyzer<'_> {
             let mut out = Vec::new();
             for e in elements {
                 let wanted = if nested { array } else { element };
-                out.push(self.coerce_explicit(e, wanted, -1, a.location)?);
+                out.push(self.coerce_explicit(e, wanted, typmod, a.location)?);
             }
             return Ok(Expr::new(ExprKind::Array(out), array, a.location));
         }

@@ -465,6 +465,23 @@ impl Lowerer<'_> {
                     if temporal(*from) && temporal(*to) && !(moment(*from) && moment(*to)) {
                         return Err(PgError::not_supported("this cast between array types").at(whole.location));
                     }
+                    // functions that do not give what reading the text form gives
+                    let peculiar = |t: Oid| {
+                        matches!(
+                            self.env.catalog.codec(t),
+                            Some(
+                                TypeCodec::Bits { .. }
+                                    | TypeCodec::Inet { .. }
+                                    | TypeCodec::MacAddr { .. }
+                                    | TypeCodec::Money
+                                    | TypeCodec::Geometric(_)
+                                    | TypeCodec::Lsn
+                            )
+                        )
+                    };
+                    if matches!(**element, CastMethod::Function(_)) && (peculiar(*from) || peculiar(*to)) {
+                        return Err(PgError::not_supported("this cast between array types").at(whole.location));
+                    }
                     Ok(format!("{}({}, {ty}, {})", support::ARRAY_CAST, arg.ty, self.expr(arg)?))
                 }
                 _ => Err(PgError::not_supported("this cast between array types").at(whole.location)),
