@@ -176,8 +176,8 @@ impl Ddl<'_> {
                     &|r| r.class == super::schema::CLASS_RELATION && r.object == table && r.sub == i32::from(attnum),
                     &mut out,
                 );
-                for c in relation.constraints.iter().filter(|c| c.columns.contains(&attnum)) {
-                    out.push((Object::Constraint(table, c.oid), true));
+                for constraint in self.constraints_of_column(relation, attnum) {
+                    out.push((Object::Constraint(table, constraint), true));
                 }
                 for (child, constraint) in self.catalog.referencing(table) {
                     if let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind {

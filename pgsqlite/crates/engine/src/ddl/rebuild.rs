@@ -173,11 +173,18 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// The constraints that go with a column: those over it, and those whose index includes it.
+    pub(super) fn constraints_of_column(&self, relation: &Relation, attnum: i16) -> Vec<Oid> {
+        let included = |c: &Constraint| {
+            let own = !matches!(c.kind, ConstraintKind::ForeignKey { .. });
+            own && self.catalog.indexes_of(relation.oid).any(|(i, d)| i.oid == c.index && d.include.contains(&attnum))
+        };
+        relation.constraints.iter().filter(|c| c.columns.contains(&attnum) || included(c)).map(|c| c.oid).collect()
+    }
+
     /// Drops a column of a table that stays, with its indexes, constraints and owned sequence.
     pub(super) fn remove_column(&mut self, table: Oid, attnum: i16) -> Result<()> {
-        let keys: Vec<Oid> =
-            self.required(table)?.constraints.iter().filter(|c| c.columns.contains(&attnum)).map(|c| c.oid).collect();
-        for constraint in keys {
+        for constraint in self.constraints_of_column(self.required(table)?, attnum) {
             self.remove_constraint(table, constraint)?;
         }
         let old = (**self.required(table)?).clone();
