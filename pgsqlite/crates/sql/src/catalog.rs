@@ -1026,36 +1026,38 @@ impl Catalog {
         Some(RangeTypes { range, multirange: definition.multirange, subtype: definition.subtype })
     }
 
-    /// Whether values of a type are, or may have inside, values of the type `inner`.
-    pub fn holds_values_of(&self, ty: Oid, inner: Oid) -> bool {
-        if ty == inner {
-            return true;
+    /// A type and all that its values may have inside: of arrays, ranges, domains and composite types.
+    fn parts(&self, ty: Oid, seen: &mut BTreeSet<Oid>) {
+        if !seen.insert(ty) {
+            return;
         }
         if let Some(element) = self.element_type(ty) {
-            return self.holds_values_of(element, inner);
+            self.parts(element, seen);
+        } else if let Some(range) = self.range_types(ty) {
+            self.parts(range.subtype, seen);
+        } else if let Some(UserTypeKind::Domain { base, .. }) = self.types.get(&ty).map(|t| &t.kind) {
+            self.parts(*base, seen);
+        } else {
+            self.composite_fields(ty).unwrap_or_default().iter().for_each(|f| self.parts(f.1, seen));
         }
-        if let Some(range) = self.range_types(ty) {
-            return self.holds_values_of(range.subtype, inner);
-        }
-        if let Some(UserTypeKind::Domain { base, .. }) = self.types.get(&ty).map(|t| &t.kind) {
-            return self.holds_values_of(*base, inner);
-        }
-        self.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds_values_of(f.1, inner)))
+    }
+
+    /// Whether values of a type are, or may have inside, values of the type `inner`.
+    pub fn holds_values_of(&self, ty: Oid, inner: Oid) -> bool {
+        let mut parts = BTreeSet::new();
+        self.parts(ty, &mut parts);
+        parts.contains(&inner)
     }
 
     /// Whether values of a type are, or may have inside, values of a domain with constraints, which text and binary input of
     /// the outer type would not check.
     pub fn holds_constrained(&self, ty: Oid) -> bool {
-        if let Some(element) = self.element_type(ty) {
-            return self.holds_constrained(element);
-        }
-        if let Some(range) = self.range_types(ty) {
-            return self.holds_constrained(range.subtype);
-        }
-        if let Some(UserTypeKind::Domain { base, not_null, checks, .. }) = self.types.get(&ty).map(|t| &t.kind) {
-            return *not_null || !checks.is_empty() || self.holds_constrained(*base);
-        }
-        self.composite_fields(ty).is_some_and(|fields| fields.iter().any(|f| self.holds_constrained(f.1)))
+        let mut parts = BTreeSet::new();
+        self.parts(ty, &mut parts);
+        parts.iter().any(|part| match self.types.get(part).map(|t| &t.kind) {
+            Some(UserTypeKind::Domain { not_null, checks, .. }) => *not_null || !checks.is_empty(),
+            _ => false,
+        })
     }
 
     /// How a range type of the user was made.
@@ -1076,13 +1078,13 @@ impl Catalog {
     }
 
     /// What the codecs need to know of a range type of the user.
-    fn range_codec(&self, range: Oid) -> Option<Arc<RangeType>> {
+    fn range_codec(&self, range: Oid, depth: usize) -> Option<Arc<RangeType>> {
         let definition = self.range_definition(range)?;
         Some(Arc::new(RangeType {
             oid: range,
             multirange: definition.multirange,
             subtype: definition.subtype,
-            element: self.codec(definition.subtype)?,
+            element: self.codec_within(definition.subtype, depth)?,
             discrete: false,
         }))
     }
@@ -1100,27 +1102,43 @@ impl Catalog {
 
     /// How values of the type are stored and travel; None: the type is not implemented (refuse with 0A000).
     pub fn codec(&self, oid: Oid) -> Option<TypeCodec> {
+        self.codec_within(oid, 0)
+    }
+
+    /// As [`Catalog::codec`], for a type that is so many composite types deep inside of another.
+    fn codec_within(&self, oid: Oid, depth: usize) -> Option<TypeCodec> {
         match self.type_entry(oid)? {
-            TypeEntry::Builtin(t) if t.kind == b'd' => self.codec(t.base_type),
+            TypeEntry::Builtin(t) if t.kind == b'd' => self.codec_within(t.base_type, depth),
             TypeEntry::Builtin(t) => TypeCodec::builtin(t.oid),
-            TypeEntry::ArrayOf(element) => Some(TypeCodec::Array(Box::new(self.codec(element)?), element, b',')),
+            TypeEntry::ArrayOf(element) => {
+                Some(TypeCodec::Array(Box::new(self.codec_within(element, depth)?), element, b','))
+            }
             TypeEntry::User(t) => match &t.kind {
                 UserTypeKind::Enum { labels, .. } => Some(TypeCodec::Enum(Arc::new(EnumType {
                     oid: t.oid,
                     name: t.name.clone(),
                     labels: labels.iter().map(|(l, _)| l.clone()).collect(),
                 }))),
-                UserTypeKind::Domain { base, .. } => self.codec(*base),
-                UserTypeKind::Composite { fields } => Some(composite(&t.name, fields.iter().map(|f| (f.1, f.2)))),
-                UserTypeKind::Range(_) => self.range_codec(t.oid).map(TypeCodec::Range),
-                UserTypeKind::Multirange { range } => self.range_codec(*range).map(TypeCodec::Multirange),
+                UserTypeKind::Domain { base, .. } => self.codec_within(*base, depth),
+                UserTypeKind::Composite { fields } => {
+                    Some(self.composite_codec(&t.name, fields.iter().map(|f| (f.1, f.2)), depth))
+                }
+                UserTypeKind::Range(_) => self.range_codec(t.oid, depth).map(TypeCodec::Range),
+                UserTypeKind::Multirange { range } => self.range_codec(*range, depth).map(TypeCodec::Multirange),
             },
-            TypeEntry::Row(r) => Some(composite(&r.name, r.live_columns().map(|c| (c.type_oid, c.typmod)))),
+            TypeEntry::Row(r) => {
+                Some(self.composite_codec(&r.name, r.live_columns().map(|c| (c.type_oid, c.typmod)), depth))
+            }
         }
     }
-}
 
-/// The codec of a composite type with these fields (type, type modifier).
-fn composite(name: &str, fields: impl Iterator<Item = (Oid, i32)>) -> TypeCodec {
-    TypeCodec::Composite(Arc::new(CompositeType { name: name.into(), fields: fields.collect() }))
+    /// The codec of a composite type with these fields (type, type modifier).
+    fn composite_codec(&self, name: &str, fields: impl Iterator<Item = (Oid, i32)>, depth: usize) -> TypeCodec {
+        // A file may have a row type inside of itself; how deep values compare has an end then.
+        const DEEPEST: usize = 4;
+        let fields: Vec<(Oid, i32)> = fields.collect();
+        let of_user = |ty: Oid| depth < DEEPEST && pg_type::by_oid(ty).is_none();
+        let codecs = fields.iter().map(|f| of_user(f.0).then(|| self.codec_within(f.0, depth + 1)).flatten()).collect();
+        TypeCodec::Composite(Arc::new(CompositeType { name: name.into(), fields, codecs }))
+    }
 }

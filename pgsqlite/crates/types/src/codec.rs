@@ -31,6 +31,8 @@ pub struct CompositeType {
     pub name: String,
     /// type and type modifier of each field
     pub fields: Vec<(Oid, i32)>,
+    /// the fields' codecs, for comparing; None: not implemented
+    pub codecs: Vec<Option<TypeCodec>>,
 }
 
 /// The names behind `regclass`, `regtype`, `regproc` … values: what their text form looks up.

@@ -272,16 +272,17 @@ pub(crate) fn binary_in(bytes: &[u8], t: &CompositeType, context: &Context) -> R
     Ok(Datum::Text(to_storage(&fields)))
 }
 
-/// Field by field, NULLs last; the shorter record first.
-pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
+/// Field by field, NULLs last; the shorter record first. `of_user` gives the codec of a field (its place, its type) whose type is
+/// none of PostgreSQL's own; without one such fields compare by their stored values.
+pub fn compare(a: &str, b: &str, of_user: &dyn Fn(usize, Oid) -> Option<TypeCodec>) -> std::cmp::Ordering {
     use std::cmp::Ordering;
     let (Some(x), Some(y)) = (from_storage(a), from_storage(b)) else { return a.cmp(b) };
-    for ((oid, p), (_, q)) in x.iter().zip(&y) {
+    for (i, ((oid, p), (_, q))) in x.iter().zip(&y).enumerate() {
         let order = match (p.is_null(), q.is_null()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
-            (false, false) => match TypeCodec::builtin(*oid) {
+            (false, false) => match TypeCodec::builtin(*oid).or_else(|| of_user(i, *oid)) {
                 Some(codec) => codec.compare_storage(p.as_ref(), q.as_ref()),
                 None => crate::compare::storage_classes(p.as_ref(), q.as_ref()),
             },

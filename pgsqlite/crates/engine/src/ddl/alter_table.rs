@@ -394,6 +394,7 @@ impl Ddl<'_> {
         let mut elements = Elements::default();
         self.column_definition(&mut new, def, &mut elements)?;
         let attnum = new.columns.len() as i16;
+        self.check_no_member_of_itself(new.columns[attnum as usize - 1].type_oid, old.row_type, &old.name)?;
         let at = attnum as usize - 1;
         for &attnum in &elements.serials {
             self.add_owned_sequence(&mut new, attnum, false, &[])?;
@@ -763,6 +764,7 @@ impl Ddl<'_> {
         let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a type"))?;
         let (ty, typmod) = self.type_name(type_name)?;
         self.check_column_type(&column.name, ty, type_name.location)?;
+        self.check_no_member_of_itself(ty, old.row_type, &old.name)?;
         if column.generated.is_some() && def.raw_default.is_some() {
             return Err(PgError::new(
                 SqlState::INVALID_COLUMN_DEFINITION,

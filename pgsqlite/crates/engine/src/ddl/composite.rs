@@ -44,6 +44,17 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// 42P16 if a field of type `ty` would put values of a row type inside of themselves.
+    pub(super) fn check_no_member_of_itself(&self, ty: Oid, row: Oid, name: &str) -> Result<()> {
+        if row != 0 && self.catalog.holds_values_of(ty, row) {
+            return Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("composite type {name} cannot be made a member of itself"),
+            ));
+        }
+        Ok(())
+    }
+
     /// 0A000 if a domain over the type has constraints, which may be about its fields.
     fn check_checked(&self, user_type: &UserType) -> Result<()> {
         for domain in self.catalog.types.values() {
@@ -82,12 +93,7 @@ impl Ddl<'_> {
                     .ok_or_else(|| PgError::internal("an attribute without a type"))?;
                 let (ty, typmod) = ddl.type_name(type_name)?;
                 ddl.check_column_type(attribute, ty, type_name.location)?;
-                if ddl.catalog.holds_values_of(ty, user_type.oid) {
-                    return Err(PgError::new(
-                        SqlState::INVALID_TABLE_DEFINITION,
-                        format!("composite type {} cannot be made a member of itself", user_type.name),
-                    ));
-                }
+                ddl.check_no_member_of_itself(ty, user_type.oid, &user_type.name)?;
                 Ok((ty, typmod))
             };
             match command.subtype() {

@@ -5,9 +5,10 @@ use super::session_cell::SessionCell;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::{compare, PgError, Result};
+use pgsqlite_types::{compare, record, Oid, PgError, Result};
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -17,9 +18,26 @@ struct Order {
     codec: RefCell<TypeCodec>,
     /// Of a type of the user, whose labels DDL may change: its name, and the catalog that the codec was made from.
     of_user: Option<(String, *const SessionCell, Cell<*const Catalog>)>,
+    /// the codecs of records' fields that are of types of the user
+    fields: RefCell<HashMap<Oid, Option<TypeCodec>>>,
 }
 
 impl Order {
+    fn compare(&self, a: &str, b: &str) -> Ordering {
+        let codec = self.codec.borrow();
+        match (&*codec, &self.of_user) {
+            // the fields' types are in the values
+            (TypeCodec::Record, Some((_, session, _))) => {
+                // SAFETY: as in `refresh`.
+                let session = unsafe { &**session };
+                let codec =
+                    |oid| self.fields.borrow_mut().entry(oid).or_insert_with(|| session.codec(oid).ok()).clone();
+                record::compare(a, b, &|_, oid| codec(oid))
+            }
+            _ => codec.compare_text(a, b),
+        }
+    }
+
     /// Makes the codec anew if the catalog is another one.
     fn refresh(&self) {
         let Some((name, session, made_from)) = &self.of_user else { return };
@@ -32,6 +50,7 @@ impl Order {
         if let Some(codec) = codec_of(name, session) {
             *self.codec.borrow_mut() = codec;
         }
+        self.fields.borrow_mut().clear();
         made_from.set(now);
     }
 }
@@ -54,7 +73,7 @@ extern "C" fn collate(
     let compared = match (std::str::from_utf8(a), std::str::from_utf8(b)) {
         (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| {
             order.refresh();
-            order.codec.borrow().compare_text(x, y)
+            order.compare(x, y)
         }))
         .unwrap_or_else(|_| x.cmp(y)),
         _ => a.cmp(b),
@@ -113,7 +132,7 @@ extern "C" fn needed(session: *mut c_void, db: *mut ffi::sqlite3, _encoding: c_i
     if let Some(codec) = codec_of(text, session) {
         let made_from = Cell::new(Arc::as_ptr(&session.state().catalog));
         let of_user = (text.to_string(), session as *const SessionCell, made_from);
-        let order = Order { codec: RefCell::new(codec), of_user: Some(of_user) };
+        let order = Order { codec: RefCell::new(codec), of_user: Some(of_user), fields: RefCell::default() };
         // A failure leaves the collation missing, which SQLite reports.
         let _ = create(db, name, order);
     }
@@ -122,7 +141,12 @@ extern "C" fn needed(session: *mut c_void, db: *mut ffi::sqlite3, _encoding: c_i
 /// Registers `decimal` and its like, and the maker of the others. `session` must live as long as the connection (the
 /// functions registered with it see to that).
 pub fn register(db: *mut ffi::sqlite3, session: &Arc<SessionCell>) -> Result<()> {
-    if create(db, c"decimal", Order { codec: RefCell::new(TypeCodec::Numeric), of_user: None }) != ffi::SQLITE_OK {
+    if create(
+        db,
+        c"decimal",
+        Order { codec: RefCell::new(TypeCodec::Numeric), of_user: None, fields: RefCell::default() },
+    ) != ffi::SQLITE_OK
+    {
         return Err(PgError::internal("registering the collation decimal failed"));
     }
     // SAFETY: see above.
