@@ -67,7 +67,8 @@ dump "$sql/catalog_columns.tsv" "
 dump "$sql/pg_description.tsv" "
   SELECT classoid, objoid, description FROM pg_description
   WHERE objsubid = 0 AND objoid < 16384 AND classoid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass, 'pg_language'::regclass,
-    'pg_extension'::regclass, 'pg_am'::regclass, 'pg_collation'::regclass) ORDER BY 1, 2"
+    'pg_extension'::regclass, 'pg_am'::regclass, 'pg_collation'::regclass, 'pg_ts_config'::regclass, 'pg_ts_dict'::regclass, 'pg_ts_parser'::regclass,
+    'pg_ts_template'::regclass) ORDER BY 1, 2"
 dump "$sql/keywords.tsv" "SELECT word, catcode, barelabel FROM pg_get_keywords() ORDER BY word COLLATE \"C\""
 dump "$sql/pg_settings.tsv" "
   SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name !~ '\\.' ORDER BY lower(name)"

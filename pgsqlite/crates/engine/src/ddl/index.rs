@@ -278,12 +278,8 @@ impl Ddl<'_> {
             None => None,
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
-                if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
-                    return Err(PgError::new(
-                        SqlState::INVALID_OBJECT_DEFINITION,
-                        "functions in index predicate must be marked IMMUTABLE",
-                    ));
-                }
+                let refusal = "functions in index predicate must be marked IMMUTABLE";
+                self.check_immutable(&expr, "an index predicate", refusal)?;
                 Some(text)
             }
         };
@@ -359,12 +355,8 @@ impl Ddl<'_> {
                         "column \"row\" has pseudo-type record",
                     ));
                 }
-                if pgsqlite_sql::deparse::volatility(&expr) != b'i' {
-                    return Err(PgError::new(
-                        SqlState::INVALID_OBJECT_DEFINITION,
-                        "functions in index expression must be marked IMMUTABLE",
-                    ));
-                }
+                let refusal = "functions in index expression must be marked IMMUTABLE";
+                self.check_immutable(&expr, "an index expression", refusal)?;
                 let collation = match &expr.kind {
                     ExprKind::Cast { form: CastForm::Collate, .. } => expr.collation,
                     _ => naming::default_collation(&self.catalog, expr.ty),

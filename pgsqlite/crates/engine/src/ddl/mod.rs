@@ -501,6 +501,18 @@ impl Ddl<'_> {
         Ok((expr, stored))
     }
 
+    /// An expression whose values are stored may call immutable functions only (`refusal` is the message), and none that a user
+    /// has made: SQLite could not call it when it writes to the table.
+    fn check_immutable(&self, expr: &Expr, place: &str, refusal: &str) -> Result<()> {
+        match deparse::volatility(&self.catalog, expr) {
+            (b'i', None) => Ok(()),
+            (b'i', Some(location)) => {
+                Err(PgError::not_supported(format!("a function made by CREATE FUNCTION in {place}")).at(location))
+            }
+            _ => Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, refusal)),
+        }
+    }
+
     /// A stored expression as SQLite's SQL.
     fn lower_stored(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
         self.analyze_stored(|e| {

@@ -88,9 +88,8 @@ impl Ddl<'_> {
                     let column = live.get(v.column).ok_or_else(|| PgError::internal("a partition key on no column"))?;
                     (KeyPart::Column(column.attnum), column.type_oid, column.typmod, column.collation)
                 } else {
-                    if deparse::volatility(&expr) != b'i' {
-                        return Err(invalid_object("functions in partition key expression must be marked IMMUTABLE"));
-                    }
+                    let refusal = "functions in partition key expression must be marked IMMUTABLE";
+                    self.check_immutable(&expr, "a partition key", refusal)?;
                     if used.is_empty() {
                         return Err(invalid_object("cannot use constant expression as partition key"));
                     }

@@ -49,9 +49,10 @@ pub(super) fn initial_privileges(rows: &mut Rows) {
     }
 }
 
-/// Foreign keys are triggers in PostgreSQL.
+/// `pg_class.relhastriggers`, without which psql and pg_dump do not ask for triggers at all. Foreign keys are triggers in PostgreSQL.
 pub(super) fn has_triggers(catalog: &Catalog, relation: &Relation) -> bool {
-    relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
+    !relation.triggers.is_empty()
+        || relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
         || catalog.referencing(relation.oid).next().is_some()
 }
 
@@ -155,7 +156,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relhasrules", matches!(kind, b'v' | b'm').into()),
             ("relrowsecurity", relation.security.enabled.into()),
             ("relforcerowsecurity", relation.security.forced.into()),
-            ("relhastriggers", referenced.contains(&relation.oid).into()),
+            ("relhastriggers", (!relation.triggers.is_empty() || referenced.contains(&relation.oid)).into()),
             (
                 "relispopulated",
                 (!matches!(relation.kind, RelationKind::MaterializedView { populated: false, .. })).into(),

@@ -516,4 +516,5 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_ts_config_is_visible", |c| visible(text_search::configuration_name(c.int(0)? as Oid).is_some())),
     ("pg_ts_dict_is_visible", |c| visible(text_search::dictionary_name(c.int(0)? as Oid).is_some())),
     ("pg_ts_parser_is_visible", |c| visible(c.int(0)? as Oid == DEFAULT_PARSER)),
+    ("pg_ts_template_is_visible", |c| visible(text_search::template_name(c.int(0)? as Oid).is_some())),
 ];

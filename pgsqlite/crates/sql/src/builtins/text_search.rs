@@ -6,6 +6,7 @@ use Imp::{Inline, Native, NativeSet};
 
 const CONFIGURATIONS: &str = include_str!("../../data/pg_ts_config.tsv");
 const DICTIONARIES: &str = include_str!("../../data/pg_ts_dict.tsv");
+const TEMPLATES: &str = include_str!("../../data/pg_ts_template.tsv");
 
 /// A row's OID, by its name.
 fn named(table: &'static str, name: &str) -> Option<Oid> {
@@ -42,6 +43,10 @@ pub fn dictionary_name(oid: Oid) -> Option<&'static str> {
     name_of(DICTIONARIES, oid)
 }
 
+pub fn template_name(oid: Oid) -> Option<&'static str> {
+    name_of(TEMPLATES, oid)
+}
+
 pub const ROWS: &[Row] = &[
     row("tsvector_eq tsquery_eq", Inline("$1 = $2")),
     row("tsvector_ne tsquery_ne", Inline("$1 <> $2")),
@@ -74,7 +79,7 @@ pub const ROWS: &[Row] = &[
         "ts_headline ts_headline_opt ts_headline_byid ts_headline_byid_opt ts_headline_jsonb ts_headline_jsonb_opt \
          ts_headline_jsonb_byid ts_headline_jsonb_byid_opt ts_headline_json ts_headline_json_opt ts_headline_json_byid \
          ts_headline_json_byid_opt ts_lexize get_current_ts_config pg_ts_config_is_visible pg_ts_dict_is_visible \
-         pg_ts_parser_is_visible",
+         pg_ts_parser_is_visible pg_ts_template_is_visible",
         Native,
     ),
     row(

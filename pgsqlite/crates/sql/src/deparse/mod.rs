@@ -13,7 +13,7 @@ pub use definitions::{condition_text, trigger_condition};
 pub use names::{quote_identifier, quote_literal, Names};
 
 use crate::analyze::walk;
-use crate::catalog::Relation;
+use crate::catalog::{Catalog, Relation};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
 use pgsqlite_types::{Datum, Oid, PgError, Result};
@@ -93,27 +93,26 @@ pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     Ok(printer.out)
 }
 
-/// The volatility of an expression: that of its most volatile function (`i`, `s` or `v`).
-pub fn volatility(expr: &Expr) -> u8 {
-    use crate::builtins::catalog as builtin;
+/// The volatility of an expression, that of its most volatile function (`i`, `s` or `v`), and where it calls a function that a
+/// user has made.
+pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
     let mut worst = b'i';
-    let mut see = |proc: Oid| {
-        if let Some(p) = builtin::proc_by_oid(proc) {
-            // 'i' < 's' < 'v'
-            worst = worst.max(p.volatility);
-        } else {
-            // a function of the user
-            worst = b'v';
+    let mut made = None;
+    walk::deep(expr, 0, &mut |_, e| {
+        let proc = match &e.kind {
+            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => *proc,
+            ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => op.proc,
+            ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => op.proc,
+            ExprKind::Cast { method: CastMethod::Function(proc), .. } => *proc,
+            _ => return,
+        };
+        // 'i' < 's' < 'v'
+        worst = worst.max(catalog.proc(proc).map_or(b'v', |p| p.volatility));
+        if proc >= pgsqlite_types::oid::FIRST_USER_OID {
+            made.get_or_insert(e.location);
         }
-    };
-    walk::deep(expr, 0, &mut |_, e| match &e.kind {
-        ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => see(*proc),
-        ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => see(op.proc),
-        ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => see(op.proc),
-        ExprKind::Cast { method: CastMethod::Function(proc), .. } => see(*proc),
-        _ => {}
     });
-    worst
+    (worst, made)
 }
 
 /// Which columns of its one relation an expression uses: indexes among the live columns, sorted.
