@@ -228,3 +228,38 @@ COMMENT ON TYPE stock.temperature_range IS 'from, to';
 INSERT INTO stock.storage_rules VALUES
     (1, '[2024-01-01 00:00+00,2024-02-01 00:00+00)', DEFAULT, '{[a,b),["c d",e]}', '{[2024-01-01,2024-01-05]}', '{"[1,5]",NULL}'),
     (2, DEFAULT, '(0.5,)', '{}', NULL, '{}');
+
+-- functions, triggers, policies, full-text search
+CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.changed := coalesce(NEW.changed, '2024-01-01 00:00:00+00');
+  RETURN NEW;
+END $$;
+CREATE FUNCTION add(a integer, b integer DEFAULT 1, OUT c integer) LANGUAGE sql IMMUTABLE STRICT AS 'SELECT a + b';
+CREATE FUNCTION numbers(VARIADIC n integer[]) RETURNS SETOF integer LANGUAGE sql STABLE ROWS 10 AS 'SELECT unnest(n)';
+CREATE FUNCTION pairs() RETURNS TABLE (k text, v integer) LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'public' AS $$ BEGIN RETURN QUERY SELECT 'a', 1; END $$;
+CREATE PROCEDURE clear_notes() LANGUAGE sql AS 'DELETE FROM note WHERE false';
+COMMENT ON FUNCTION add(integer, integer) IS 'one more';
+REVOKE ALL ON FUNCTION pairs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pairs() TO dump_reader;
+CREATE TABLE page (id integer PRIMARY KEY, title text, body text, changed timestamptz, search tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig, coalesce(body, ''))) STORED);
+CREATE TRIGGER page_stamp BEFORE INSERT OR UPDATE OF title, body ON page FOR EACH ROW WHEN (NEW.id > 0) EXECUTE FUNCTION stamp();
+CREATE TRIGGER page_quiet BEFORE UPDATE ON page FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+ALTER TABLE page DISABLE TRIGGER page_quiet;
+COMMENT ON TRIGGER page_stamp ON page IS 'when';
+CREATE INDEX page_search ON page USING gin (search);
+ALTER TABLE page ENABLE ROW LEVEL SECURITY;
+CREATE POLICY page_read ON page FOR SELECT TO dump_reader USING (title IS NOT NULL);
+CREATE POLICY page_write ON page AS RESTRICTIVE FOR UPDATE USING (true) WITH CHECK (id > 0);
+CREATE VIEW titles AS SELECT id, title FROM page;
+CREATE FUNCTION title_in() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO page (id, title) VALUES (NEW.id, NEW.title); RETURN NEW; END $$;
+CREATE TRIGGER titles_in INSTEAD OF INSERT ON titles FOR EACH ROW EXECUTE FUNCTION title_in();
+INSERT INTO page VALUES (1, 'Cats', 'A fat cat sat on a mat', NULL, DEFAULT), (2, NULL, NULL, '2024-02-02 00:00:00+00', DEFAULT);
+
+-- network addresses, geometry, bits, money, documents and queries
+CREATE TABLE host (id integer PRIMARY KEY, addr inet UNIQUE, net cidr, mac macaddr, mac8 macaddr8, bits bit(4), vbits varbit, cash money, path jsonpath, addrs inet[]);
+CREATE TABLE shape (p point, b box, l line, s lseg, pa path, po polygon, c circle);
+CREATE TABLE query (v tsvector, q tsquery);
+INSERT INTO host VALUES (1, '10.0.0.1/24', '10.0.0.0/24', '08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', B'1010', B'1', 12.5, '$.a[*] ? (@ > 1)', '{::1,10.0.0.1}'), (2, NULL, 'fe80::/10', NULL, NULL, NULL, '', NULL, NULL, NULL);
+INSERT INTO shape VALUES ('(1,2)', '(0,0),(1,1.5)', '{1,-1,0}', '[(0,0),(1,1)]', '[(0,0),(1,1)]', '((0,0),(1,1),(2,0))', '<(0,0),2>');
+INSERT INTO query VALUES ('''a b'':1A,2 c', 'a & !b | c <-> d');
