@@ -4,6 +4,7 @@
 
 use super::{Session, TransactionStatus};
 use pgsqlite_sql::analyze::find_relation;
+use pgsqlite_sql::builtins::catalog::system_relations;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::error::Severity;
@@ -12,6 +13,26 @@ use std::sync::Arc;
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The catalogs that all databases of a PostgreSQL server share.
+const SHARED_CATALOGS: [&str; 11] = [
+    "pg_authid",
+    "pg_auth_members",
+    "pg_database",
+    "pg_db_role_setting",
+    "pg_parameter_acl",
+    "pg_replication_origin",
+    "pg_shdepend",
+    "pg_shdescription",
+    "pg_shseclabel",
+    "pg_subscription",
+    "pg_tablespace",
+];
+
+/// A table of pg_catalog or information_schema, which VACUUM may name as any other.
+fn is_catalog(relation: &Relation) -> bool {
+    relation.kind == RelationKind::System && system_relations().iter().any(|r| r.oid == relation.oid && r.kind == b'r')
 }
 
 /// A truth value of an option list; absent means true.
@@ -101,8 +122,9 @@ impl Session {
                 ));
             }
             let relation = self.named_relation(r)?;
-            if relation.kind != RelationKind::Table {
-                let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+            let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+            let catalog = is_catalog(&relation);
+            if !catalog && !matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. }) {
                 self.warn(
                     SqlState::WARNING,
                     format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", relation.name),
@@ -110,15 +132,19 @@ impl Session {
                 continue;
             }
             if !self.owns(relation.owner) {
-                let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
-                self.warn(
-                    SqlState::WARNING,
-                    format!("skipping \"{}\" --- only table or database owner can {verb} it", relation.name),
-                );
+                let who = match catalog {
+                    true if SHARED_CATALOGS.contains(&&*relation.name) => "superuser",
+                    true => "superuser or database owner",
+                    false => "table or database owner",
+                };
+                self.warn(SqlState::WARNING, format!("skipping \"{}\" --- only {who} can {verb} it", relation.name));
                 continue;
             }
             check_columns(&relation, &rel.va_cols)?;
-            tables.push(relation);
+            // a catalog is computed when it is asked: there is nothing to clean up or to count
+            if !catalog {
+                tables.push(relation);
+            }
         }
         if !v.rels.is_empty() && tables.is_empty() {
             return Ok(command.into());
