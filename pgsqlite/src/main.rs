@@ -318,7 +318,11 @@ impl StopSignals {
 /// Resolves at the first signal; from then on a second one ends the process at once, as a crash would: what was
 /// acknowledged is in the file or its WAL.
 async fn stop(mut signals: StopSignals) {
-    signals.next().await;
+    const INTERRUPT: i32 = 2;
+    if signals.next().await == INTERRUPT {
+        // somebody sits there and waits
+        eprintln!("pgsqlite: stopping once the statements that run have ended; a second signal stops at once");
+    }
     tokio::spawn(async move {
         let number = signals.next().await;
         eprintln!("pgsqlite: stopped at once");
