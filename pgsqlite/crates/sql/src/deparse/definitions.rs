@@ -181,7 +181,14 @@ pub fn index_definition(
             }
             if key.opclass_explicit {
                 if let Some(class) = builtin::operator_class_by_oid(key.opclass) {
-                    text.push_str(&format!(" {}", quote_identifier(class.name)));
+                    text.push(' ');
+                    match catalog.schema_of_builtin(class.oid) {
+                        Some(schema) if schema != PG_CATALOG && !environment.search_path.contains(&schema) => {
+                            text.push_str(&format!("{}.", quote_identifier(catalog.schema_name(schema))));
+                        }
+                        _ => {}
+                    }
+                    text.push_str(&quote_identifier(class.name));
                 }
             }
             text.push_str(match (key.descending, key.nulls_first) {
