@@ -84,7 +84,10 @@ impl Ddl<'_> {
         if let (RelationKind::View { .. }, T::AtColumnDefault) = (&relation.kind, kind) {
             let attnum = self.alter_column_of(&relation, &command.name)?.attnum;
             let default = match &command.def {
-                Some(node) => self.column_default(&relation, attnum, node)?,
+                Some(node) => self.column_default(&relation, attnum, node).map_err(|mut e| {
+                    e.fields_mut().location = None;
+                    e
+                })?,
                 None => None,
             };
             let mut relation = relation;
