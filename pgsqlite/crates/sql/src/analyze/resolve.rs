@@ -355,28 +355,11 @@ impl<'a> Analyzer<'a> {
         })
     }
 
-    /// Refuses types that cannot be sorted, as ORDER BY does.
+    /// ORDER BY and its kin need an order of the type: json has none. (A domain's is that of its base type, a row's that of its
+    /// fields.)
     pub(crate) fn check_orderable(&self, ty: Oid, location: i32) -> Result<()> {
-        let base = self.base_type(ty);
-        let element = self.env.catalog.element_type(base).unwrap_or(base);
-        let unordered = matches!(
-            element,
-            oid::JSON
-                | oid::XML
-                | oid::POINT
-                | oid::LINE
-                | oid::BOX
-                | oid::LSEG
-                | oid::PATH
-                | oid::POLYGON
-                | oid::CIRCLE
-                | oid::XID
-                | oid::CID
-                | oid::TXID_SNAPSHOT
-                | oid::PG_SNAPSHOT
-                | oid::VOID
-        );
-        if unordered {
+        let unordered = |ty| matches!(ty, oid::XID | oid::CID | oid::VOID) || has_no_equality(ty);
+        if self.holds(ty, &unordered) {
             return Err(PgError::new(
                 SqlState::UNDEFINED_FUNCTION,
                 format!("could not identify an ordering operator for type {}", self.type_display(ty)),
@@ -387,25 +370,9 @@ impl<'a> Analyzer<'a> {
         Ok(())
     }
 
-    /// Refuses types without equality, as GROUP BY, DISTINCT and UNION do.
+    /// DISTINCT, GROUP BY and UNION need an equality operator of the type.
     pub(crate) fn check_comparable(&self, ty: Oid, location: i32) -> Result<()> {
-        let base = self.base_type(ty);
-        let element = self.env.catalog.element_type(base).unwrap_or(base);
-        let incomparable = matches!(
-            element,
-            oid::JSON
-                | oid::XML
-                | oid::POINT
-                | oid::LINE
-                | oid::BOX
-                | oid::LSEG
-                | oid::PATH
-                | oid::POLYGON
-                | oid::CIRCLE
-                | oid::TXID_SNAPSHOT
-                | oid::PG_SNAPSHOT
-        );
-        if incomparable {
+        if self.holds(ty, &has_no_equality) {
             return Err(PgError::new(
                 SqlState::UNDEFINED_FUNCTION,
                 format!("could not identify an equality operator for type {}", self.type_display(ty)),
@@ -413,6 +380,18 @@ impl<'a> Analyzer<'a> {
             .at(location));
         }
         Ok(())
+    }
+
+    /// Whether a type, or what its arrays, domains and rows are made of, is such a one.
+    fn holds(&self, ty: Oid, such: &dyn Fn(Oid) -> bool) -> bool {
+        let base = self.base_type(ty);
+        let element = self.env.catalog.element_type(base).unwrap_or(base);
+        such(element)
+            || self
+                .env
+                .catalog
+                .composite_fields(self.base_type(element))
+                .is_some_and(|fields| fields.iter().any(|(_, field, _)| self.holds(*field, such)))
     }
 
     // --- functions -------------------------------------------------------------------------------------------------
@@ -538,4 +517,22 @@ impl<'a> Analyzer<'a> {
             },
         }
     }
+}
+
+/// Types that have no `=` of their values that sorting and grouping could use.
+fn has_no_equality(ty: Oid) -> bool {
+    matches!(
+        ty,
+        oid::JSON
+            | oid::XML
+            | oid::POINT
+            | oid::LINE
+            | oid::BOX
+            | oid::LSEG
+            | oid::PATH
+            | oid::POLYGON
+            | oid::CIRCLE
+            | oid::TXID_SNAPSHOT
+            | oid::PG_SNAPSHOT
+    )
 }
