@@ -500,14 +500,15 @@ fn jsonb_float8(c: &Call) -> Result<Datum> {
     Ok(float::to_datum(number(c, "double precision")?.to_float(false)?))
 }
 
-/// `json_strip_nulls`: the members that are not null, written without blanks.
-fn strip_into(text: &str, out: &mut String) -> Result<()> {
+/// A value of type json written without blanks, its members in their order: `nulls` says whether those that are null stay,
+/// `string` what becomes of the strings that are no keys.
+pub(super) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, out: &mut String) -> Result<()> {
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     if is_object(text) {
         out.push('{');
         let mut first = true;
         for (key, value) in pairs(text)? {
-            if value.trim_matches([' ', '\t', '\n', '\r']) == "null" {
+            if !nulls && value.trim_matches([' ', '\t', '\n', '\r']) == "null" {
                 continue;
             }
             if !std::mem::take(&mut first) {
@@ -515,7 +516,7 @@ fn strip_into(text: &str, out: &mut String) -> Result<()> {
             }
             super::json_build::quote(&key, out);
             out.push(':');
-            strip_into(value, out)?;
+            rewrite(value, nulls, string, out)?;
         }
         out.push('}');
     } else if is_array(text) {
@@ -524,19 +525,20 @@ fn strip_into(text: &str, out: &mut String) -> Result<()> {
             if i > 0 {
                 out.push(',');
             }
-            strip_into(item, out)?;
+            rewrite(item, nulls, string, out)?;
         }
         out.push(']');
     } else if text.starts_with('"') {
-        super::json_build::quote(&unescaped(text)?, out);
+        super::json_build::quote(&string(&unescaped(text)?), out);
     } else {
         out.push_str(text);
     }
     Ok(())
 }
+/// `json_strip_nulls`: the members that are not null.
 fn json_strip_nulls(c: &Call) -> Result<Datum> {
     let mut out = String::new();
-    strip_into(c.text(0)?, &mut out)?;
+    rewrite(c.text(0)?, false, &str::to_string, &mut out)?;
     Ok(Datum::Text(out))
 }
 fn set_lax(c: &Call) -> Result<Datum> {

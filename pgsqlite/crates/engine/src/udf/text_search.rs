@@ -366,8 +366,13 @@ fn headline_of(c: &Call, explicit: bool, optional: bool, of_json: Option<Flavor>
         let make = |text: &str| headline(configuration, text, &query, &options, tell);
         Ok(Datum::Text(match of_json {
             None => make(c.text(i)?),
-            Some(flavor) => {
-                let mut value = json::parse(c.text(i)?, flavor)?;
+            Some(Flavor::Json) => {
+                let mut out = String::new();
+                super::json::rewrite(c.text(i)?, true, &make, &mut out)?;
+                out
+            }
+            Some(Flavor::Jsonb) => {
+                let mut value = json::parse(c.text(i)?, Flavor::Jsonb)?;
                 each_string(&mut value, &make);
                 value.to_text()
             }
