@@ -357,7 +357,7 @@ def declarations_and_virtual_tables():
         with server.Server(database=path) as s:
             c = connect(s)
             expect(c, "SELECT attname, attgenerated, pg_get_expr(adbin, adrelid) FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = 'a'::regclass ORDER BY attnum",
-                   [("name", "", "'x'::text"), ("n", "", "(1 + 2)"), ("t", "", "CURRENT_TIMESTAMP"), ("g", "s", "(n * 2)"), ("v", "s", "(name || '!'::text)"), ("h", "", "hex(randomblob(2))"), ("raw", "", "x'00ff'")])
+                   [("name", "", "'x'::text"), ("n", "", "(1 + 2)"), ("t", "", "CURRENT_TIMESTAMP"), ("g", "s", "(n * 2)"), ("v", "s", "(name || '!'::text)"), ("h", "", "hex(randomblob(2))"), ("raw", "", "'\\x00ff'::bytea")])
             expect(c, "SELECT column_name, column_default, generation_expression, is_generated FROM information_schema.columns WHERE table_name = 'a' AND column_name IN ('n', 'g') ORDER BY 1",
                    [("g", None, "(n * 2)", "ALWAYS"), ("n", "(1 + 2)", None, "NEVER")])
             expect(c, "SELECT conname, conkey, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'a'::regclass AND contype = 'c' ORDER BY 1",

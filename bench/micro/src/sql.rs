@@ -1,12 +1,12 @@
 //! A statement's way to SQLite SQL: parse, lift the literals, analyze, lower.
 
-use crate::types::NoNames;
 use crate::{engine, Case};
 use pgsqlite_sql::analyze::{analyze, Environment};
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_sql::lift;
 use pgsqlite_sql::lower::lower;
 use pgsqlite_sql::parse::parse;
+use pgsqlite_types::codec::NoNames;
 use pgsqlite_types::{Oid, Settings};
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,25 +1,10 @@
 //! The codecs: each type's text and binary form, in and out.
 
 use crate::Case;
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
-use pgsqlite_types::{oid, Oid, PgError, Result, Settings};
+use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
+use pgsqlite_types::{oid, Oid, Settings};
 use std::hint::black_box;
 use std::sync::Arc;
-
-/// For codecs that look up no names.
-pub struct NoNames;
-
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::internal(format!("{name} is looked up")))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 /// A type and a value's text form.
 const VALUES: &[(&str, Oid, &str)] = &[

@@ -28,6 +28,17 @@ impl Inherited {
     pub fn is_none(&self) -> bool {
         *self == Inherited::default()
     }
+
+    /// A parent has it no longer. True: nothing keeps it, so it goes from the child, too. `only`: the parent alone loses it, and it
+    /// becomes the child's own.
+    pub fn lose_parent(&mut self, only: bool) -> bool {
+        if !only && self.count == 1 && self.merely {
+            return true;
+        }
+        self.count -= 1;
+        self.merely &= !only;
+        false
+    }
 }
 
 /// A relation's place among others: tables and their children, partitions, and the indexes of both.

@@ -3,7 +3,7 @@
 //! `pg_get_partkeydef` and `pg_get_expr(relpartbound, …)`.
 
 use crate::catalog::{Catalog, KeyPart, PartitionBound, PartitionKey, PartitionStrategy, RangeDatum, Relation};
-use crate::deparse::{quote_identifier, quote_literal, Names};
+use crate::deparse::{quote_constant, quote_identifier, Names};
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// The columns of a key as SQL: names, and expressions in parentheses.
@@ -22,7 +22,7 @@ pub fn key_texts(table: &Relation, key: &PartitionKey) -> Result<Vec<String>> {
 
 /// A value of a bound with its type.
 fn literal(catalog: &Catalog, ty: Oid, text: &str) -> String {
-    format!("{}::{}", quote_literal(text), Names::stored(catalog).type_name(ty, -1))
+    format!("{}::{}", quote_constant(text), Names::stored(catalog).type_name(ty, -1))
 }
 
 /// What a row of the partition satisfies besides the constraints of the tables above it: conditions that all hold. None: a
@@ -202,7 +202,7 @@ fn bound_value(ty: Oid, text: &str) -> String {
                 "false".into()
             }
         }
-        _ => quote_literal(text),
+        _ => quote_constant(text),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid,
     transaction, tsearch, uuid,
 };
-use crate::{Datum, DatumRef, Result, Settings};
+use crate::{Datum, DatumRef, PgError, Result, Settings};
 use std::sync::Arc;
 
 /// The delimiter of `int2vector` and `oidvector`, by which their codec knows them.
@@ -44,6 +44,21 @@ pub trait RegNames {
     fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid>;
     /// The codec of a type of the user (for records, whose fields carry their type's OID).
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec>;
+}
+
+/// No names at all: reg types are printed as numbers, and their names are refused. For values that have no catalog beside them.
+pub struct NoNames;
+
+impl RegNames for NoNames {
+    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
+        None
+    }
+    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
+        Err(PgError::not_supported(format!("the name \"{name}\" where there is no catalog")))
+    }
+    fn codec(&self, _: Oid) -> Option<TypeCodec> {
+        None
+    }
 }
 
 /// What a codec may ask for while it works.

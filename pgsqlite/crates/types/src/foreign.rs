@@ -6,13 +6,12 @@
 //! SQLite's own CURRENT_TIMESTAMP writes them.
 
 use crate::array::Array;
-use crate::codec::{Context, RegNames, TypeCodec};
+use crate::codec::{Context, NoNames, TypeCodec};
 use crate::datetime::{self, fields, parse, Date, Time, TimeTz, Timestamp};
 use crate::geometry::io as geometry;
 use crate::int::Width;
 use crate::network::{inet, mac};
 use crate::numeric::Numeric;
-use crate::oid::Oid;
 use crate::settings::DateOrder;
 use crate::write::invalid_syntax;
 use crate::{bits, bool, bytea, enums, float, int, json, money, text, transaction, uuid};
@@ -24,20 +23,6 @@ const MILLISECONDS_FROM: i64 = 100_000_000_000;
 const EPOCH_LIMIT: i64 = 100_000_000_000_000;
 /// REAL numbers up to this one may be Julian days (SQLite's range of them).
 const MAX_JULIAN_DAY: f64 = 5_373_484.5;
-
-/// Arrays of reg types in foreign files have no catalog to look names up in.
-struct NoNames;
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::not_supported(format!("the name \"{name}\" in a column of another program")))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 fn shown(value: DatumRef) -> String {
     match value {

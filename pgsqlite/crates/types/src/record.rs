@@ -297,21 +297,8 @@ pub fn compare(a: &str, b: &str, of_user: &dyn Fn(usize, Oid) -> Option<TypeCode
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::RegNames;
+    use crate::codec::NoNames;
     use crate::{oid, Settings};
-
-    struct NoNames;
-    impl RegNames for NoNames {
-        fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-            None
-        }
-        fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-            Err(PgError::not_supported(name))
-        }
-        fn codec(&self, _: Oid) -> Option<TypeCodec> {
-            None
-        }
-    }
 
     /// `row(1, 'a b'::text, NULL::int, ''::text, 1.50::numeric, true, array[1,2], 'x"y\z'::text, '(,)'::text,
     /// 1.5::float8, '\x4142'::bytea)` as PostgreSQL prints and sends it.

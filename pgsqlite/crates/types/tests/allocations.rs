@@ -1,7 +1,7 @@
 //! The output path of the everyday types does not allocate: rows go from SQLite's memory into the session's buffer.
 
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
-use pgsqlite_types::{oid, DatumRef, Oid, PgError, Result, Settings};
+use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
+use pgsqlite_types::{oid, DatumRef, Settings};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -25,20 +25,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-struct NoNames;
-
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::not_supported(name))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 #[test]
 fn output_does_not_allocate() {

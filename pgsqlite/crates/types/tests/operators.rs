@@ -1,27 +1,13 @@
 //! Compares operators and functions of the value types with PostgreSQL's results: `vectors/operators.tsv`, recorded by
 //! `gen/operator_vectors.py` in the zone America/New_York.
 
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
+use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
 use pgsqlite_types::datetime::zone::Zone;
 use pgsqlite_types::datetime::{fields, trunc, Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
-use pgsqlite_types::{float, int, oid, Datum, Oid, PgError, Result, Settings};
+use pgsqlite_types::{float, int, oid, Datum, Oid, Result, Settings};
 use std::cmp::Ordering;
-
-struct NoNames;
-
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::not_supported(name))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 struct Session(Settings);
 

@@ -1,22 +1,8 @@
 //! No input makes a codec panic, and what a codec has read it can print and read again: random changes to the recorded
 //! inputs, and random bytes as binary values.
 
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
-use pgsqlite_types::{catalog, compare, foreign, Datum, DatumRef, Oid, PgError, Result, Settings};
-
-struct NoNames;
-
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::not_supported(name))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
+use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
+use pgsqlite_types::{catalog, compare, foreign, Datum, DatumRef, Oid, Settings};
 
 /// A small generator with a fixed seed, so that a failure can be repeated.
 struct Random(u64);

@@ -1,24 +1,10 @@
 //! Compares the codecs with what PostgreSQL did: `vectors/*.tsv`, recorded by `gen/type_vectors.py`.
 
-use pgsqlite_types::codec::{Context, EnumType, RegNames, TypeCodec};
+use pgsqlite_types::codec::{Context, EnumType, NoNames, TypeCodec};
 use pgsqlite_types::settings::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{catalog, typmod};
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings};
 use std::sync::Arc;
-
-struct NoNames;
-
-impl RegNames for NoNames {
-    fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::not_supported(name))
-    }
-    fn codec(&self, _: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 /// A field of COPY's text format; None for NULL.
 fn field(text: &str) -> Option<String> {

@@ -271,16 +271,12 @@ impl Ddl<'_> {
                 if own.inherited.count == 0 {
                     return Err(PgError::internal("a column that is not inherited"));
                 }
-                if !only && own.inherited.count == 1 && own.inherited.merely {
+                if own.inherited.lose_parent(only) {
                     gone.push(Object::Column(child, own.attnum));
                     open.push(child);
-                    continue;
+                } else {
+                    self.put_relation(new)?;
                 }
-                own.inherited.count -= 1;
-                if only {
-                    own.inherited.merely = false;
-                }
-                self.put_relation(new)?;
             }
         }
         let cascade = command.behavior() == ast::DropBehavior::DropCascade;
@@ -430,16 +426,12 @@ impl Ddl<'_> {
                     let mut new = (**self.required(child)?).clone();
                     let own = new.constraints.iter_mut().find(|c| c.name == constraint.name && c.is_check());
                     let Some(own) = own.filter(|c| c.inherited.count > 0) else { continue };
-                    if !only && own.inherited.count == 1 && own.inherited.merely {
+                    if own.inherited.lose_parent(only) {
                         gone.push(Object::Constraint(child, own.oid));
                         open.push(child);
-                        continue;
+                    } else {
+                        self.put_relation(new)?;
                     }
-                    own.inherited.count -= 1;
-                    if only {
-                        own.inherited.merely = false;
-                    }
-                    self.put_relation(new)?;
                 }
             }
         }

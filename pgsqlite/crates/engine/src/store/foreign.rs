@@ -212,7 +212,7 @@ fn column_of(info: &Info, attnum: i16) -> Column {
     }
 }
 
-/// A default that means the same in PostgreSQL: a number, a string, a truth value. Everything else stays SQLite's to compute.
+/// A default that means the same in PostgreSQL: a number, a string, a truth value, bytes. Everything else stays SQLite's to compute.
 fn literal_default(sqlite: &str, ty: Oid) -> Option<String> {
     let text = sqlite.trim();
     let number = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -232,6 +232,12 @@ fn literal_default(sqlite: &str, ty: Oid) -> Option<String> {
             let inner = &text[1..text.len() - 1];
             (!inner.replace("''", "").contains('\''))
                 .then(|| format!("{text}::{}", if ty == oid::TEXT { "text" } else { "character varying" }))
+        }
+        // SQLite's literal of bytes; in PostgreSQL it would be a bit string
+        oid::BYTEA => {
+            let hex = text.strip_prefix(['x', 'X'])?.strip_prefix('\'')?.strip_suffix('\'')?;
+            let bytes = hex::decode(hex).ok()?;
+            Some(format!("'\\x{}'::bytea", hex::encode(bytes)))
         }
         _ => None,
     }

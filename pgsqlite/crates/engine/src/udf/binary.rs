@@ -12,14 +12,4 @@ fn send(c: &Call) -> Result<Datum> {
     Ok(Datum::Blob(out))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[(
-    "array_send bit_send boolsend box_send bpcharsend byteasend cash_send charsend cidr_send cidsend circle_send \
-     date_send enum_send float4send float8send inet_send int2send int2vectorsend int4send int8send interval_send \
-     json_send jsonb_send jsonpath_send line_send lseg_send macaddr8_send macaddr_send multirange_send namesend \
-     numeric_send oidsend oidvectorsend path_send pg_lsn_send pg_snapshot_send point_send poly_send range_send \
-     record_send regclasssend regcollationsend regconfigsend regdictionarysend regnamespacesend regoperatorsend \
-     regopersend regproceduresend regprocsend regrolesend regtypesend textsend tidsend time_send timestamp_send \
-     timestamptz_send timetz_send tsquerysend tsvectorsend unknownsend uuid_send varbit_send varcharsend xid8send \
-     xidsend",
-    send,
-)];
+pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[(pgsqlite_sql::builtins::binary::NAMES, send)];

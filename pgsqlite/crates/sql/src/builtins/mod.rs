@@ -8,7 +8,7 @@ pub mod keywords;
 pub mod text_search;
 
 mod aggregates;
-mod binary;
+pub mod binary;
 mod bits;
 mod documents;
 mod formatting;

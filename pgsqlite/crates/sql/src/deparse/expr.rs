@@ -1,24 +1,10 @@
 //! Expressions, with ruleutils' rules for parentheses, labels of constants and implicit casts.
 
-use super::{quote_identifier, quote_literal, Printer, Style};
+use super::{quote_constant, quote_identifier, Printer, Style};
 use crate::builtins::{catalog as builtin, text_search};
 use crate::typed::*;
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
+use pgsqlite_types::codec::{Context, NoNames};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
-
-/// Names of reg types inside constants of other types (arrays, records) are printed as numbers.
-struct NoNames;
-impl RegNames for NoNames {
-    fn reg_name(&self, _reg_type: Oid, _oid: Oid) -> Option<String> {
-        None
-    }
-    fn reg_oid(&self, _reg_type: Oid, name: &str) -> Result<Oid> {
-        Err(PgError::internal(format!("input of {name} while printing")))
-    }
-    fn codec(&self, _type_oid: Oid) -> Option<TypeCodec> {
-        None
-    }
-}
 
 impl<'a> Printer<'a> {
     fn pretty(&self) -> bool {
@@ -494,7 +480,7 @@ impl<'a> Printer<'a> {
             }
             oid::BOOL => self.out.push_str(if text == "t" || text == "true" { "true" } else { "false" }),
             _ => {
-                self.out.push_str(&quote_literal(&text));
+                self.out.push_str(&quote_constant(&text));
                 needs_label |= matches!(ty, oid::INT4 | oid::NUMERIC);
             }
         }

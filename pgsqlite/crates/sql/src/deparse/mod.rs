@@ -10,7 +10,7 @@ pub mod names;
 mod query;
 
 pub use definitions::{condition_text, trigger_condition};
-pub use names::{quote_identifier, quote_literal, Names};
+pub use names::{quote_constant, quote_identifier, quote_literal, Names};
 
 use crate::analyze::walk;
 use crate::catalog::{Catalog, Relation};

@@ -28,6 +28,11 @@ fn is_keyword(word: &str) -> bool {
     }
 }
 
+/// A constant in an expression as ruleutils prints it: backslashes stand for themselves, as standard_conforming_strings has it.
+pub fn quote_constant(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// A string literal as ruleutils prints it: doubled quotes, `E'…'` where a backslash is in it.
 pub fn quote_literal(text: &str) -> String {
     let doubled = text.replace('\'', "''");

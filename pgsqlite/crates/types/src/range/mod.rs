@@ -337,21 +337,8 @@ pub fn compare_multiranges(t: &RangeType, a: &[Span], b: &[Span]) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Context, RegNames};
+    use crate::codec::{Context, NoNames};
     use crate::Settings;
-
-    struct NoNames;
-    impl RegNames for NoNames {
-        fn reg_name(&self, _: Oid, _: Oid) -> Option<String> {
-            None
-        }
-        fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
-            Err(PgError::not_supported(name))
-        }
-        fn codec(&self, _: Oid) -> Option<TypeCodec> {
-            None
-        }
-    }
 
     fn read(ty: Oid, text: &str) -> Result<Datum> {
         let settings = Settings::default();
