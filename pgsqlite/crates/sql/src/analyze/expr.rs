@@ -508,6 +508,10 @@ impl Analyzer<'_> {
                 for item in list {
                     items.push(self.coerce_to_common(item, common, "IN")?);
                 }
+                if negated {
+                    // NOT IN is PostgreSQL's <> ALL: some types have no <>
+                    self.resolve_operator("<>", Some(left.ty), common, location)?;
+                }
                 let (op, args, _) = self.resolve_operator("=", Some(left.ty), common, location)?;
                 let left = self.coerce_implicit(left, args[0])?;
                 let mut list = Vec::with_capacity(items.len());
@@ -527,6 +531,9 @@ impl Analyzer<'_> {
         }
         let mut tests = Vec::new();
         for item in list {
+            if negated {
+                self.operator("<>", Some(left.clone()), item.clone(), location)?;
+            }
             tests.push(self.operator("=", Some(left.clone()), item, location)?);
         }
         let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
