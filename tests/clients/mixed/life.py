@@ -141,6 +141,18 @@ def isolation(pg, ifx):
     assert all_of(pg, "SELECT count(*) FROM snap") == [(3,)]
 
 
+def waits_for(other, update, commit):
+    """An update of one row, as (connection, statement), waits until the other side has committed."""
+    done = []
+    thread = threading.Thread(target=lambda: done.append(all_of(*update)))
+    thread.start()
+    waiting(other)
+    assert not done
+    all_of(*commit)
+    thread.join(30)
+    assert done == [1]
+
+
 def locks(pg, ifx, address):
     """A writer waits for the other side's writer, as long as its own side lets it."""
     all_of(pg, "CREATE TABLE locked (a int4, by text)")
@@ -156,14 +168,7 @@ def locks(pg, ifx, address):
         with fails(informix_db.Error, sqlcode=-244):
             all_of(ifx, "update locked set by = by || 'x'")
         all_of(ifx, "set lock mode to wait")
-        done = []
-        thread = threading.Thread(target=lambda: done.append(all_of(ifx, "update locked set by = by || 'i'")))
-        thread.start()
-        waiting(other)
-        assert not done
-        all_of(pg, "COMMIT")
-        thread.join(30)
-        assert done == [1]
+        waits_for(other, (ifx, "update locked set by = by || 'i'"), (pg, "COMMIT"))
         # PostgreSQL waits for Informix
         all_of(ifx, "begin work")
         all_of(ifx, "update locked set by = by || 'j'")
@@ -171,14 +176,7 @@ def locks(pg, ifx, address):
         with fails(psycopg.errors.LockNotAvailable):
             all_of(pg, "UPDATE locked SET by = by || 'x'")
         all_of(pg, "RESET lock_timeout")
-        done.clear()
-        thread = threading.Thread(target=lambda: done.append(all_of(pg, "UPDATE locked SET by = by || 'q'")))
-        thread.start()
-        waiting(other)
-        assert not done
-        all_of(ifx, "commit work")
-        thread.join(30)
-        assert done == [1]
+        waits_for(other, (pg, "UPDATE locked SET by = by || 'q'"), (ifx, "commit work"))
         assert all_of(other, "SELECT by FROM locked") == [("pijq",)]
 
 

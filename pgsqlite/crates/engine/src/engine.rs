@@ -69,7 +69,6 @@ pub struct Engine {
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
     pub(crate) advisory: crate::advisory::AdvisoryLocks,
     pub(crate) channels: crate::notify::Channels,
-    /// the transaction number that was given last
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.

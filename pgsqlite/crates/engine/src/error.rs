@@ -167,8 +167,8 @@ fn unique_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
                     && i.columns
                         .iter()
                         .map(|c| match &c.key {
-                            pgsqlite_sql::catalog::IndexKey::Column(a) => *a,
-                            pgsqlite_sql::catalog::IndexKey::Expression(_) => 0,
+                            pgsqlite_sql::catalog::KeyPart::Column(a) => *a,
+                            pgsqlite_sql::catalog::KeyPart::Expression(_) => 0,
                         })
                         .eq(attnums.iter().copied())
             })

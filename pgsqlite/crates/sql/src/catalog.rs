@@ -7,7 +7,7 @@ use crate::acl::AclItem;
 use crate::builtins::catalog::{self as builtin, Proc};
 use crate::builtins::extensions as builtin_extensions;
 pub use crate::inheritance::{
-    Inheritance, Inherited, KeyPart, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
+    Inheritance, Inherited, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
 };
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
@@ -206,8 +206,9 @@ impl Constraint {
     }
 }
 
+/// A part of the key of an index, or of that by which a table is partitioned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum IndexKey {
+pub enum KeyPart {
     Column(i16),
     /// PostgreSQL SQL text.
     Expression(String),
@@ -215,7 +216,7 @@ pub enum IndexKey {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexColumn {
-    pub key: IndexKey,
+    pub key: KeyPart,
     pub descending: bool,
     pub nulls_first: bool,
     #[serde(default)]

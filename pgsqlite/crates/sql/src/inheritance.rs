@@ -3,7 +3,7 @@
 //!
 //! In the file a child is a table of its own, and so is each partition. The parent of partitions is a table without rows.
 
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::{Catalog, KeyPart, Relation};
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -85,13 +85,6 @@ impl PartitionStrategy {
             PartitionStrategy::Hash => "HASH",
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum KeyPart {
-    Column(i16),
-    /// PostgreSQL SQL text
-    Expression(String),
 }
 
 /// A column of a partition key.

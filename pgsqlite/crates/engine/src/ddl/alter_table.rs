@@ -157,7 +157,7 @@ impl Ddl<'_> {
                 }
                 if let ReplicaIdentity::Index(index) = relation.storage.replica_identity {
                     let of_index = self.catalog.indexes_of(relation.oid).find(|(r, _)| r.oid == index);
-                    if of_index.is_some_and(|(_, i)| i.columns.iter().any(|c| c.key == IndexKey::Column(column.attnum)))
+                    if of_index.is_some_and(|(_, i)| i.columns.iter().any(|c| c.key == KeyPart::Column(column.attnum)))
                     {
                         return Err(PgError::new(
                             SqlState::INVALID_TABLE_DEFINITION,
@@ -575,8 +575,8 @@ impl Ddl<'_> {
             .columns
             .iter()
             .map(|k| match k.key {
-                IndexKey::Column(attnum) => Some(attnum),
-                IndexKey::Expression(_) => None,
+                KeyPart::Column(attnum) => Some(attnum),
+                KeyPart::Expression(_) => None,
             })
             .collect();
         let columns = columns.ok_or_else(|| unusable("contains expressions"))?;
@@ -907,7 +907,7 @@ impl Ddl<'_> {
             }
             if let RelationKind::Index(definition) = &mut index.kind {
                 let method = definition.method.clone();
-                for key in definition.columns.iter_mut().filter(|k| k.key == IndexKey::Column(column.attnum)) {
+                for key in definition.columns.iter_mut().filter(|k| k.key == KeyPart::Column(column.attnum)) {
                     key.opclass = super::naming::default_opclass(&self.catalog, ty, &method).ok_or_else(|| {
                         PgError::new(
                             SqlState::UNDEFINED_OBJECT,

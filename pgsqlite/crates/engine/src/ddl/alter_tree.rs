@@ -156,15 +156,13 @@ impl Ddl<'_> {
             let Some(key) = &table.inheritance.key else { continue };
             let Some(own) = table.column(&column.name) else { continue };
             for part in &key.columns {
-                let (used, how) = match &part.part {
-                    KeyPart::Column(a) => (*a == own.attnum, "part of the partition key"),
-                    KeyPart::Expression(text) => {
-                        (self.expression_columns(text, &table)?.contains(&own.attnum), "part of the partition key")
-                    }
+                let used = match &part.part {
+                    KeyPart::Column(a) => *a == own.attnum,
+                    KeyPart::Expression(text) => self.expression_columns(text, &table)?.contains(&own.attnum),
                 };
                 if used {
                     return Err(invalid_table(format!(
-                        "cannot {act} column \"{}\" because it is {how} of relation \"{}\"",
+                        "cannot {act} column \"{}\" because it is part of the partition key of relation \"{}\"",
                         column.name, table.name
                     )));
                 }

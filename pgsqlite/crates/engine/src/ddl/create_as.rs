@@ -201,7 +201,7 @@ impl Ddl<'_> {
                 ));
             }
             let unique = self.catalog.indexes_of(relation.oid).any(|(_, i)| {
-                i.unique && i.predicate.is_none() && i.columns.iter().all(|c| matches!(c.key, IndexKey::Column(_)))
+                i.unique && i.predicate.is_none() && i.columns.iter().all(|c| matches!(c.key, KeyPart::Column(_)))
             });
             if !unique {
                 let shown = Names::new(&self.catalog, &[]).relation(relation.oid);

@@ -628,7 +628,7 @@ impl Ddl<'_> {
                     .find(|c| c.is_key() && c.index == index_oid)
                     .map(|c| (c.deferrable, c.initially_deferred));
                 for key in &mut index.columns {
-                    if let IndexKey::Column(attnum) = &mut key.key {
+                    if let KeyPart::Column(attnum) = &mut key.key {
                         *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
                     }
                 }

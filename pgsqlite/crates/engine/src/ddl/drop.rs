@@ -354,7 +354,7 @@ impl Ddl<'_> {
             if let RelationKind::Index(index) = &relation.kind {
                 let Some(table) = self.catalog.relation(index.table) else { continue };
                 let keys = index.columns.iter().filter_map(|c| match &c.key {
-                    IndexKey::Expression(text) => Some(text.as_str()),
+                    KeyPart::Expression(text) => Some(text.as_str()),
                     _ => None,
                 });
                 for text in keys.chain(index.predicate.as_deref()) {

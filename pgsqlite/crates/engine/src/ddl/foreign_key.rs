@@ -179,8 +179,8 @@ impl Ddl<'_> {
                     .columns
                     .iter()
                     .map(|k| match k.key {
-                        IndexKey::Column(attnum) => Some(attnum),
-                        IndexKey::Expression(_) => None,
+                        KeyPart::Column(attnum) => Some(attnum),
+                        KeyPart::Expression(_) => None,
                     })
                     .collect();
                 index.unique && index.predicate.is_none() && keys.is_some_and(|k| same(&k))

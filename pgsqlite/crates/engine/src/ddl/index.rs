@@ -145,7 +145,7 @@ impl Ddl<'_> {
         let opclass = naming::default_opclass(&self.catalog, column.type_oid, method)
             .ok_or_else(|| self.no_opclass(column.type_oid, method))?;
         Ok(IndexColumn {
-            key: IndexKey::Column(column.attnum),
+            key: KeyPart::Column(column.attnum),
             descending: false,
             nulls_first: false,
             collation: column.collation,
@@ -175,8 +175,8 @@ impl Ddl<'_> {
             .columns
             .iter()
             .filter_map(|k| match k.key {
-                IndexKey::Column(attnum) => Some(attnum),
-                IndexKey::Expression(_) => None,
+                KeyPart::Column(attnum) => Some(attnum),
+                KeyPart::Expression(_) => None,
             })
             .collect();
         if let Some((deferrable, initially_deferred)) = constraint {
@@ -306,8 +306,8 @@ impl Ddl<'_> {
                     .columns
                     .iter()
                     .filter_map(|k| match k.key {
-                        IndexKey::Column(a) => Some(a),
-                        IndexKey::Expression(_) => None,
+                        KeyPart::Column(a) => Some(a),
+                        KeyPart::Expression(_) => None,
                     })
                     .collect();
                 self.check_key_has_partition_key(&relation, "UNIQUE", &keys)?;
@@ -345,7 +345,7 @@ impl Ddl<'_> {
         let (key, ty, mut collation) = match &element.expr {
             None => {
                 let column = self.key_column(relation, &element.name)?;
-                (IndexKey::Column(column.attnum), column.type_oid, column.collation)
+                (KeyPart::Column(column.attnum), column.type_oid, column.collation)
             }
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(relation), None, "index expression")?;
@@ -373,9 +373,9 @@ impl Ddl<'_> {
                             .nth(v.column)
                             .ok_or_else(|| PgError::internal("an index key that its relation does not have"))?;
                         let own = if std::ptr::eq(bare, &expr) { column.collation } else { collation };
-                        (IndexKey::Column(column.attnum), column.type_oid, own)
+                        (KeyPart::Column(column.attnum), column.type_oid, own)
                     }
-                    _ => (IndexKey::Expression(text), expr.ty, collation),
+                    _ => (KeyPart::Expression(text), expr.ty, collation),
                 }
             }
         };
@@ -428,13 +428,13 @@ impl Ddl<'_> {
         let mut keys = Vec::new();
         for key in &index.columns {
             let mut text = match &key.key {
-                IndexKey::Column(attnum) => {
+                KeyPart::Column(attnum) => {
                     let column = table
                         .column_by_attnum(*attnum)
                         .ok_or_else(|| PgError::internal("an index on a column that is not there"))?;
                     sqlite_quote(&column.name)
                 }
-                IndexKey::Expression(text) => {
+                KeyPart::Expression(text) => {
                     let lowered = self.lower_stored(text, Some(table), None)?;
                     let ty = self
                         .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
@@ -537,8 +537,8 @@ impl Ddl<'_> {
 /// The columns of an index whose keys are plain columns.
 fn key_names<'t>(index: &Index, table: &'t Relation) -> Result<Vec<&'t Column>> {
     let column = |k: &IndexColumn| match k.key {
-        IndexKey::Column(attnum) => table.column_by_attnum(attnum),
-        IndexKey::Expression(_) => None,
+        KeyPart::Column(attnum) => table.column_by_attnum(attnum),
+        KeyPart::Expression(_) => None,
     };
     let columns: Option<Vec<&Column>> = index.columns.iter().map(column).collect();
     columns.ok_or_else(|| PgError::internal("an index of columns that has an expression"))

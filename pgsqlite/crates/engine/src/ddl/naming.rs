@@ -57,8 +57,8 @@ pub fn joined_columns<'a>(columns: impl Iterator<Item = &'a str>) -> String {
 pub fn index_column_names(relation: &Relation, index: &Index) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let keys = index.columns.iter().map(|k| match &k.key {
-        IndexKey::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
-        IndexKey::Expression(text) => expression_name(text),
+        KeyPart::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
+        KeyPart::Expression(text) => expression_name(text),
     });
     let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
     for wanted in keys.chain(included) {

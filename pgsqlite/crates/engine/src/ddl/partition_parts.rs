@@ -375,7 +375,7 @@ impl Ddl<'_> {
 fn moved_index(index: &Index, from: &Relation, to: &Relation) -> Result<Index> {
     let mut out = index.clone();
     for key in &mut out.columns {
-        if let IndexKey::Column(attnum) = &mut key.key {
+        if let KeyPart::Column(attnum) = &mut key.key {
             *attnum = renumbered(&[*attnum], from, to)?[0];
         }
     }

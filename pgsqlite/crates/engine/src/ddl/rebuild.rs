@@ -203,8 +203,8 @@ impl Ddl<'_> {
             let mut uses = definition.include.contains(&attnum);
             for key in &definition.columns {
                 uses |= match &key.key {
-                    IndexKey::Column(a) => *a == attnum,
-                    IndexKey::Expression(text) => self.expression_columns(text, &old)?.contains(&attnum),
+                    KeyPart::Column(a) => *a == attnum,
+                    KeyPart::Expression(text) => self.expression_columns(text, &old)?.contains(&attnum),
                 };
             }
             if let Some(text) = &definition.predicate {

@@ -58,7 +58,7 @@ impl Ddl<'_> {
                 RelationKind::Index(index) => {
                     let table = old.relation(index.table).map(|t| &**t);
                     for key in &mut index.columns {
-                        if let IndexKey::Expression(text) = &mut key.key {
+                        if let KeyPart::Expression(text) = &mut key.key {
                             *text = print(text, table)?;
                         }
                     }

@@ -263,14 +263,14 @@ impl Ddl<'_> {
         if definition.deferrable {
             return Err(refused(format!("cannot use non-immediate index \"{name}\" as replica identity")));
         }
-        if definition.columns.iter().any(|c| matches!(c.key, IndexKey::Expression(_))) {
+        if definition.columns.iter().any(|c| matches!(c.key, KeyPart::Expression(_))) {
             return Err(refused(format!("cannot use expression index \"{name}\" as replica identity")));
         }
         if definition.predicate.is_some() {
             return Err(refused(format!("cannot use partial index \"{name}\" as replica identity")));
         }
         for key in &definition.columns {
-            let IndexKey::Column(attnum) = key.key else { continue };
+            let KeyPart::Column(attnum) = key.key else { continue };
             if let Some(column) = table.column_by_attnum(attnum).filter(|c| !c.not_null) {
                 return Err(wrong(format!(
                     "index \"{name}\" cannot be used as replica identity because column \"{}\" is nullable",

@@ -203,8 +203,8 @@ fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, rel
     let mut texts: Vec<&str> = index.predicate.iter().map(String::as_str).collect();
     for key in &index.columns {
         match &key.key {
-            IndexKey::Column(attnum) => columns.push(*attnum),
-            IndexKey::Expression(text) => texts.push(text),
+            KeyPart::Column(attnum) => columns.push(*attnum),
+            KeyPart::Expression(text) => texts.push(text),
         }
     }
     for text in texts {
@@ -214,7 +214,7 @@ fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, rel
     }
     columns.sort_unstable();
     columns.dedup();
-    if index.predicate.is_some() || index.columns.iter().any(|k| matches!(k.key, IndexKey::Expression(_))) {
+    if index.predicate.is_some() || index.columns.iter().any(|k| matches!(k.key, KeyPart::Expression(_))) {
         columns.insert(0, 0);
     }
     for attnum in columns {

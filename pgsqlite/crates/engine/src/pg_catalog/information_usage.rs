@@ -99,38 +99,27 @@ fn table_privileges(rows: &mut Rows, state: &SessionState) {
 /// A table's privileges hold for each of its columns.
 fn column_privileges(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
-        let items = list(AclObject::Table, r.owner, &r.acl);
-        for (grantor, grantee, word, grantable) in spread(&state.catalog, &items, r.owner) {
-            if !matches!(word, "SELECT" | "INSERT" | "UPDATE" | "REFERENCES") {
-                continue;
-            }
-            for c in r.live_columns() {
+        let of_table = list(AclObject::Table, r.owner, &r.acl);
+        let mut column = |c: &Column, items: &[AclItem]| {
+            for (grantor, grantee, word, grantable) in spread(&state.catalog, items, r.owner) {
+                if !matches!(word, "SELECT" | "INSERT" | "UPDATE" | "REFERENCES") {
+                    continue;
+                }
                 rows.push(&[
-                    ("grantor", grantor.clone()),
-                    ("grantee", grantee.clone()),
+                    ("grantor", grantor),
+                    ("grantee", grantee),
                     ("table_catalog", database(state)),
                     ("table_schema", schema(state, r.schema)),
                     ("table_name", text(&*r.name)),
                     ("column_name", text(&*c.name)),
                     ("privilege_type", text(word)),
-                    ("is_grantable", grantable.clone()),
+                    ("is_grantable", grantable),
                 ]);
             }
-        }
+        };
         for c in r.live_columns() {
-            for (grantor, grantee, word, grantable) in spread(&state.catalog, c.acl.as_deref().unwrap_or(&[]), r.owner)
-            {
-                rows.push(&[
-                    ("grantor", grantor.clone()),
-                    ("grantee", grantee.clone()),
-                    ("table_catalog", database(state)),
-                    ("table_schema", schema(state, r.schema)),
-                    ("table_name", text(&*r.name)),
-                    ("column_name", text(&*c.name)),
-                    ("privilege_type", text(word)),
-                    ("is_grantable", grantable.clone()),
-                ]);
-            }
+            column(c, &of_table);
+            column(c, c.acl.as_deref().unwrap_or(&[]));
         }
     }
 }

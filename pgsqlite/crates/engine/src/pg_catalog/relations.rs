@@ -275,7 +275,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
         for key in &index.columns {
             attnum += 1;
             let column = match &key.key {
-                IndexKey::Column(a) => match table.column_by_attnum(*a) {
+                KeyPart::Column(a) => match table.column_by_attnum(*a) {
                     Some(c) => Column {
                         attnum,
                         default: None,
@@ -290,7 +290,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                     None => continue,
                 },
                 // The type of an expression is that of its operator class.
-                IndexKey::Expression(_) => {
+                KeyPart::Expression(_) => {
                     let name = names.get(attnum as usize - 1).cloned().unwrap_or_default();
                     let ty = pgsqlite_sql::builtins::catalog::operator_class_by_oid(key.opclass)
                         .map_or(oid::TEXT, |c| c.input);
@@ -368,6 +368,20 @@ pub(super) fn inherits(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
+/// A key as `pg_index` and `pg_partitioned_table` tell it: attnums, with 0 for each expression, and the expressions.
+fn key_parts<'a>(parts: impl Iterator<Item = &'a KeyPart>) -> (Vec<i16>, Datum) {
+    let mut expressions: Vec<&str> = Vec::new();
+    let attnums = parts.map(|part| match part {
+        KeyPart::Column(attnum) => *attnum,
+        KeyPart::Expression(text) => {
+            expressions.push(text);
+            0
+        }
+    });
+    let attnums = attnums.collect();
+    (attnums, if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) })
+}
+
 pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
         let Some(key) = &relation.inheritance.key else { continue };
@@ -376,18 +390,7 @@ pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
             .into_iter()
             .find(|p| p.inheritance.bound == Some(PartitionBound::Default))
             .map_or(0, |p| p.oid);
-        let expressions: Vec<&str> = key
-            .columns
-            .iter()
-            .filter_map(|c| match &c.part {
-                KeyPart::Expression(text) => Some(text.as_str()),
-                KeyPart::Column(_) => None,
-            })
-            .collect();
-        let attnums = key.columns.iter().map(|c| match c.part {
-            KeyPart::Column(a) => a,
-            KeyPart::Expression(_) => 0,
-        });
+        let (attnums, expressions) = key_parts(key.columns.iter().map(|c| &c.part));
         rows.push(&[
             ("partrelid", int(relation.oid)),
             ("partstrat", character(key.strategy.letter())),
@@ -396,7 +399,7 @@ pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
             ("partattrs", numbers(attnums)),
             ("partclass", numbers(key.columns.iter().map(|c| c.opclass))),
             ("partcollation", numbers(key.columns.iter().map(|c| c.collation))),
-            ("partexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
+            ("partexprs", expressions),
         ]);
     }
 }
@@ -404,18 +407,7 @@ pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
         let RelationKind::Index(index) = &relation.kind else { continue };
-        let keys = index.columns.iter().map(|k| match k.key {
-            IndexKey::Column(a) => a,
-            IndexKey::Expression(_) => 0,
-        });
-        let expressions: Vec<&str> = index
-            .columns
-            .iter()
-            .filter_map(|k| match &k.key {
-                IndexKey::Expression(text) => Some(text.as_str()),
-                IndexKey::Column(_) => None,
-            })
-            .collect();
+        let (keys, expressions) = key_parts(index.columns.iter().map(|k| &k.key));
         let of_table = catalog.relation(index.table).map(|t| t.storage.clone()).unwrap_or_default();
         rows.push(&[
             ("indexrelid", int(relation.oid)),
@@ -431,11 +423,11 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indisvalid", is_whole(catalog, relation, index).into()),
             ("indisready", true.into()),
             ("indislive", true.into()),
-            ("indkey", numbers(keys.chain(index.include.iter().copied()))),
+            ("indkey", numbers(keys.into_iter().chain(index.include.iter().copied()))),
             ("indcollation", numbers(index.columns.iter().map(|k| k.collation))),
             ("indclass", numbers(index.columns.iter().map(|k| k.opclass))),
             ("indoption", numbers(index.columns.iter().map(|k| u8::from(k.descending) | u8::from(k.nulls_first) << 1))),
-            ("indexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
+            ("indexprs", expressions),
             ("indpred", index.predicate.clone().into()),
         ]);
     }

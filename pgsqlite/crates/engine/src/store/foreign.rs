@@ -396,7 +396,7 @@ fn add_index(
             let descending = descending.get(i).copied().unwrap_or(false);
             let ty = relation.column_by_attnum(attnum).map_or(0, |c| c.type_oid);
             IndexColumn {
-                key: IndexKey::Column(attnum),
+                key: KeyPart::Column(attnum),
                 descending,
                 nulls_first: descending,
                 collation: naming::default_collation(catalog, ty),

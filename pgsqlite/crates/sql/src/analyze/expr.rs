@@ -493,6 +493,10 @@ impl Analyzer<'_> {
             let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
             return Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any });
         }
+        // NOT IN is <> of all
+        let name = if negated { "<>" } else { "=" };
+        let each =
+            |tests| Expr::new(if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) }, oid::BOOL, location);
         // With a common type of all items the operator is chosen once (as PostgreSQL's = ANY (ARRAY[…])), else one by one.
         let all: Vec<&Expr> = std::iter::once(&left).chain(&list).collect();
         let same_category = self.common_type(&all, "IN").ok();
@@ -508,11 +512,8 @@ impl Analyzer<'_> {
                 for item in list {
                     items.push(self.coerce_to_common(item, common, "IN")?);
                 }
-                if negated {
-                    // NOT IN is PostgreSQL's <> ALL: some types have no <>
-                    self.resolve_operator("<>", Some(left.ty), common, location)?;
-                }
-                let (op, args, _) = self.resolve_operator("=", Some(left.ty), common, location)?;
+                let left_type = left.ty;
+                let (op, args, _) = self.resolve_operator(name, Some(left_type), common, location)?;
                 let left = self.coerce_implicit(left, args[0])?;
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
@@ -520,37 +521,28 @@ impl Analyzer<'_> {
                 }
                 let integer = |t: Oid| matches!(t, oid::INT2 | oid::INT4 | oid::INT8);
                 if args[0] == args[1] || integer(args[0]) && integer(args[1]) {
-                    return Ok(Expr::new(
-                        ExprKind::InList { op, left: Box::new(left), list, negated },
-                        oid::BOOL,
-                        location,
-                    ));
+                    // (points have <>, but no =)
+                    let equal = match negated {
+                        true => self.resolve_operator("=", Some(left_type), common, location).ok().map(|(op, ..)| op),
+                        false => Some(op),
+                    };
+                    if let Some(op) = equal {
+                        return Ok(Expr::new(
+                            ExprKind::InList { op, left: Box::new(left), list, negated },
+                            oid::BOOL,
+                            location,
+                        ));
+                    }
                 }
-                return Ok(self.in_one_by_one(op, left, list, negated, location));
+                let test = |item| Expr::new(ExprKind::Op { op, args: vec![left.clone(), item] }, oid::BOOL, location);
+                return Ok(each(list.into_iter().map(test).collect()));
             }
         }
         let mut tests = Vec::new();
         for item in list {
-            if negated {
-                self.operator("<>", Some(left.clone()), item.clone(), location)?;
-            }
-            tests.push(self.operator("=", Some(left.clone()), item, location)?);
+            tests.push(self.operator(name, Some(left.clone()), item, location)?);
         }
-        let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
-        Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any })
-    }
-
-    fn in_one_by_one(&self, op: OperatorRef, left: Expr, list: Vec<Expr>, negated: bool, location: i32) -> Expr {
-        let tests = list
-            .into_iter()
-            .map(|item| Expr::new(ExprKind::Op { op, args: vec![left.clone(), item] }, oid::BOOL, location))
-            .collect();
-        let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
-        if negated {
-            Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location)
-        } else {
-            any
-        }
+        Ok(each(tests))
     }
 
     /// ARRAY[…]; `cast`: the array type that it is cast to, and the modifier, which the elements' casts may need.

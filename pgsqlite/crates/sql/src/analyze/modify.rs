@@ -3,7 +3,7 @@
 use super::{Analyzer, Clause, Level};
 use crate::acl::privilege;
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Column, Constraint, ConstraintKind, Identity, IndexKey, PolicyCommand, Relation, RelationKind};
+use crate::catalog::{Column, Constraint, ConstraintKind, Identity, KeyPart, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RowCheck,
@@ -593,8 +593,8 @@ impl Analyzer<'_> {
             let mut fits = true;
             for column in &index.columns {
                 let key = match &column.key {
-                    IndexKey::Column(a) => self.target_column(target, *a)?,
-                    IndexKey::Expression(text) => self.sub_expression(text)?,
+                    KeyPart::Column(a) => self.target_column(target, *a)?,
+                    KeyPart::Expression(text) => self.sub_expression(text)?,
                 };
                 let asked = keys.iter().position(|k| *k == key).map(|i| &wanted[i]);
                 fits &= asked.is_some_and(|(collation, opclass)| {

@@ -144,12 +144,12 @@ pub fn index_definition(
     let mut keys: Vec<String> = Vec::new();
     for key in &index.columns {
         let (mut text, ty, own_collation) = match &key.key {
-            IndexKey::Column(attnum) => {
+            KeyPart::Column(attnum) => {
                 let column =
                     table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
                 (quote_identifier(&column.name), column.type_oid, column.collation)
             }
-            IndexKey::Expression(text) => {
+            KeyPart::Expression(text) => {
                 let expr = analyzed(environment, text, Some(table))?;
                 let names = Names::new(catalog, environment.search_path);
                 // its COLLATE is the key's

@@ -9,7 +9,7 @@ use crate::analyze::walk;
 use crate::catalog::Column;
 use crate::plan::{Tag, Triggered};
 use crate::routine::Event;
-use crate::typed::{Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, RteKind};
+use crate::typed::{Cte, Expr, ExprKind, FromItem, Modify, ModifyAction, RteKind};
 use pgsqlite_types::{PgError, Result};
 
 impl Lowerer<'_> {
@@ -39,7 +39,9 @@ impl Lowerer<'_> {
                 if attnums.iter().any(|a| !columns.contains(a)) {
                     return Err(PgError::internal("a column of a view without a value"));
                 }
-                (self.proposed_for_view(modify, columns, &attnums, source)?, Event::Insert, vec![])
+                // (what is inserted cannot name the view's columns)
+                self.scope().entries = vec![vec!["NULL".to_string(); attnums.len()]];
+                (self.proposed_rows(modify, columns, &attnums, source)?, Event::Insert, vec![])
             }
             ModifyAction::Update { set, from, filter } => {
                 let (from, old) = self.view_rows(modify, from)?;
@@ -123,18 +125,6 @@ impl Lowerer<'_> {
             out.push(self.join_item(item, &texts)?);
         }
         Ok((out.join(", "), old))
-    }
-
-    /// The rows of INSERT: values of all columns.
-    fn proposed_for_view(
-        &mut self,
-        modify: &Modify,
-        columns: &[i16],
-        stored: &[i16],
-        source: &InsertSource,
-    ) -> Result<String> {
-        self.scope().entries = vec![vec!["NULL".to_string(); stored.len()]];
-        self.proposed_rows(modify, columns, stored, source)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{analyze_expression, Environment};
-use crate::catalog::{ConstraintKind, ForeignKeyAction, IndexKey, Relation};
+use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
 use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf};
 use pgsqlite_types::{Oid, PgError, Result};
@@ -318,7 +318,7 @@ impl Lowerer<'_> {
                 );
                 let place = i + 1;
                 match &column.key {
-                    IndexKey::Column(attnum) => {
+                    KeyPart::Column(attnum) => {
                         let at = position(relation, *attnum)?;
                         let column = relation
                             .column_by_attnum(*attnum)
@@ -326,7 +326,7 @@ impl Lowerer<'_> {
                         key.push((texts.add(new[at].clone()), column.type_oid));
                         conditions.push(format!("{} IS ?{place}", stored[at]));
                     }
-                    IndexKey::Expression(text) => {
+                    KeyPart::Expression(text) => {
                         let expr = analyze_expression(self.env, text, Some(relation), None)?;
                         key.push((texts.add(self.over_row(&expr, new)?), expr.ty));
                         conditions.push(format!("{} IS ?{place}", self.over_row(&expr, &stored)?));
@@ -349,7 +349,7 @@ impl Lowerer<'_> {
                 nulls_not_distinct: index.nulls_not_distinct,
                 repeatable: kept.is_empty()
                     || index.predicate.is_none()
-                        && index.columns.iter().all(|c| matches!(&c.key, IndexKey::Column(a) if !kept.contains(a))),
+                        && index.columns.iter().all(|c| matches!(&c.key, KeyPart::Column(a) if !kept.contains(a))),
                 lookup: format!(
                     "SELECT {identity} FROM {} AS t WHERE {}",
                     table_name(relation),

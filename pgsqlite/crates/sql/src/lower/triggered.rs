@@ -187,7 +187,8 @@ impl Lowerer<'_> {
                     // a row that is there is changed as by UPDATE: its triggers fire
                     on_conflict: on_conflict.clone().map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
                 };
-                (self.proposed_inserts(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
+                self.scope().entries = vec![self.target_columns(&target, "")];
+                (self.proposed_rows(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
             }
             ModifyAction::Update { set, from, filter } => {
                 let alias = self.unique("t");
@@ -428,20 +429,7 @@ impl Lowerer<'_> {
         Ok(format!("SELECT {} FROM {} AS {alias}{items}{condition}{group}", columns.join(", "), table_name(target)))
     }
 
-    /// The rows of INSERT: the values of the columns `stored`, in their order.
-    fn proposed_inserts(
-        &mut self,
-        modify: &Modify,
-        columns: &[i16],
-        stored: &[i16],
-        source: &InsertSource,
-    ) -> Result<String> {
-        let target = modify.target.clone();
-        self.scope().entries = vec![self.target_columns(&target, "")];
-        self.proposed_rows(modify, columns, stored, source)
-    }
-
-    /// As [`Lowerer::proposed_inserts`]; the scope has the target's entry.
+    /// The rows of INSERT: the values of the columns `stored`, in their order. The scope has the target's entry.
     pub(super) fn proposed_rows(
         &mut self,
         modify: &Modify,

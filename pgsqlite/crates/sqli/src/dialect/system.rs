@@ -3,7 +3,7 @@
 
 use super::print::{literal, Environment};
 use crate::values::types::Type;
-use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, IndexKey, Relation, RelationKind};
+use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, KeyPart, Relation, RelationKind};
 use std::sync::Arc;
 
 /// The system tables have the numbers from 1; those of users are above 100.
@@ -422,9 +422,9 @@ fn sysindexes(catalog: &Catalog) -> Table {
     let mut rows = Vec::new();
     for (r, relation, index) in indexes(catalog) {
         let parts = index.columns.iter().map(|c| match &c.key {
-            IndexKey::Column(attnum) if c.descending => -(column_number(r, *attnum) as i64),
-            IndexKey::Column(attnum) => column_number(r, *attnum) as i64,
-            IndexKey::Expression(_) => 0,
+            KeyPart::Column(attnum) if c.descending => -(column_number(r, *attnum) as i64),
+            KeyPart::Column(attnum) => column_number(r, *attnum) as i64,
+            KeyPart::Expression(_) => 0,
         });
         rows.push(row(&relation.name, r, index.unique, parts.collect()));
     }
