@@ -1,44 +1,72 @@
 #!/usr/bin/env bash
-# Reads the functions and operators of the extensions that pgsqlite has of its own, as PostgreSQL 15 makes them with CREATE EXTENSION,
-# and numbers them in the range that initdb leaves free. What takes or gives `internal` or a type of an extension is left out.
+# Reads the types, functions, operators, casts, aggregates and operator classes of the extensions that pgsqlite has of its own, as
+# PostgreSQL 15 makes them with CREATE EXTENSION, and numbers them in the range that initdb leaves free.
 #
 # usage: gen/extensions.sh            (starts a throw-away server through tools/oracle.sh)
-# Output: pgsqlite/crates/sql/data/extension_proc.tsv, extension_operator.tsv, extension_opclass.tsv; engine/src/udf/unaccent.rules
+# Output: pgsqlite/crates/types/data/extension_type.tsv; pgsqlite/crates/sql/data/extension_{proc,operator,opclass,cast,aggregate}.tsv;
+#         engine/src/udf/unaccent.rules
+# The constants of `types/src/extension.rs` are numbers of extension_type.tsv (a test compares them).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-sql=$root/pgsqlite/crates/sql/data
-"$root/tools/oracle.sh" bash -s "$sql" "$root/pgsqlite/crates/engine/src/udf" <<'IN'
+crates=$root/pgsqlite/crates
+"$root/tools/oracle.sh" bash -s "$crates/sql/data" "$crates/engine/src/udf" "$crates/types/data" <<'IN'
 set -euo pipefail
 run() { psql -qAt -v ON_ERROR_STOP=1 -d template1 "$@"; }
-run -c 'CREATE EXTENSION "uuid-ossp"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent'
+run -c 'CREATE EXTENSION "uuid-ossp"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent;
+        CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION intarray'
+run -c "CREATE VIEW public.of AS
+  SELECT e.extname, d.classid, d.objid AS oid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+  WHERE d.deptype = 'e' AND extname <> 'plpgsql'"
+# (array types depend on their elements)
+run -c "CREATE TABLE public.types AS
+  SELECT extname, t.oid, 15530 + row_number() OVER (ORDER BY extname, typname) AS number
+  FROM pg_type t JOIN public.of ON of.oid IN (t.oid, t.typelem) AND classid = 'pg_type'::regclass WHERE t.oid >= 16384"
 run -c "CREATE TABLE public.members AS
-  SELECT e.extname, p.oid, 15600 + row_number() OVER (ORDER BY extname, proname, proargtypes::text) AS number
-  FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-  JOIN pg_extension e ON e.oid = d.refobjid
-  WHERE extname <> 'plpgsql' AND 2281 <> ALL (proargtypes::oid[]) AND prorettype < 16384 AND prorettype <> 2281
-    AND NOT EXISTS (SELECT FROM unnest(proargtypes::oid[]) t WHERE t >= 16384)"
+  SELECT extname, p.oid, 15600 + row_number() OVER (ORDER BY extname, proname, proargtypes::text) AS number
+  FROM pg_proc p JOIN public.of USING (oid) WHERE classid = 'pg_proc'::regclass"
 run -c "CREATE TABLE public.operators AS
-  SELECT e.extname, o.oid, 15900 + row_number() OVER (ORDER BY extname, oprname) AS number
-  FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
-  JOIN pg_extension e ON e.oid = d.refobjid"
+  SELECT extname, o.oid, 15950 + row_number() OVER (ORDER BY extname, oprname, oprleft, oprright) AS number
+  FROM pg_operator o JOIN public.of USING (oid) WHERE classid = 'pg_operator'::regclass"
+run -c "CREATE FUNCTION public.type(oid) RETURNS oid STABLE LANGUAGE sql AS
+          'SELECT coalesce((SELECT number::int8::oid FROM public.types t WHERE t.oid = \$1), \$1)';
+        CREATE FUNCTION public.proc(oid) RETURNS oid STABLE LANGUAGE sql AS
+          'SELECT coalesce((SELECT number::int8::oid FROM public.members t WHERE t.oid = \$1), \$1)';
+        CREATE FUNCTION public.operator(oid) RETURNS oid STABLE LANGUAGE sql AS
+          'SELECT coalesce((SELECT number::int8::oid FROM public.operators t WHERE t.oid = \$1), \$1)';
+        CREATE FUNCTION public.types(oid[]) RETURNS oid[] STABLE LANGUAGE sql AS
+          'SELECT array_agg(public.type(t) ORDER BY n) FROM unnest(\$1) WITH ORDINALITY AS u(t, n)'"
 copy() { run -c "COPY ($2) TO STDOUT WITH (HEADER, DELIMITER E'\t', NULL '\\N', FORMAT text)" >"$1"; }
+copy "$3/extension_type.tsv" "
+  SELECT number AS oid, typname, typlen, typbyval, typtype, typcategory, typispreferred, typdelim, 0 AS typrelid, public.type(typelem) AS typelem,
+         public.type(typarray) AS typarray, typnotnull, 0 AS typbasetype, typtypmod, typndims, typcollation, typalign, typstorage,
+         public.proc(typinput) AS typinput, public.proc(typoutput) AS typoutput, public.proc(typreceive) AS typreceive,
+         public.proc(typsend) AS typsend, public.proc(typsubscript) AS typsubscript, extname
+  FROM pg_type JOIN public.types USING (oid) ORDER BY number"
 copy "$1/extension_proc.tsv" "
-  SELECT number AS oid, proname, pronargs, proargtypes::text, prorettype, prokind, proretset, proisstrict, provolatile, provariadic,
-         pronargdefaults, proallargtypes::text, proargmodes::text, proargnames::text, pg_get_expr(proargdefaults, 0) AS proargdefaults,
-         prosrc, prolang, proparallel, extname
+  SELECT number AS oid, proname, pronargs, coalesce(array_to_string(public.types(proargtypes::oid[]), ' '), '') AS proargtypes,
+         public.type(prorettype) AS prorettype, prokind, proretset, proisstrict, provolatile, provariadic, pronargdefaults,
+         public.types(proallargtypes)::text AS proallargtypes, proargmodes::text, proargnames::text,
+         pg_get_expr(proargdefaults, 0) AS proargdefaults, CASE WHEN prolang = 14 THEN 'sql function' ELSE prosrc END AS prosrc, prolang,
+         proparallel, extname
   FROM pg_proc JOIN public.members USING (oid) ORDER BY number"
 printf '%s\n' $'15510\tpg_stat_statements_reset\t3\t26 26 20\t2278\tf\tf\tt\tv\t0\t3\t\\N\t\\N\t{userid,dbid,queryid}\t0, 0, 0\tpg_stat_statements_reset\t13\ts\t\\N' >>"$1/extension_proc.tsv"
 copy "$1/extension_operator.tsv" "
-  SELECT o.number AS oid, oprname, oprkind, oprleft, oprright, oprresult, m.number AS oprcode, coalesce(c.number, 0) AS oprcom,
-         coalesce(n.number, 0) AS oprnegate, oprcanmerge, oprcanhash, o.extname
-  FROM pg_operator JOIN public.operators o USING (oid) JOIN public.members m ON m.oid = oprcode
-  LEFT JOIN public.operators c ON c.oid = oprcom LEFT JOIN public.operators n ON n.oid = oprnegate ORDER BY o.number"
-# (their families, and the type of a key that is the extension's own, are left out)
+  SELECT number AS oid, oprname, oprkind, public.type(oprleft) AS oprleft, public.type(oprright) AS oprright,
+         public.type(oprresult) AS oprresult, public.proc(oprcode) AS oprcode, public.operator(oprcom) AS oprcom,
+         public.operator(oprnegate) AS oprnegate, oprcanmerge, oprcanhash, extname
+  FROM pg_operator JOIN public.operators o USING (oid) ORDER BY number"
+# (their families are left out)
 copy "$1/extension_opclass.tsv" "
-  SELECT 15950 + row_number() OVER (ORDER BY extname, opcname) AS oid, amname, opcname, opcintype, opcdefault,
-         CASE WHEN opckeytype < 16384 THEN opckeytype ELSE 0 END AS opckeytype, 0 AS opcfamily, opcmethod, extname
-  FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod
-  JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = o.oid AND d.deptype = 'e'
-  JOIN pg_extension e ON e.oid = d.refobjid WHERE opcintype < 16384 ORDER BY 1"
+  SELECT 16050 + row_number() OVER (ORDER BY extname, opcname, amname) AS oid, amname, opcname, public.type(opcintype) AS opcintype, opcdefault,
+         public.type(opckeytype) AS opckeytype, 0 AS opcfamily, opcmethod, extname
+  FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod JOIN public.of ON of.oid = o.oid AND classid = 'pg_opclass'::regclass ORDER BY 1"
+copy "$1/extension_cast.tsv" "
+  SELECT 16100 + row_number() OVER (ORDER BY extname, c.oid) AS oid, public.type(castsource) AS castsource, public.type(casttarget) AS casttarget,
+         public.proc(castfunc) AS castfunc, castcontext, castmethod, extname
+  FROM pg_cast c JOIN public.of ON of.oid = c.oid AND classid = 'pg_cast'::regclass ORDER BY 1"
+copy "$1/extension_aggregate.tsv" "
+  SELECT number AS aggfnoid, aggkind, aggnumdirectargs, public.operator(aggsortop) AS aggsortop, public.type(aggtranstype) AS aggtranstype,
+         agginitval, extname
+  FROM pg_aggregate JOIN public.members ON oid = aggfnoid::oid ORDER BY 1"
 run -c "SELECT rtrim(pg_read_file(setting || '/tsearch_data/unaccent.rules'), E'\n') FROM pg_config WHERE name = 'SHAREDIR'" >"$2/unaccent.rules"
 IN

@@ -86,8 +86,8 @@ def escape(text: str) -> str:
 
 
 def type_name(oid: int, typmod: int) -> str:
-    """The type as `CREATE TABLE` would say it; every type that the user made is `user`."""
-    if oid >= 16384:
+    """The type as `CREATE TABLE` would say it; every type that the user or an extension made is `user`."""
+    if oid >= 15500:
         return "user"
     name = TYPES.get(oid, f"oid {oid}")
     base = name.lstrip("_")

@@ -708,6 +708,14 @@ impl Catalog {
         }
     }
 
+    /// The schema of a built-in type. None: it is an extension's that nobody has made.
+    pub fn schema_of_builtin_type(&self, ty: &pg_type::PgType) -> Option<Oid> {
+        match ty.extension {
+            Some(extension) => self.extensions.get(extension).map(|e| e.schema),
+            None => Some(PG_CATALOG),
+        }
+    }
+
     /// Adds or replaces (same OID) a function.
     pub fn add_function(&mut self, function: Function) {
         self.remove_function(function.oid);
@@ -951,8 +959,11 @@ impl Catalog {
 
     /// A type by schema and catalog name (`int4`, `_int4`, `mood`, a table's name …).
     pub fn type_in(&self, schema: Oid, name: &str) -> Option<Oid> {
+        if let Some(t) = pg_type::by_name(name).filter(|t| self.schema_of_builtin_type(t) == Some(schema)) {
+            return Some(t.oid);
+        }
         if schema == PG_CATALOG {
-            return pg_type::by_name(name).map(|t| t.oid);
+            return None;
         }
         if let Some(&oid) = self.type_names.get(&(schema, name.to_string())) {
             return Some(oid);

@@ -31,6 +31,8 @@ pub struct PgType {
     pub receive: Oid,
     pub send: Oid,
     pub subscript: Oid,
+    /// The extension whose type it is; None: it is always there.
+    pub extension: Option<&'static str>,
 }
 
 /// `array_subscript_handler`: what makes a type with `elem` a true array.
@@ -51,7 +53,9 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let rows: Vec<PgType> = include_str!("../data/pg_type.tsv").lines().skip(1).map(parse).collect();
+        let own = include_str!("../data/pg_type.tsv").lines().skip(1);
+        let of_extensions = include_str!("../data/extension_type.tsv").lines().skip(1);
+        let rows: Vec<PgType> = own.chain(of_extensions).map(parse).collect();
         Table {
             by_oid: rows.iter().enumerate().map(|(i, t)| (t.oid, i)).collect(),
             by_name: rows.iter().enumerate().map(|(i, t)| (t.name, i)).collect(),
@@ -84,6 +88,7 @@ fn parse(line: &'static str) -> PgType {
         receive: num(20),
         send: num(21),
         subscript: num(22),
+        extension: f.get(23).copied(),
     }
 }
 

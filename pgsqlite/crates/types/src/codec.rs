@@ -8,10 +8,10 @@ use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
 use crate::range::{self, RangeType};
 use crate::{
-    array, bits, bool, bytea, catalog, enums, float, int, jsonpath, money, numeric, record, reg, text, tid,
+    array, bits, bool, bytea, catalog, enums, extension, float, int, jsonpath, money, numeric, record, reg, text, tid,
     transaction, tsearch, uuid,
 };
-use crate::{Datum, DatumRef, PgError, Result, Settings};
+use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 use std::sync::Arc;
 
 /// The delimiter of `int2vector` and `oidvector`, by which their codec knows them.
@@ -123,6 +123,11 @@ pub enum TypeCodec {
     JsonPath,
     TsVector,
     TsQuery,
+    /// text that compares without regard to case (citext)
+    Citext,
+    Hstore,
+    /// a condition on arrays of integers (intarray)
+    QueryInt,
     Void,
     Enum(Arc<EnumType>),
     /// element's codec, element's type, delimiter. Storage: TEXT, JSON array (nested for more dimensions), elements in
@@ -205,6 +210,9 @@ impl TypeCodec {
             oid::JSONPATH => TypeCodec::JsonPath,
             oid::TSVECTOR => TypeCodec::TsVector,
             oid::TSQUERY => TypeCodec::TsQuery,
+            extension::CITEXT => TypeCodec::Citext,
+            extension::HSTORE => TypeCodec::Hstore,
+            extension::QUERY_INT => TypeCodec::QueryInt,
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
             oid::VOID => TypeCodec::Void,
@@ -228,6 +236,8 @@ impl TypeCodec {
             TypeCodec::Inet { .. } => "pg_inet".into(),
             TypeCodec::TsVector => "pg_tsvector".into(),
             TypeCodec::TsQuery => "pg_tsquery".into(),
+            TypeCodec::Citext => "pg_citext".into(),
+            TypeCodec::Hstore => "pg_hstore".into(),
             TypeCodec::Enum(e) => format!("pg_enum_{}", e.oid),
             TypeCodec::Array(_, element, _) => format!("pg_array_{element}"),
             TypeCodec::Record | TypeCodec::Composite(_) => "pg_record".into(),
@@ -274,6 +284,9 @@ impl TypeCodec {
             TypeCodec::JsonPath => jsonpath::text_in(text),
             TypeCodec::TsVector => tsearch::vector::text_in(text),
             TypeCodec::TsQuery => tsearch::query::text_in(text),
+            TypeCodec::Citext => Ok(Datum::from(text)),
+            TypeCodec::Hstore => extension::hstore::text_in(text),
+            TypeCodec::QueryInt => extension::query_int::text_in(text),
             TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
             TypeCodec::Json => json::json_in(text),
             TypeCodec::Jsonb => json::jsonb_in(text),
@@ -319,6 +332,7 @@ impl TypeCodec {
             TypeCodec::Uuid => uuid::text_out(value, out),
             TypeCodec::Tid => tid::text_out(value, out),
             TypeCodec::JsonPath | TypeCodec::TsVector | TypeCodec::TsQuery => text::text_out(value, out),
+            TypeCodec::Citext | TypeCodec::Hstore | TypeCodec::QueryInt => text::text_out(value, out),
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
@@ -363,6 +377,9 @@ impl TypeCodec {
             TypeCodec::JsonPath => jsonpath::binary_in(bytes),
             TypeCodec::TsVector => tsearch::vector::binary_in(bytes),
             TypeCodec::TsQuery => tsearch::query::binary_in(bytes),
+            TypeCodec::Citext => Ok(Datum::from(text::decode_utf8(bytes)?)),
+            TypeCodec::Hstore => extension::hstore::binary_in(bytes),
+            TypeCodec::QueryInt => Err(no_binary("input", "query_int")),
             TypeCodec::Reg(_) => int::oid_binary_in(bytes),
             TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
             TypeCodec::Jsonb => json::jsonb_binary_in(bytes),
@@ -413,6 +430,9 @@ impl TypeCodec {
             TypeCodec::JsonPath => jsonpath::binary_out(value, out),
             TypeCodec::TsVector => tsearch::vector::binary_out(value, out),
             TypeCodec::TsQuery => tsearch::query::binary_out(value, out),
+            TypeCodec::Citext => text::text_out(value, out),
+            TypeCodec::Hstore => extension::hstore::binary_out(value, out),
+            TypeCodec::QueryInt => Err(no_binary("output", "query_int")),
             TypeCodec::Reg(_) => int::oid_binary_out(value, out),
             TypeCodec::Json => text::text_out(value, out),
             TypeCodec::Jsonb => json::jsonb_binary_out(value, out),
@@ -426,4 +446,9 @@ impl TypeCodec {
             TypeCodec::Void => Ok(()),
         }
     }
+}
+
+/// 42883: a type without `typreceive` or `typsend`.
+fn no_binary(direction: &str, type_name: &str) -> PgError {
+    PgError::new(SqlState::UNDEFINED_FUNCTION, format!("no binary {direction} function available for type {type_name}"))
 }

@@ -3,6 +3,8 @@
 use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::datetime::{Interval, TimeTz};
+use crate::extension::citext;
+use crate::extension::hstore::Hstore;
 use crate::network::inet::Inet;
 use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
@@ -147,6 +149,8 @@ impl TypeCodec {
             TypeCodec::Inet { .. } => inet(a, b),
             TypeCodec::TsVector => tsvector(a, b),
             TypeCodec::TsQuery => tsquery(a, b),
+            TypeCodec::Citext => citext::compare(a, b),
+            TypeCodec::Hstore => by_value(a, b, |t| Hstore::parse(t).ok(), Hstore::compare),
             TypeCodec::Lsn => transaction::compare_lsn(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
@@ -177,6 +181,8 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
         "pg_inet" => TypeCodec::Inet { network: false },
         "pg_tsvector" => TypeCodec::TsVector,
         "pg_tsquery" => TypeCodec::TsQuery,
+        "pg_citext" => TypeCodec::Citext,
+        "pg_hstore" => TypeCodec::Hstore,
         "pg_record" => TypeCodec::Record,
         _ => {
             let range = collation.strip_prefix("pg_range_").or_else(|| collation.strip_prefix("pg_multirange_"));

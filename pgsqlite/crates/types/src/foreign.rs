@@ -63,7 +63,7 @@ pub fn is_canonical(codec: &TypeCodec, value: DatumRef) -> bool {
         (TypeCodec::Int8, DatumRef::Int(_)) => true,
         (TypeCodec::Float8, DatumRef::Real(_)) => true,
         (TypeCodec::Float4, DatumRef::Real(r)) => r as f32 as f64 == r,
-        (TypeCodec::Text | TypeCodec::Name, DatumRef::Text(_)) => true,
+        (TypeCodec::Text | TypeCodec::Citext | TypeCodec::Name, DatumRef::Text(_)) => true,
         (TypeCodec::Bytea, DatumRef::Blob(_)) => true,
         (TypeCodec::Date, DatumRef::Text(t)) => Date::from_storage(t).is_some(),
         (TypeCodec::Time, DatumRef::Text(t)) => Time::from_storage(t).is_some_and(|v| v.to_storage() == t),
@@ -93,7 +93,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Float4 => real(value, true),
         TypeCodec::Float8 => real(value, false),
         TypeCodec::Numeric => numeric(value, typmod),
-        TypeCodec::Text | TypeCodec::Name | TypeCodec::Char => characters(value).map(Datum::Text),
+        TypeCodec::Text | TypeCodec::Citext | TypeCodec::Name | TypeCodec::Char => characters(value).map(Datum::Text),
         TypeCodec::BpChar => {
             let t = characters(value)?;
             let length = (typmod - 4).max(0) as usize;
@@ -136,6 +136,8 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
             Ok(Datum::Text(t))
         }
         TypeCodec::JsonPath => crate::jsonpath::text_in(&characters(value)?),
+        TypeCodec::Hstore => crate::extension::hstore::text_in(&characters(value)?),
+        TypeCodec::QueryInt => crate::extension::query_int::text_in(&characters(value)?),
         TypeCodec::TsVector => crate::tsearch::vector::text_in(&characters(value)?),
         TypeCodec::TsQuery => crate::tsearch::query::text_in(&characters(value)?),
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),

@@ -12,6 +12,7 @@
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
 //! | full-text search: `tsvector`, `tsquery` | [`tsearch`] |
+//! | types of extensions: `citext`, `hstore`, `query_int` | [`extension`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
 //! | values that another program stored | [`foreign`] |
@@ -34,6 +35,7 @@ pub mod datum;
 pub mod encoding;
 pub mod enums;
 pub mod error;
+pub mod extension;
 pub mod float;
 pub mod foreign;
 pub mod formatting;

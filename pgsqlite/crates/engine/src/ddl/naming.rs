@@ -103,7 +103,7 @@ pub fn default_opclass(catalog: &Catalog, ty: Oid, method: &str) -> Option<Oid> 
     let find = |input: Oid| {
         builtin::all_operator_classes()
             .iter()
-            .find(|c| c.default && c.method == method && c.input == input)
+            .find(|c| c.default && c.method == method && c.input == input && catalog.schema_of_builtin(c.oid).is_some())
             .map(|c| c.oid)
     };
     find(base).or_else(|| match base {

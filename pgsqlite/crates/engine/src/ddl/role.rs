@@ -510,13 +510,20 @@ impl Ddl<'_> {
         Ok(Some("DROP EXTENSION".into()))
     }
 
-    /// Whether any stored definition has the name of a function or operator of the extension in it.
+    /// Whether any stored definition names a type, function or operator of the extension.
     fn may_be_used(&self, extension: &str) -> Result<bool> {
         use pgsqlite_sql::builtins::{catalog as builtin, extensions};
         let of = |oid: Oid| extensions::of(oid) == Some(extension);
-        let functions = builtin::all_procs().iter().filter(|p| of(p.oid)).map(|p| p.name);
-        let operators = builtin::all_operators().iter().filter(|o| of(o.oid)).map(|o| o.name);
-        let names: Vec<&str> = functions.chain(operators).collect();
+        let type_of = |oid: Oid| pgsqlite_types::catalog::by_oid(oid).is_some_and(|t| t.extension == Some(extension));
+        let functions: Vec<&str> = builtin::all_procs().iter().filter(|p| of(p.oid)).map(|p| p.name).collect();
+        // (who uses an operator of the extension's own types has a value of such a type, too)
+        let operators: Vec<&str> = builtin::all_operators()
+            .iter()
+            .filter(|o| of(o.oid) && !type_of(o.left) && !type_of(o.right))
+            .map(|o| o.name)
+            .collect();
+        let types: Vec<&str> =
+            pgsqlite_types::catalog::all().iter().filter(|t| t.extension == Some(extension)).map(|t| t.name).collect();
         let mut definitions: Vec<String> = Vec::new();
         let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
         for relation in self.catalog.relations.values() {
@@ -525,16 +532,61 @@ impl Ddl<'_> {
                     return Ok(true);
                 }
             }
+            if relation.live_columns().any(|c| type_of(c.type_oid)) {
+                return Ok(true);
+            }
             definitions.push(serde_json::to_string(&**relation).map_err(failed)?);
         }
         for user_type in self.catalog.types.values() {
+            let used = match &user_type.kind {
+                UserTypeKind::Domain { base, .. } => type_of(*base),
+                UserTypeKind::Composite { fields } => fields.iter().any(|(_, ty, _)| type_of(*ty)),
+                UserTypeKind::Range(range) => type_of(range.subtype),
+                UserTypeKind::Enum { .. } | UserTypeKind::Multirange { .. } => false,
+            };
+            if used {
+                return Ok(true);
+            }
             definitions.push(serde_json::to_string(&**user_type).map_err(failed)?);
         }
-        // (bodies of functions are looked up when they run)
-        let standard = self.catalog.routines.values().filter(|r| r.function.standard);
-        definitions.extend(standard.map(|r| r.function.source.clone()));
-        Ok(definitions.iter().any(|d| names.iter().any(|n| d.contains(n))))
+        for routine in self.catalog.routines.values() {
+            let function = &routine.function;
+            if type_of(function.returns) || function.arguments.iter().any(|a| type_of(a.type_oid)) {
+                return Ok(true);
+            }
+            // (other bodies are looked up when they run)
+            if function.standard {
+                definitions.push(function.source.clone());
+            }
+        }
+        Ok(definitions.iter().any(|d| {
+            functions.iter().any(|name| calls(d, name))
+                || types.iter().any(|name| has_word(d, name))
+                || operators.iter().any(|name| has_operator(d, name))
+        }))
     }
+}
+
+/// The places where a text has another one, with what is around it.
+fn around<'t>(text: &'t str, part: &'t str) -> impl Iterator<Item = (Option<char>, &'t str)> + 't {
+    text.match_indices(part).map(move |(at, _)| (text[..at].chars().next_back(), &text[at + part.len()..]))
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    around(text, word).any(|(before, after)| !before.is_some_and(in_word) && !after.starts_with(in_word))
+}
+
+fn calls(text: &str, function: &str) -> bool {
+    around(text, function).any(|(before, after)| !before.is_some_and(in_word) && after.starts_with(['(', '"', '\\']))
+}
+
+/// An operator is printed between blanks, or in front of its operand.
+fn has_operator(text: &str, operator: &str) -> bool {
+    around(text, operator).any(|(before, after)| matches!(before, Some(' ' | '(')) && after.starts_with([' ', '(']))
 }
 
 /// The roles in an option's list.

@@ -149,7 +149,9 @@ pub(super) fn operators(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
-    let mut all: Vec<_> = builtin::all_casts().collect();
+    let there =
+        |ty: Oid| pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| catalog.schema_of_builtin_type(t).is_some());
+    let mut all: Vec<_> = builtin::all_casts().filter(|c| there(c.source) && there(c.target)).collect();
     all.sort_unstable_by_key(|c| (c.source, c.target));
     // pg_cast's OIDs are given by initdb, in no order that means anything.
     for (c, oid) in all.into_iter().zip(10_100i64..) {
@@ -189,8 +191,8 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-pub(super) fn aggregates(rows: &mut Rows) {
-    for p in builtin::all_procs().iter().filter(|p| p.kind == b'a') {
+pub(super) fn aggregates(rows: &mut Rows, catalog: &Catalog) {
+    for p in builtin::all_procs().iter().filter(|p| p.kind == b'a' && catalog.schema_of_builtin(p.oid).is_some()) {
         if let Some(a) = builtin::aggregate(p.oid) {
             rows.push(&[
                 ("aggfnoid", int(a.proc)),
@@ -319,7 +321,7 @@ const fn native(name: &'static str, version: &'static str, comment: &'static str
     Extension { oid: None, name, version, trusted: true, relocatable: true, schema: None, comment }
 }
 
-pub(crate) const EXTENSIONS: [Extension; 6] = [
+pub(crate) const EXTENSIONS: [Extension; 9] = [
     Extension {
         oid: Some(13559),
         name: "plpgsql",
@@ -342,6 +344,9 @@ pub(crate) const EXTENSIONS: [Extension; 6] = [
     native("pgcrypto", "1.3", "cryptographic functions"),
     native("pg_trgm", "1.6", "text similarity measurement and index searching based on trigrams"),
     native("unaccent", "1.1", "text search dictionary that removes accents"),
+    native("citext", "1.6", "data type for case-insensitive character strings"),
+    native("hstore", "1.8", "data type for storing sets of (key, value) pairs"),
+    native("intarray", "1.5", "functions, operators, and index support for 1-D arrays of integers"),
 ];
 
 fn is_installed(catalog: &Catalog, extension: &Extension) -> bool {

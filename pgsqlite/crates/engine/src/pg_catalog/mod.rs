@@ -261,7 +261,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_trigger" => Catalog(builtin::triggers),
         "pg_operator" => Catalog(builtin::operators),
         "pg_cast" => Catalog(builtin::casts),
-        "pg_aggregate" => Fixed(builtin::aggregates),
+        "pg_aggregate" => Catalog(builtin::aggregates),
         "pg_am" => Fixed(builtin::access_methods),
         "pg_opclass" => Catalog(builtin::operator_classes),
         "pg_collation" => Fixed(builtin::collations),

@@ -81,7 +81,8 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
     let relation_of: std::collections::HashMap<Oid, Oid> =
         catalog.relations.values().filter(|r| r.row_type != 0).map(|r| (r.row_type, r.oid)).collect();
     for t in pg_type::all() {
-        let mut row = common(t.oid, t.name, PG_CATALOG, BOOTSTRAP_ROLE, t.kind, t.category);
+        let Some(schema) = catalog.schema_of_builtin_type(t) else { continue };
+        let mut row = common(t.oid, t.name, schema, BOOTSTRAP_ROLE, t.kind, t.category);
         functions(&mut row, [t.input, t.output, t.receive, t.send]);
         row.extend([
             ("typlen", int(t.len)),

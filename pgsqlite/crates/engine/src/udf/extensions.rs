@@ -1,7 +1,8 @@
-//! The functions of uuid-ossp, pgcrypto and unaccent.
+//! The functions of uuid-ossp, pgcrypto and unaccent, and citext's comparison.
 
 use super::shim::{Call, Scalar};
 use md5::Md5;
+use pgsqlite_types::extension::citext;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
@@ -285,7 +286,19 @@ fn unaccent(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(out))
 }
 
+/// The difference of the first bytes in which the two differ, as C's comparison of bytes tells it, else of their lengths.
+fn compare_citext(c: &Call) -> Result<Datum> {
+    let folded = |i| c.text(i).map(|t| citext::folded(t).collect::<String>());
+    let (a, b) = (folded(0)?, folded(1)?);
+    let differ = a.bytes().zip(b.bytes()).find(|(x, y)| x != y);
+    Ok(Datum::Int(match differ {
+        Some((x, y)) => i64::from(x) - i64::from(y),
+        None => a.len().cmp(&b.len()) as i64,
+    }))
+}
+
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("citext_cmp citext_pattern_cmp", compare_citext),
     ("uuid_generate_v1 uuid_generate_v1mc", version_1),
     ("uuid_generate_v3", |c| named::<Md5>(c, 3)),
     ("uuid_generate_v4 pg_random_uuid", version_4),

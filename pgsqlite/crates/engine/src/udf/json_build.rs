@@ -36,6 +36,8 @@ fn write_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef, out: &mut
         (_, DatumRef::Null) => out.push_str("null"),
         (TypeCodec::Bool, v) => out.push_str(if v == DatumRef::Int(0) { "false" } else { "true" }),
         (TypeCodec::Json | TypeCodec::Jsonb, DatumRef::Text(t)) => out.push_str(t),
+        // (by its cast to json)
+        (TypeCodec::Hstore, DatumRef::Text(t)) => out.push_str(&super::hstore::json(t, false)?),
         (
             TypeCodec::Int2
             | TypeCodec::Int4

@@ -14,6 +14,8 @@ mod encodings;
 mod extensions;
 mod formatting;
 mod geometry;
+mod hstore;
+mod intarray;
 mod json;
 mod json_build;
 mod json_paths;
@@ -83,6 +85,8 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     ranges::FUNCTIONS,
     extensions::FUNCTIONS,
     trigrams::FUNCTIONS,
+    hstore::FUNCTIONS,
+    intarray::FUNCTIONS,
 ];
 
 enum Run {

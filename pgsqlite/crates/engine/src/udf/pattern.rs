@@ -422,7 +422,9 @@ fn regexp_match(c: &Call) -> Result<Datum> {
     Ok(first(&regex, c.text(0)?)?.map_or(Datum::Null, |captures| parts(&captures)))
 }
 fn regexp_matches(c: &Call) -> Result<Datum> {
-    let (options, global) = flags_argument(c, 2)?;
+    regexp_matches_by(c, flags_argument(c, 2)?)
+}
+fn regexp_matches_by(c: &Call, (options, global): (Options, bool)) -> Result<Datum> {
     let regex = compiled(c, c.text(1)?, options)?;
     let found = all(&regex, c.text(0)?, 0, if global { usize::MAX } else { 1 })?;
     Ok(Array::from_elements(found.iter().map(parts).collect()).to_datum())
@@ -564,8 +566,7 @@ fn regexp_replace_from(c: &Call) -> Result<Datum> {
         None => Ok(Datum::from(text)),
     }
 }
-fn regexp_split(c: &Call, name: &str) -> Result<Datum> {
-    let (options, global) = flags_argument(c, 2)?;
+fn regexp_split(c: &Call, name: &str, (options, global): (Options, bool)) -> Result<Datum> {
     if global {
         return Err(no_global(name));
     }
@@ -585,10 +586,19 @@ fn regexp_split(c: &Call, name: &str) -> Result<Datum> {
     Ok(Array::from_elements(elements).to_datum())
 }
 fn regexp_split_to_array(c: &Call) -> Result<Datum> {
-    regexp_split(c, "regexp_split_to_array()")
+    regexp_split(c, "regexp_split_to_array()", flags_argument(c, 2)?)
 }
 fn regexp_split_to_table(c: &Call) -> Result<Datum> {
-    regexp_split(c, "regexp_split_to_table()")
+    regexp_split(c, "regexp_split_to_table()", flags_argument(c, 2)?)
+}
+
+/// The flags of citext's functions: case does not count, unless `c` says that it does.
+fn citext_flags(c: &Call) -> Result<(Options, bool)> {
+    match c.len() {
+        0..=2 => parse_flags("i"),
+        _ if c.text(2)?.contains('c') => parse_flags(c.text(2)?),
+        _ => parse_flags(&format!("{}i", c.text(2)?)),
+    }
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
@@ -625,5 +635,9 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
         regexp_instr,
     ),
     ("regexp_split_to_array regexp_split_to_array_no_flags", regexp_split_to_array),
+    ("regexp_matches(citext,citext) regexp_matches(citext,citext,text)", |c| regexp_matches_by(c, citext_flags(c)?)),
+    ("regexp_split_to_table(citext,citext) regexp_split_to_table(citext,citext,text)", |c| {
+        regexp_split(c, "regexp_split_to_table()", citext_flags(c)?)
+    }),
     ("regexp_split_to_table regexp_split_to_table_no_flags", regexp_split_to_table),
 ];

@@ -186,7 +186,7 @@ fn column_typmod(session: &SessionCell, ty: Oid, typmod: i32) -> i32 {
 
 /// Whether a value may stand in a column of the type. A domain's NOT NULL is checked; its CHECKs cannot be evaluated here, so
 /// they are refused unless the value is NULL and nothing in them could make that FALSE.
-fn check_domain(session: &SessionCell, ty: Oid, value: &Datum) -> Result<()> {
+pub(super) fn check_domain(session: &SessionCell, ty: Oid, value: &Datum) -> Result<()> {
     const ASKS_FOR_NULL: [&str; 7] = ["null", "coalesce", "case", "distinct", "unknown", "concat", "format"];
     let state = session.state();
     let mut at = ty;

@@ -706,6 +706,19 @@ impl Analyzer<'_> {
         if base == oid::NAME {
             return self.character_of_name(arg, indices);
         }
+        if base == pgsqlite_types::extension::HSTORE {
+            let [index] = indices else {
+                let message = "hstore allows only one subscript";
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(location));
+            };
+            if index.is_slice {
+                let message = "hstore allows only one subscript";
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(location));
+            }
+            let key = self.expr_opt(index.uidx.as_deref())?;
+            let key = self.coerce_implicit(key, oid::TEXT)?;
+            return self.operator("->", Some(arg), key, location);
+        }
         // points, segments, boxes and lines are arrays of fixed length, counted from 0
         let fixed = matches!(base, oid::POINT | oid::LSEG | oid::BOX | oid::LINE);
         if fixed && (indices.len() > 1 || indices[0].is_slice) {

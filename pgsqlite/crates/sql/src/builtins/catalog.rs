@@ -233,9 +233,11 @@ pub fn operators_named(name: &str) -> impl Iterator<Item = &'static Operator> {
 fn casts() -> &'static HashMap<(Oid, Oid), Cast> {
     static TABLE: OnceLock<HashMap<(Oid, Oid), Cast>> = OnceLock::new();
     TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_cast.tsv").lines().skip(1);
         include_str!("../../data/pg_cast.tsv")
             .lines()
             .skip(1)
+            .chain(extensions)
             .map(|line| {
                 let f = fields(line);
                 let cast = Cast {
@@ -270,9 +272,11 @@ pub fn aggregate(proc: Oid) -> Option<&'static Aggregate> {
     static TABLE: OnceLock<HashMap<Oid, Aggregate>> = OnceLock::new();
     TABLE
         .get_or_init(|| {
+            let extensions = include_str!("../../data/extension_aggregate.tsv").lines().skip(1);
             include_str!("../../data/pg_aggregate.tsv")
                 .lines()
                 .skip(1)
+                .chain(extensions)
                 .map(|line| {
                     let f = fields(line);
                     let row = Aggregate {

@@ -1,14 +1,15 @@
-//! Extensions whose functions and operators are here natively: uuid-ossp, pgcrypto, pg_trgm, unaccent.
+//! Extensions whose types, functions and operators are here natively: uuid-ossp, pgcrypto, pg_trgm, unaccent, citext, hstore,
+//! intarray.
 //!
 //! Their signatures are data like PostgreSQL's own (`extension_proc.tsv`, `extension_operator.tsv`,
-//! `extension_opclass.tsv`), with fixed OIDs; they are seen once
+//! `extension_opclass.tsv` …), with fixed OIDs; they are seen once
 //! CREATE EXTENSION has made the extension, in its schema ([`crate::catalog::Catalog::schema_of_builtin`]).
 
 use super::imp::{row, Imp, Row};
 use pgsqlite_types::Oid;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use Imp::Native;
+use Imp::{Inline, InlineAggregate, Native, NativeSet, NativeTyped, Sql};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -25,7 +26,68 @@ pub const ROWS: &[Row] = &[
         Native,
     ),
     row("unaccent_dict", Native),
+    // citext compares under its collation
+    row("citext_eq", Inline("$1 = $2")),
+    row("citext_ne", Inline("$1 <> $2")),
+    row("citext_lt citext_pattern_lt", Inline("$1 < $2")),
+    row("citext_le citext_pattern_le", Inline("$1 <= $2")),
+    row("citext_gt citext_pattern_gt", Inline("$1 > $2")),
+    row("citext_ge citext_pattern_ge", Inline("$1 >= $2")),
+    row("citext_cmp citext_pattern_cmp", Native),
+    row("citext_larger", Inline("CASE WHEN $1 > $2 THEN $1 WHEN $1 <= $2 THEN $2 END")),
+    row("citext_smaller", Inline("CASE WHEN $1 < $2 THEN $1 WHEN $1 >= $2 THEN $2 END")),
+    row("min(citext)", InlineAggregate("min($1)")),
+    row("max(citext)", InlineAggregate("max($1)")),
+    row("regexp_match(citext,citext)", Sql("regexp_match($1::text, $2::text, 'i')")),
+    row("regexp_match(citext,citext,text)", Sql(MATCH)),
+    row("regexp_replace(citext,citext,text)", Sql("regexp_replace($1::text, $2::text, $3, 'i')")),
+    row("regexp_replace(citext,citext,text,text)", Sql(REPLACE)),
+    row("regexp_split_to_array(citext,citext)", Sql("regexp_split_to_array($1::text, $2::text, 'i')")),
+    row("regexp_split_to_array(citext,citext,text)", Sql(SPLIT)),
+    row(
+        "regexp_matches(citext,citext) regexp_matches(citext,citext,text) regexp_split_to_table(citext,citext) \
+         regexp_split_to_table(citext,citext,text)",
+        NativeSet { typed: false },
+    ),
+    row("strpos(citext,citext)", Sql("strpos(lower($1::text), lower($2::text))")),
+    row(
+        "replace(citext,citext,citext)",
+        Sql("regexp_replace($1::text, regexp_replace($2::text, '([^a-zA-Z_0-9])', E'\\\\\\\\\\\\1', 'g'), $3::text, 'gi')"),
+    ),
+    row(
+        "split_part(citext,citext,int4)",
+        Sql("(regexp_split_to_array($1::text, regexp_replace($2::text, '([^a-zA-Z_0-9])', E'\\\\\\\\\\\\1', 'g'), 'i'))[$3]"),
+    ),
+    row("translate(citext,citext,text)", Sql("translate(translate($1::text, lower($2::text), $3), upper($2::text), $3)")),
+    row("hstore_eq", Inline("$1 = $2")),
+    row("hstore_ne", Inline("$1 <> $2")),
+    row("hstore_lt", Inline("$1 < $2")),
+    row("hstore_le", Inline("$1 <= $2")),
+    row("hstore_gt", Inline("$1 > $2")),
+    row("hstore_ge", Inline("$1 >= $2")),
+    row(
+        "hstore_akeys hstore_avals hstore_defined hstore_delete hstore_delete_array hstore_delete_hstore hstore_exists \
+         hstore_exists_all hstore_exists_any hstore_fetchval hstore_concat hstore_contained hstore_contains hstore_cmp \
+         hstore_from_array hstore_from_arrays hstore_from_text hstore_to_array hstore_to_matrix hstore_to_json \
+         hstore_to_json_loose hstore_to_jsonb hstore_to_jsonb_loose hstore_slice_to_hstore hstore_slice_to_array \
+         hstore_version_diag",
+        Native,
+    ),
+    row("hstore_each hstore_skeys hstore_svals", NativeSet { typed: false }),
+    row("hstore_from_record hstore_populate_record", NativeTyped),
+    row(
+        "_int_contained _int_contains _int_different _int_inter _int_overlap _int_same _int_union boolop rboolop icount idx \
+         intarray_del_elem intarray_push_array intarray_push_elem intset intset_subtract intset_union_elem sort sort_asc \
+         sort_desc subarray uniq",
+        Native,
+    ),
 ];
+
+const MATCH: &str = "regexp_match($1::text, $2::text, CASE WHEN strpos($3, 'c') = 0 THEN $3 || 'i' ELSE $3 END)";
+const REPLACE: &str =
+    "regexp_replace($1::text, $2::text, $3, CASE WHEN strpos($4, 'c') = 0 THEN $4 || 'i' ELSE $4 END)";
+const SPLIT: &str =
+    "regexp_split_to_array($1::text, $2::text, CASE WHEN strpos($3, 'c') = 0 THEN $3 || 'i' ELSE $3 END)";
 
 /// The extension that a function, operator or operator class belongs to. None: it is always there.
 pub fn of(oid: Oid) -> Option<&'static str> {

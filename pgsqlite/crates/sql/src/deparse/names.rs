@@ -108,7 +108,7 @@ impl<'a> Names<'a> {
     /// Schema and catalog name of a type.
     pub fn type_identity(&self, oid: Oid) -> Option<(Oid, String)> {
         Some(match self.catalog.type_entry(oid)? {
-            TypeEntry::Builtin(t) => (PG_CATALOG, t.name.to_string()),
+            TypeEntry::Builtin(t) => (self.catalog.schema_of_builtin_type(t)?, t.name.to_string()),
             TypeEntry::User(t) => (t.schema, t.name.clone()),
             TypeEntry::Row(r) => (r.schema, r.name.clone()),
             TypeEntry::ArrayOf(element) => {
@@ -125,6 +125,7 @@ impl<'a> Names<'a> {
         }
         match self.catalog.type_entry(oid) {
             Some(TypeEntry::ArrayOf(element)) => format!("{}[]", self.type_name(element, typmod)),
+            Some(TypeEntry::Builtin(t)) if t.is_array() => format!("{}[]", self.type_name(t.elem, typmod)),
             Some(_) => {
                 let (schema, name) = self.type_identity(oid).unwrap_or_default();
                 self.qualified(schema, &name, self.type_is_visible(oid))

@@ -10,6 +10,7 @@ use crate::typed::{
     FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
 };
 use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::extension;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// Arguments that a call of a function of SQLite gets at most (its limit is 1000).
@@ -404,6 +405,9 @@ impl Lowerer<'_> {
                     format!("({text} & 4294967295)")
                 } else if unsigned(from) && to == oid::INT4 && !plain {
                     format!("((({text} + 2147483648) & 4294967295) - 2147483648)")
+                } else if from == extension::CITEXT && to != from {
+                    // (what compares without regard to case is the column's collation)
+                    format!("({text} COLLATE BINARY)")
                 } else {
                     text
                 })
