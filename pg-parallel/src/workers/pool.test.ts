@@ -90,3 +90,44 @@ test('a worker needs options that can be sent, a task does not', async () => {
   assert.equal(await workers.run(task('() => 1'), undefined), 1)
   await assert.rejects(workers.run({ kind: 'worker', source: '() => 1', args: [] }, undefined), /onConnect/)
 })
+
+test('a job that a dying thread never took up is done by the next one, once', async () => {
+  const { workers } = setup()
+  // The thread ends between two jobs, and its end is not known here yet when it gets the second.
+  const blocked = workers.run(task("() => { setImmediate(() => process.exit(3)); return 'done' }"), undefined)
+  assert.equal(await blocked, 'done')
+  assert.equal(await workers.run(task('() => 2'), undefined), 2)
+  assert.equal(workers.stats.crashed, 0)
+})
+
+test('a thread with nothing to do ends after idleWorkerTimeoutMs, and not before', async () => {
+  const { core, workers } = setup({ maxWorkers: 2, idleWorkerTimeoutMs: 100 })
+  const ended = new Promise((resolve) => core.events.once('workerEnded', resolve))
+  await workers.run(task('() => new Promise((done) => setTimeout(done, 200))'), undefined)
+  assert.equal(workers.stats.threads, 1)
+  await ended
+  assert.equal(workers.stats.threads, 0)
+  assert.equal(await workers.run(task('() => 3'), undefined), 3)
+})
+
+test('a thread that cannot start is an error of its job', async () => {
+  const { workers } = setup({ workerResourceLimits: { maxOldGenerationSizeMb: 1, maxYoungGenerationSizeMb: 1 } })
+  await assert.rejects(workers.run(task('() => 1'), undefined), { category: 'worker', mayHaveExecuted: false })
+  const [error] = await workers.warmup(1)
+  assert.equal(error?.category, 'worker')
+})
+
+test(
+  'what a thread that stands back says takes the way of one that does not',
+  { skip: process.platform !== 'linux' },
+  async () => {
+    let started = 0
+    process.on('worker', () => started++)
+    const threadsFor = async (workerNice: number): Promise<number> => {
+      started = 0
+      await setup({ workerNice }).workers.warmup(1)
+      return started
+    }
+    assert.deepEqual([await threadsFor(0), await threadsFor(19)], [1, 2])
+  },
+)

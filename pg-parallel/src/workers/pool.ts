@@ -1,15 +1,17 @@
 /**
- * The main thread's side of the worker threads, which piscina starts, feeds and replaces.
+ * The main thread's side of the worker threads: starts, feeds, ends and replaces them.
  *
- * A job waits here until a thread is free (piscina gets no more than it has threads, so that a thread that dies takes
- * nobody else's job with it). A job that is aborted or out of time cannot be stopped in any other way than by ending
- * its thread; what it was doing on the server is cancelled first. Threads ask for a slot of the connection pool before
- * they connect, and are asked to give it back when others wait.
+ * A job waits here until a thread is free; a thread has one job at a time, so that one that dies takes nobody else's
+ * job with it. A job that is aborted or out of time cannot be stopped in any other way than by ending its thread; what
+ * it was doing on the server is cancelled first. Threads ask for a slot of the connection pool before they connect, and
+ * are asked to give it back when others wait.
+ *
+ * Each thread has two ports: orders go to it directly, what it says comes back through the {@link Relay} if it stands
+ * back behind the event loop.
  */
 import { join } from 'node:path'
 import { deserialize } from 'node:v8'
-import type { MessagePort } from 'node:worker_threads'
-import { Piscina } from 'piscina'
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import type { Core } from '../core'
 import { ErrorUtils, PgParallelError } from '../errors'
 import type { PgParallelOptions } from '../options'
@@ -19,19 +21,16 @@ import type { Waiter } from '../pool/queue'
 import {
   taskError,
   toPlain,
-  type Hello,
   type Job,
   type JobResult,
   type MainMessage,
   type ThreadData,
   type ThreadMessage,
 } from './protocol'
+import { hearDirectly, Relay, type Hearing } from './relay'
 
 /** How long `shutdown` waits for threads to close their connections. */
 const GOODBYE_MS = 500
-
-/** How long `warmup` waits for threads. */
-const START_MS = 10_000
 
 /** The worker threads' figures. */
 export interface WorkerStats {
@@ -51,47 +50,54 @@ export interface WorkerStats {
 interface Entry {
   readonly job: Job
   readonly deadline: Deadline | undefined
-  readonly stop: AbortController
   readonly resolve: (value: unknown) => void
   readonly reject: (error: PgParallelError) => void
-  /** A thread took it up, and is gone since. */
-  died: boolean
+  /** Where it was sent. */
+  thread: Thread | undefined
+  /** It was sent to a thread that ended without taking it up. */
+  sentInVain: boolean
   over: boolean
 }
 
 /** What is known about a thread. */
 interface Thread {
+  readonly worker: Worker
   readonly id: number
-  readonly port: MessagePort
+  readonly orders: MessagePort
+  /** See {@link ThreadData}. */
+  readonly job: Int32Array
+  /** It has said so itself. */
+  ready: boolean
+  entry: Entry | undefined
+  /** It gets no further job. */
+  ending: boolean
+  /** Why it ended. */
+  failure: unknown
+  exited: boolean
+  /** Everything that it said was heard. */
+  heard: boolean
+  idleTimer: NodeJS.Timeout | undefined
   /** Slots of the connection pool that it holds: 0 or 1. */
   slots: number
   /** Its request for a slot that is still in the queue. */
   waiter: Waiter | undefined
   key: CancelKey | undefined
-  /** The job it took up last: see {@link Hello}. */
-  readonly job: Int32Array
   reclaiming: boolean
-}
-
-/** piscina's view of a thread, as its load balancer gets it. */
-interface BalancedWorker {
-  readonly id: number
-  readonly currentUsage: number
 }
 
 /** See the top of the file. */
 export class WorkerPool {
   readonly #core: Core
   readonly #options: PgParallelOptions
-  readonly #piscina: Piscina
-  /** Why threads cannot connect. */
-  readonly #unsendable: PgParallelError | undefined
-  readonly #threads = new Map<number, Thread>()
-  readonly #waiting = new Set<Entry>()
-  readonly #running = new Map<number, Entry>()
-  #onThread: (() => void) | undefined
+  /** What threads connect with, or why they cannot. */
+  readonly #sendable: PgParallelOptions | PgParallelError
+  readonly #threads = new Set<Thread>()
+  #waiting = new Set<Entry>()
+  readonly #running = new Set<Entry>()
+  #relay: Relay | undefined
+  #onEnded: (() => void) | undefined
   #onSlot: (() => void) | undefined
-  /** A thread that is starting does not keep the process alive, but the job that it starts for must. */
+  /** A thread does not keep the process alive, but its job must. */
   #keepAlive: NodeJS.Timeout | undefined
   #lastId = 0
   #completed = 0
@@ -100,40 +106,19 @@ export class WorkerPool {
   constructor(core: Core, options: PgParallelOptions) {
     this.#core = core
     this.#options = options
-    const sendable = threadOptions(options)
-    this.#unsendable = sendable instanceof PgParallelError ? sendable : undefined
-    const { maxWorkers, idleWorkerTimeoutMs, workerResourceLimits, workerNice } = core.settings
-    this.#piscina = new Piscina({
-      filename: join(__dirname, 'thread.js'),
-      minThreads: 0,
-      maxThreads: maxWorkers,
-      idleTimeout: idleWorkerTimeoutMs,
-      // piscina's own way of waiting freezes the thread's event loop between jobs, and with it the thread's sockets.
-      atomics: 'disabled',
-      recordTiming: false,
-      workerData: {
-        nice: workerNice,
-        options: sendable instanceof PgParallelError ? undefined : sendable,
-      } satisfies ThreadData,
-      ...(workerResourceLimits === undefined ? {} : { resourceLimits: workerResourceLimits }),
-      maxQueue: maxWorkers,
-      loadBalancer: (task, workers) => this.#choose(task.name, workers) as never,
-    })
-    this.#piscina.on('message', (message: Partial<Hello>) => {
-      const { pgParallelThread: id, port, job } = message
-      if (id !== undefined && port && job) this.#hello(id, port, job)
-    })
-    this.#piscina.on('error', (error: unknown) => {
-      core.settings.logger.error('a worker thread failed', error)
-    })
+    this.#sendable = threadOptions(options)
   }
 
   get stats(): WorkerStats {
     let connected = 0
-    for (const thread of this.#threads.values()) connected += thread.slots
+    let threads = 0
+    for (const thread of this.#threads) {
+      connected += thread.slots
+      if (thread.ready) threads++
+    }
     return {
       max: this.#core.settings.maxWorkers,
-      threads: this.#threads.size,
+      threads,
       connected,
       running: this.#running.size,
       waiting: this.#waiting.size,
@@ -146,9 +131,9 @@ export class WorkerPool {
   run(work: Omit<Job, 'id'>, deadline: Deadline | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
       deadline?.check()
-      if (work.kind === 'worker' && this.#unsendable) throw this.#unsendable
-      const { maxQueue } = this.#core.settings
-      if (this.#waiting.size >= maxQueue && this.#full) {
+      if (work.kind === 'worker' && this.#sendable instanceof PgParallelError) throw this.#sendable
+      const { maxQueue, maxWorkers } = this.#core.settings
+      if (this.#waiting.size >= maxQueue && this.#running.size >= maxWorkers) {
         reject(
           new PgParallelError(`${this.#waiting.size} tasks are waiting for a thread already (maxQueue)`, {
             category: 'overload',
@@ -161,10 +146,10 @@ export class WorkerPool {
       const entry: Entry = {
         job: { id: this.#newId(), ...work },
         deadline,
-        stop: new AbortController(),
         resolve,
         reject,
-        died: false,
+        thread: undefined,
+        sentInVain: false,
         over: false,
       }
       deadline?.onEnd((reason) => {
@@ -181,141 +166,225 @@ export class WorkerPool {
     return this.#lastId
   }
 
-  /** The thread that has taken the job up. */
-  #threadOf(entry: Entry): Thread | undefined {
-    for (const thread of this.#threads.values()) if (Atomics.load(thread.job, 0) === entry.job.id) return thread
-    return undefined
-  }
-
-  #started(entry: Entry): boolean {
-    return entry.died || this.#threadOf(entry) !== undefined
-  }
-
-  get #full(): boolean {
-    return this.#running.size >= this.#core.settings.maxWorkers
+  /** Its thread has taken it up. */
+  #started({ job, thread }: Entry): boolean {
+    return thread !== undefined && Atomics.load(thread.job, 0) === job.id
   }
 
   #pump(): void {
     for (const entry of this.#waiting) {
-      if (this.#full) return
+      let thread: Thread | undefined
+      try {
+        thread = this.#free(entry.job.kind) ?? this.#open()
+      } catch (error) {
+        this.#waiting.delete(entry)
+        this.#crash(entry, error)
+        continue
+      }
+      if (!thread) return
       this.#waiting.delete(entry)
-      this.#start(entry)
+      this.#give(thread, entry)
     }
   }
 
-  #start(entry: Entry): void {
-    const { job, stop } = entry
-    this.#running.set(job.id, entry)
-    this.#keepAlive ??= setInterval(() => {}, 0x7fffffff)
-    void (this.#piscina.run(job, { name: job.kind, signal: stop.signal }) as Promise<JobResult>)
-      .then(
-        (result) => {
-          this.#completed++
-          if (entry.over) return
-          entry.over = true
-          if (!result.ok) entry.reject(taskError(result.error))
-          else entry.resolve('data' in result ? deserialize(result.data) : result.value)
-        },
-        (error: unknown) => {
-          if (entry.over) return
-          entry.over = true
-          const { name } = error as Error
-          if (name === 'DataCloneError' && !this.#started(entry)) {
-            entry.reject(
-              new PgParallelError(`arguments cannot be sent to a thread: ${(error as Error).message}`, {
-                category: 'task',
-                cause: error,
-              }),
-            )
-            return
-          }
-          this.#crashed++
-          this.#core.settings.logger.error('a worker thread ended under its task', error)
-          entry.reject(
-            new PgParallelError(`the worker thread ended before its task: ${(error as Error).message}`, {
-              category: 'worker',
-              cause: error,
-              mayHaveExecuted: this.#started(entry),
-              transient: true,
-              infrastructure: false,
-            }),
-          )
-        },
-      )
-      .finally(() => {
-        this.#running.delete(job.id)
-        if (this.#running.size === 0) {
-          clearInterval(this.#keepAlive)
-          this.#keepAlive = undefined
-        }
-        const thread = this.#threadOf(entry)
-        // It may have been too busy to hear the last request.
-        if (thread) thread.reclaiming = false
-        this.#pump()
-        // Its connection is idle now: perhaps somebody waits for the slot.
-        this.#core.pool.nudge()
+  /** A free thread: one with a connection for work that needs one, one without for work that does not. */
+  #free(kind: Job['kind']): Thread | undefined {
+    let other: Thread | undefined
+    for (const thread of this.#threads) {
+      if (thread.entry || thread.ending) continue
+      if (thread.slots > 0 === (kind === 'worker')) return thread
+      other = thread
+    }
+    return other
+  }
+
+  /** Starts a thread, if there may be another. */
+  #open(): Thread | undefined {
+    const { maxWorkers, workerNice, workerResourceLimits } = this.#core.settings
+    if (this.#threads.size >= maxWorkers) return undefined
+    const orders = new MessageChannel()
+    const answers = new MessageChannel()
+    const job = new Int32Array(new SharedArrayBuffer(4))
+    const data: ThreadData = {
+      nice: workerNice,
+      options: this.#sendable instanceof PgParallelError ? undefined : this.#sendable,
+      orders: orders.port2,
+      answers: answers.port2,
+      job,
+    }
+    const worker = new Worker(join(__dirname, 'thread.js'), {
+      name: 'pg-parallel',
+      workerData: data,
+      transferList: [data.orders, data.answers],
+      ...(workerResourceLimits === undefined ? {} : { resourceLimits: workerResourceLimits }),
+    })
+    worker.unref()
+    orders.port1.unref()
+    const thread: Thread = {
+      worker,
+      id: worker.threadId,
+      orders: orders.port1,
+      job,
+      ready: false,
+      entry: undefined,
+      ending: false,
+      failure: undefined,
+      exited: false,
+      heard: false,
+      idleTimer: undefined,
+      slots: 0,
+      waiter: undefined,
+      key: undefined,
+      reclaiming: false,
+    }
+    this.#threads.add(thread)
+    worker.on('error', (error: unknown) => {
+      thread.failure = error
+    })
+    worker.on('exit', (code) => {
+      thread.failure ??= new Error(`exit code ${code}`)
+      thread.exited = true
+      this.#gone(thread)
+    })
+    const hearing: Hearing = {
+      message: (message) => {
+        this.#hear(thread, message)
+      },
+      closed: () => {
+        thread.heard = true
+        // Whatever the reason: nobody would hear it any more.
+        if (!thread.exited) this.#end(thread)
+        this.#gone(thread)
+      },
+    }
+    if (process.platform === 'linux' && workerNice > 0) this.#listen().hear(answers.port1, hearing)
+    else hearDirectly(answers.port1, hearing)
+    return thread
+  }
+
+  #listen(): Relay {
+    if (!this.#relay || this.#relay.over) {
+      this.#relay = new Relay((error) => {
+        this.#core.settings.logger.error('the thread that passes answers on failed', error)
       })
+    }
+    return this.#relay
+  }
+
+  #give(thread: Thread, entry: Entry): void {
+    clearTimeout(thread.idleTimer)
+    try {
+      this.#tell(thread, { type: 'job', job: entry.job })
+    } catch (error) {
+      entry.over = true
+      entry.reject(
+        new PgParallelError(`arguments cannot be sent to a thread: ${(error as Error).message}`, {
+          category: 'task',
+          cause: error,
+        }),
+      )
+      this.#rest(thread)
+      return
+    }
+    entry.thread = thread
+    thread.entry = entry
+    this.#running.add(entry)
+    this.#keepAlive ??= setInterval(() => {}, 0x7fffffff)
+  }
+
+  /** The thread has nothing to do. */
+  #rest(thread: Thread): void {
+    const { idleWorkerTimeoutMs } = this.#core.settings
+    clearTimeout(thread.idleTimer)
+    if (thread.ending || idleWorkerTimeoutMs === Infinity) return
+    thread.idleTimer = setTimeout(() => {
+      this.#end(thread)
+    }, idleWorkerTimeoutMs).unref()
+  }
+
+  #end(thread: Thread): void {
+    thread.ending = true
+    clearTimeout(thread.idleTimer)
+    void thread.worker.terminate()
+  }
+
+  #finished(thread: Thread, id: number, result: JobResult): void {
+    const { entry } = thread
+    if (entry?.job.id !== id) return
+    this.#completed++
+    this.#leave(thread, entry)
+    // It may have been too busy to hear the last request.
+    thread.reclaiming = false
+    if (!entry.over) {
+      entry.over = true
+      if (!result.ok) entry.reject(taskError(result.error))
+      else entry.resolve('data' in result ? deserialize(result.data) : result.value)
+    }
+    this.#pump()
+    if (!thread.entry) this.#rest(thread)
+    // Its connection is idle now: perhaps somebody waits for the slot.
+    this.#core.pool.nudge()
+  }
+
+  #leave(thread: Thread, entry: Entry): void {
+    thread.entry = undefined
+    this.#running.delete(entry)
+    if (this.#running.size > 0) return
+    clearInterval(this.#keepAlive)
+    this.#keepAlive = undefined
+  }
+
+  /** The job's thread is gone. */
+  #crash(entry: Entry, error: unknown): void {
+    if (entry.over) return
+    entry.over = true
+    this.#crashed++
+    this.#core.settings.logger.error('a worker thread ended under its task', error)
+    entry.reject(
+      new PgParallelError(`the worker thread ended before its task: ${ErrorUtils.wrap(error).message}`, {
+        category: 'worker',
+        cause: error,
+        mayHaveExecuted: this.#started(entry),
+        transient: true,
+        infrastructure: false,
+      }),
+    )
   }
 
   #expire(entry: Entry, reason: PgParallelError): void {
     if (entry.over) return
     entry.over = true
-    const mayHaveExecuted = this.#started(entry)
-    entry.reject(ErrorUtils.wrap(reason, { mayHaveExecuted, retryable: false, infrastructure: false }))
-    if (this.#waiting.delete(entry)) return
-    const { client, cancelTimeoutMs } = this.#core.settings
-    const key = this.#threadOf(entry)?.key
-    const end = (): void => {
-      entry.stop.abort(reason)
-    }
-    if (!key || entry.job.kind !== 'worker') {
-      end()
+    entry.reject(
+      ErrorUtils.wrap(reason, { mayHaveExecuted: this.#started(entry), retryable: false, infrastructure: false }),
+    )
+    const { thread } = entry
+    if (this.#waiting.delete(entry) || !thread) return
+    thread.ending = true
+    if (!thread.key || entry.job.kind !== 'worker') {
+      this.#end(thread)
       return
     }
     // The server does not notice that a client is gone before it has an answer for it.
-    sendCancel(key, client, cancelTimeoutMs).then(end, (error: unknown) => {
-      this.#core.settings.logger.warn('a statement of a worker could not be cancelled', error)
-      end()
-    })
-  }
-
-  /** A free thread: one with a connection for work that needs one, one without for work that does not. */
-  #choose(kind: string, workers: readonly BalancedWorker[]): BalancedWorker | null {
-    let other: BalancedWorker | null = null
-    for (const worker of workers) {
-      if (worker.currentUsage !== 0) continue
-      const connected = (this.#threads.get(worker.id)?.slots ?? 0) > 0
-      if (connected === (kind === 'worker')) return worker
-      other = worker
-    }
-    return other
-  }
-
-  #hello(id: number, port: MessagePort, job: Int32Array): void {
-    const thread: Thread = {
-      id,
-      port,
-      slots: 0,
-      waiter: undefined,
-      key: undefined,
-      job,
-      reclaiming: false,
-    }
-    this.#threads.set(id, thread)
-    port.on('message', (message: ThreadMessage) => {
-      this.#hear(thread, message)
-    })
-    port.on('close', () => {
-      this.#gone(thread)
-    })
-    port.unref()
-    this.#core.events.emit('workerStarted', { threadId: id })
-    this.#onThread?.()
+    const { client, cancelTimeoutMs, logger } = this.#core.settings
+    sendCancel(thread.key, client, cancelTimeoutMs)
+      .catch((error: unknown) => {
+        logger.warn('a statement of a worker could not be cancelled', error)
+      })
+      .finally(() => {
+        this.#end(thread)
+      })
   }
 
   #hear(thread: Thread, message: ThreadMessage): void {
     const { pool, settings } = this.#core
     switch (message.type) {
+      case 'ready':
+        thread.ready = true
+        this.#core.events.emit('workerStarted', { threadId: thread.id })
+        return
+      case 'result':
+        this.#finished(thread, message.id, message.result)
+        return
       case 'need': {
         const waiter: Waiter = {
           kind: 'slot',
@@ -358,7 +427,7 @@ export class WorkerPool {
   }
 
   #tell(thread: Thread, message: MainMessage): void {
-    thread.port.postMessage(message)
+    thread.orders.postMessage(message)
   }
 
   #returnSlots(thread: Thread): void {
@@ -368,21 +437,35 @@ export class WorkerPool {
     this.#onSlot?.()
   }
 
-  /** The thread has ended: its socket is closed with it. */
+  /** The thread has ended, its socket is closed with it, and everything that it said was heard. */
   #gone(thread: Thread): void {
-    if (!this.#threads.delete(thread.id)) return
-    const entry = this.#running.get(Atomics.load(thread.job, 0))
-    if (entry) entry.died = true
+    if (!thread.exited || !thread.heard || !this.#threads.delete(thread)) return
+    const { entry, failure, ready } = thread
+    clearTimeout(thread.idleTimer)
+    thread.orders.close()
     if (thread.waiter) this.#core.pool.withdraw(thread.waiter)
     this.#returnSlots(thread)
-    this.#core.events.emit('workerEnded', { threadId: thread.id })
+    if (entry) {
+      this.#leave(thread, entry)
+      if (ready && !entry.over && !entry.sentInVain && !this.#started(entry)) {
+        // What ended the thread was there before it: another one may do it.
+        entry.sentInVain = true
+        this.#waiting = new Set([entry, ...this.#waiting])
+      } else {
+        this.#crash(entry, failure)
+      }
+    } else if (!thread.ending) {
+      this.#core.settings.logger.error('a worker thread failed', failure)
+    }
+    if (ready) this.#core.events.emit('workerEnded', { threadId: thread.id })
+    this.#pump()
+    this.#onEnded?.()
   }
 
   /** Somebody waits for a connection: a thread whose connection is idle is asked for it. */
   reclaim(): void {
-    for (const thread of this.#threads.values()) {
-      if (thread.slots === 0 || thread.reclaiming) continue
-      if (this.#running.get(Atomics.load(thread.job, 0))?.job.kind === 'worker') continue
+    for (const thread of this.#threads) {
+      if (thread.slots === 0 || thread.reclaiming || thread.entry?.job.kind === 'worker') continue
       thread.reclaiming = true
       this.#tell(thread, { type: 'reclaim' })
       return
@@ -392,36 +475,16 @@ export class WorkerPool {
   /** Starts `count` threads and waits for them; returns what went wrong. */
   async warmup(count: number): Promise<PgParallelError[]> {
     const wanted = Math.min(count, this.#core.settings.maxWorkers)
-    if (wanted === 0) return []
-    const all = new Promise<PgParallelError[]>((resolve) => {
-      // A thread that is starting does not keep the process alive; this timer does.
-      const timer = setTimeout(() => {
-        resolve([
-          new PgParallelError(`${this.#threads.size} of ${wanted} threads started within ${START_MS} ms`, {
-            category: 'worker',
-          }),
-        ])
-      }, START_MS)
-      this.#onThread = (): void => {
-        if (this.#threads.size < wanted) return
-        clearTimeout(timer)
-        resolve([])
-      }
-      this.#onThread()
-    })
     // Handed out in one go: threads that are there and free take one each, and for each of the others one is started.
     const results = await Promise.allSettled(
       Array.from({ length: wanted }, () => this.run({ kind: 'warm', args: [] }, undefined)),
     )
-    const errors = results.flatMap((result) => (result.status === 'rejected' ? [ErrorUtils.wrap(result.reason)] : []))
-    if (errors.length === 0) errors.push(...(await all))
-    this.#onThread = undefined
-    return errors
+    return results.flatMap((result) => (result.status === 'rejected' ? [ErrorUtils.wrap(result.reason)] : []))
   }
 
   /** Idle threads close their connections, so that the server need not find out that they are gone. */
   async #goodbye(): Promise<void> {
-    const connected = (): boolean => [...this.#threads.values()].some((thread) => thread.slots > 0)
+    const connected = (): boolean => [...this.#threads].some((thread) => thread.slots > 0)
     if (!connected()) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, GOODBYE_MS)
@@ -430,20 +493,25 @@ export class WorkerPool {
         clearTimeout(timer)
         resolve()
       }
-      for (const thread of this.#threads.values()) this.#tell(thread, { type: 'reclaim' })
+      for (const thread of this.#threads) this.#tell(thread, { type: 'reclaim' })
     })
     this.#onSlot = undefined
   }
 
   /** Rejects what waits and ends every thread. */
   async destroy(reason: PgParallelError): Promise<void> {
-    for (const entry of [...this.#waiting, ...this.#running.values()]) this.#expire(entry, reason)
+    const keepAlive = setInterval(() => {}, 0x7fffffff)
+    for (const entry of [...this.#waiting, ...this.#running]) this.#expire(entry, reason)
     await this.#goodbye()
-    await this.#piscina.destroy()
-    for (const thread of [...this.#threads.values()]) {
-      thread.port.close()
-      this.#gone(thread)
-    }
+    await new Promise<void>((resolve) => {
+      this.#onEnded = (): void => {
+        if (this.#threads.size === 0) resolve()
+      }
+      for (const thread of this.#threads) this.#end(thread)
+      this.#onEnded()
+    })
+    await this.#relay?.close()
+    clearInterval(keepAlive)
   }
 }
 

@@ -27,6 +27,15 @@ export interface ThreadData {
   readonly nice: number
   /** How to connect; undefined where that cannot be sent to a thread. */
   readonly options: PgParallelOptions | undefined
+  /** {@link MainMessage}s come in here. */
+  readonly orders: MessagePort
+  /** {@link ThreadMessage}s go out here. */
+  readonly answers: MessagePort
+  /**
+   * One word of shared memory: the id of the job that the thread took up last. The main thread wants to know it only
+   * when something goes wrong, and then the thread may be too busy, or too dead, to tell.
+   */
+  readonly job: Int32Array
 }
 
 /** What a job came to. */
@@ -36,19 +45,11 @@ export type JobResult =
   | { readonly ok: true; readonly data: Uint8Array }
   | { readonly ok: false; readonly error: PlainError }
 
-/** A thread's first message: the port for everything that is not a job. */
-export interface Hello {
-  readonly pgParallelThread: number
-  readonly port: MessagePort
-  /**
-   * One word of shared memory: the id of the job that the thread took up last. The main thread wants to know it only
-   * when something goes wrong, and then the thread may be too busy, or too dead, to tell.
-   */
-  readonly job: Int32Array
-}
-
 /** From the thread. */
 export type ThreadMessage =
+  /** It has started. */
+  | { readonly type: 'ready' }
+  | { readonly type: 'result'; readonly id: number; readonly result: JobResult }
   /** It wants to open a connection. */
   | { readonly type: 'need' }
   | { readonly type: 'opened'; readonly key: CancelKey | undefined }
@@ -56,8 +57,15 @@ export type ThreadMessage =
   | { readonly type: 'closed' }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string }
 
+/** What of a message changes hands instead of being copied. */
+export function moved(message: ThreadMessage): ArrayBuffer[] {
+  if (message.type !== 'result' || !message.result.ok || !('data' in message.result)) return []
+  return [message.result.data.buffer as ArrayBuffer]
+}
+
 /** To the thread. */
 export type MainMessage =
+  | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'granted'; readonly password: string | undefined }
   | { readonly type: 'denied'; readonly error: PlainError }
   /** The slot is wanted elsewhere: close the connection if it is idle. */

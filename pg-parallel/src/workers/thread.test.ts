@@ -1,58 +1,81 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { deserialize } from 'node:v8'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { FakeServer } from '../../test/support/fake'
 import { stops } from '../../test/support/stops'
-import type { Hello, Job, JobResult, MainMessage, ThreadData, ThreadMessage } from './protocol'
+import { moved, type Job, type JobResult, type MainMessage, type ThreadData, type ThreadMessage } from './protocol'
 
 interface ThreadUnderTest {
-  hello: Hello
+  worker: Worker
+  orders: MessagePort
+  /** The shared word. */
+  job: Int32Array
   /** What it says beside results. */
   said: ThreadMessage[]
   run(job: Partial<Job> & Pick<Job, 'kind'>): Promise<JobResult>
 }
 
-/** The module on a thread of its own, without piscina: its exports are called with a job, and answer. */
-async function start(data: Partial<ThreadData> = {}, grant?: () => MainMessage): Promise<ThreadUnderTest> {
-  const program = `
-    const { parentPort } = require('node:worker_threads')
-    const thread = require(${JSON.stringify(join(__dirname, 'thread.js'))})
-    parentPort.on('message', (job) => thread[job.kind](job).then((result) => parentPort.postMessage({ result })))`
-  const worker = new Worker(program, { eval: true, workerData: { nice: 0, options: undefined, ...data } })
+/** The module on a thread, as the pool starts it. */
+function start(given: Partial<Pick<ThreadData, 'nice' | 'options'>> = {}, grant?: () => MainMessage): ThreadUnderTest {
+  const orders = new MessageChannel()
+  const answers = new MessageChannel()
+  const job = new Int32Array(new SharedArrayBuffer(4))
+  const data: ThreadData = {
+    nice: 0,
+    options: undefined,
+    ...given,
+    orders: orders.port2,
+    answers: answers.port2,
+    job,
+  }
+  const worker = new Worker(join(__dirname, 'thread.js'), {
+    workerData: data,
+    transferList: [data.orders, data.answers],
+  })
   stops.push(() => worker.terminate())
-  const [hello] = (await once(worker, 'message')) as [Hello]
   const said: ThreadMessage[] = []
-  hello.port.on('message', (message: ThreadMessage) => {
-    said.push(message)
-    if (message.type === 'need' && grant) hello.port.postMessage(grant())
+  const results = new Map<number, (result: JobResult) => void>()
+  answers.port1.on('message', (message: ThreadMessage) => {
+    if (message.type === 'result') results.get(message.id)?.(message.result)
+    else said.push(message)
+    if (message.type === 'need' && grant) orders.port1.postMessage(grant())
   })
   let id = 0
   return {
-    hello,
+    worker,
+    orders: orders.port1,
+    job,
     said,
-    run: async (job) => {
-      worker.postMessage({ id: ++id, args: [], ...job })
-      const [{ result }] = (await once(worker, 'message')) as [{ result: JobResult }]
-      return result
-    },
+    run: (work) =>
+      new Promise((resolve) => {
+        results.set(++id, resolve)
+        orders.port1.postMessage({ type: 'job', job: { id, args: [], ...work } } satisfies MainMessage)
+      }),
   }
 }
 
 const fixture = (name: string): string => `file://${join(process.cwd(), 'test/fixtures', name)}`
 
-test('it says hello, and shows which job it has taken up', async () => {
-  const { hello, run } = await start()
-  assert.equal(typeof hello.pgParallelThread, 'number')
-  assert.equal(Atomics.load(hello.job, 0), 0)
-  assert.deepEqual(await run({ kind: 'warm' }), { ok: true, value: hello.pgParallelThread })
-  assert.equal(Atomics.load(hello.job, 0), 1)
+test('it says when it is ready, and shows which job it has taken up', async () => {
+  const { worker, job, said, run } = start()
+  const { threadId } = worker
+  assert.equal(Atomics.load(job, 0), 0)
+  assert.deepEqual(await run({ kind: 'warm' }), { ok: true, value: threadId })
+  assert.equal(Atomics.load(job, 0), 1)
+  assert.deepEqual(said, [{ type: 'ready' }])
+})
+
+test('what a result is made of changes hands', () => {
+  const data = new Uint8Array(8)
+  assert.deepEqual(moved({ type: 'result', id: 1, result: { ok: true, data } }), [data.buffer])
+  assert.deepEqual(moved({ type: 'result', id: 1, result: { ok: true, value: 1 } }), [])
+  assert.deepEqual(moved({ type: 'ready' }), [])
 })
 
 test('functions from text and from modules', async () => {
-  const { run } = await start()
+  const { run } = start()
   assert.deepEqual(await run({ kind: 'task', source: '(a, b) => a + b', args: [1, 2] }), { ok: true, value: 3 })
   const list = await run({ kind: 'task', source: '() => [1, new Date(0)]' })
   assert(list.ok && 'data' in list)
@@ -68,7 +91,7 @@ test('functions from text and from modules', async () => {
 })
 
 test('whatever goes wrong is an answer', async () => {
-  const { run } = await start()
+  const { run } = start()
   const message = async (job: Partial<Job>): Promise<string> => {
     const result = await run({ kind: 'task', ...job })
     return result.ok ? 'ok' : result.error.message
@@ -83,7 +106,7 @@ test('whatever goes wrong is an answer', async () => {
 test('a worker asks for a slot before it connects, tells of the connection, and gives it back when asked', async () => {
   const fake = await FakeServer.start(() => ({ rows: [{ n: '1' }] }))
   stops.unshift(() => fake.stop())
-  const { hello, said, run } = await start({ options: { ...fake.options, password: '' } }, () => ({
+  const { orders, said, run } = start({ options: { ...fake.options, password: '' } }, () => ({
     type: 'granted',
     password: 'secret',
   }))
@@ -95,18 +118,18 @@ test('a worker asks for a slot before it connects, tells of the connection, and 
   assert.deepEqual(await run(job), { ok: true, value: 1 })
   assert.deepEqual(
     said.map(({ type }) => type),
-    ['need', 'opened'],
+    ['ready', 'need', 'opened'],
   )
-  const [, opened] = said
+  const opened = said[2]
   assert(opened?.type === 'opened')
   assert.equal(opened.key?.processID, fake.sessions[0]?.pid)
-  hello.port.postMessage({ type: 'reclaim' } satisfies MainMessage)
-  while (said.length < 3) await new Promise(setImmediate)
-  assert.equal(said[2]?.type, 'closed')
+  orders.postMessage({ type: 'reclaim' } satisfies MainMessage)
+  while (said.length < 4) await new Promise(setImmediate)
+  assert.equal(said[3]?.type, 'closed')
 })
 
 test('a slot that is denied is an error of the query', async () => {
-  const { run } = await start({ options: { host: '127.0.0.1', port: 1, retry: false } }, () => ({
+  const { run } = start({ options: { host: '127.0.0.1', port: 1, retry: false } }, () => ({
     type: 'denied',
     error: { name: 'Error', message: 'no room', stack: undefined, fields: {} },
   }))

@@ -1,19 +1,20 @@
 /**
- * The thread's side: piscina loads this module on every worker thread and calls its exports with a {@link Job}.
+ * The thread's side: what runs on every worker thread. It takes {@link Job}s from one port and answers on another, one
+ * job at a time.
  *
  * Database code is loaded with the first job that needs it, so that a thread for CPU work stays small.
  */
 import { createRequire } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
-import { MessageChannel, parentPort, threadId, workerData } from 'node:worker_threads'
+import { threadId, workerData } from 'node:worker_threads'
 import { serialize } from 'node:v8'
 import { constants, Script } from 'node:vm'
 import { PgParallelError } from '../errors'
 import {
+  moved,
   toPlain,
   wrapPlain,
-  type Hello,
   type Job,
   type JobResult,
   type MainMessage,
@@ -23,16 +24,11 @@ import {
 import type { ThreadDatabase } from './database'
 
 // On Linux, process 0 means the calling thread; elsewhere it would be the whole process.
-const { nice, options } = workerData as ThreadData
+const { nice, options, orders, answers, job: current } = workerData as ThreadData
 if (process.platform === 'linux' && nice > 0) setPriority(0, Math.min(19, getPriority(0) + nice))
 
-const { port1: here, port2: there } = new MessageChannel()
-const current = new Int32Array(new SharedArrayBuffer(4))
-const hello: Hello = { pgParallelThread: threadId, port: there, job: current }
-parentPort?.postMessage(hello, [there])
-
 const say = (message: ThreadMessage): void => {
-  here.postMessage(message)
+  answers.postMessage(message, moved(message))
 }
 
 let database: ThreadDatabase | undefined
@@ -40,8 +36,12 @@ let password: string | undefined
 /** Requests for a connection slot that the main thread has not answered yet. */
 const requests: { resolve: () => void; reject: (error: unknown) => void }[] = []
 
-here.on('message', (message: MainMessage) => {
+// This port is also what keeps the thread alive.
+orders.on('message', (message: MainMessage) => {
   switch (message.type) {
+    case 'job':
+      void perform(message.job)
+      return
     case 'granted':
       password = message.password
       requests.shift()?.resolve()
@@ -53,9 +53,6 @@ here.on('message', (message: MainMessage) => {
       database?.giveUpIdle()
   }
 })
-// What keeps the thread alive is piscina's port.
-here.unref()
-
 /** Asks the main thread for the right to open a connection. */
 function reserve(): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -70,9 +67,6 @@ const { emitWarning } = process
 process.emitWarning = (warning: string | Error, ...rest: never[]) => {
   if (!String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER')) emitWarning.call(process, warning, ...rest)
 }
-
-/** Results of this size are moved to the main thread: below it, loading what that takes costs more than the copy. */
-const MOVE_BYTES = 65_536
 
 type Fn = (...args: unknown[]) => unknown
 
@@ -128,66 +122,53 @@ async function load(url: string, name: string): Promise<Fn> {
   )
 }
 
-async function perform(job: Job, ...before: unknown[]): Promise<JobResult> {
+/** Calls the job's function; what it returns is put into a form that is known to arrive. */
+async function call(job: Job, ...before: unknown[]): Promise<JobResult> {
   const fn =
     job.source === undefined
       ? await load(job.module ?? '', job.name ?? 'default')
       : compile(job.source, job.base ?? process.cwd())
   const value: unknown = await fn(...before, ...job.args)
-  if (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol') return { ok: true, value }
-  if (value === null) return { ok: true, value }
-  const data = serialize(value)
-  const result: JobResult = { ok: true, data }
-  if (data.byteLength < MOVE_BYTES) return result
-  const { move } = await import('piscina')
-  // What is moved is not copied once more. (`move` hides the result in a wrapper that piscina opens.)
-  return move({
-    get [Symbol.for('Piscina.transferable')]() {
-      return [data.buffer]
-    },
-    get [Symbol.for('Piscina.valueOf')]() {
-      return result
-    },
-  } as never) as never
-}
-
-/** Whatever happens, the answer can be sent. */
-async function answer(job: Job, work: () => Promise<JobResult>): Promise<JobResult> {
-  Atomics.store(current, 0, job.id)
-  try {
-    return await work()
-  } catch (error) {
-    return { ok: false, error: toPlain(error) }
-  }
-}
-
-/** CPU work. */
-export function task(job: Job): Promise<JobResult> {
-  return answer(job, () => perform(job))
+  const simple =
+    (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol') || value === null
+  return simple ? { ok: true, value } : { ok: true, data: serialize(value) }
 }
 
 /** Work with a connection. */
-export function worker(job: Job): Promise<JobResult> {
-  return answer(job, async () => {
-    const { ThreadDatabase: Database } = await import('./database.js')
-    database ??= new Database(options ?? {}, {
-      reserve,
-      unreserve: () => {
-        say({ type: 'closed' })
-      },
-      password: () => password,
-      opened: (key) => {
-        say({ type: 'opened', key })
-      },
-      log: (level, message) => {
-        say({ type: 'log', level, message })
-      },
-    })
-    return database.use((client) => perform(job, client))
+async function callWithClient(job: Job): Promise<JobResult> {
+  const { ThreadDatabase: Database } = await import('./database.js')
+  database ??= new Database(options ?? {}, {
+    reserve,
+    unreserve: () => {
+      say({ type: 'closed' })
+    },
+    password: () => password,
+    opened: (key) => {
+      say({ type: 'opened', key })
+    },
+    log: (level, message) => {
+      say({ type: 'log', level, message })
+    },
   })
+  return database.use((client) => call(job, client))
 }
 
-/** Proof that the thread is there. */
-export function warm(job: Job): Promise<JobResult> {
-  return answer(job, () => Promise.resolve({ ok: true, value: threadId }))
+const KINDS: Readonly<Record<Job['kind'], (job: Job) => Promise<JobResult>>> = {
+  task: (job) => call(job),
+  worker: callWithClient,
+  warm: () => Promise.resolve({ ok: true, value: threadId }),
 }
+
+/** Whatever happens, the answer can be sent. */
+async function perform(job: Job): Promise<void> {
+  Atomics.store(current, 0, job.id)
+  let result: JobResult
+  try {
+    result = await KINDS[job.kind](job)
+  } catch (error) {
+    result = { ok: false, error: toPlain(error) }
+  }
+  say({ type: 'result', id: job.id, result })
+}
+
+say({ type: 'ready' })
