@@ -127,6 +127,24 @@ def transactions():
         assert rows(other, "select count(*) from item where name like 'm%'") == [(1000,)]
 
 
+def large_objects(connection):
+    """BLOB and CLOB by way of lotofile() and filetoblob(), whose file the driver keeps in memory."""
+    run(connection, "create table smart (id integer, b blob, c clob)")
+    content = bytes(range(256)) * 300 + b"!"
+    cursor = connection.cursor()
+    cursor.write_blob_column("insert into smart values (?, BLOB_PLACEHOLDER, null)", content, (1,))
+    cursor.write_blob_column("insert into smart values (?, null, BLOB_PLACEHOLDER)", b"a story", (2,), clob=True)
+    cursor.close()
+    cursor = connection.cursor()
+    assert cursor.read_blob_column("SELECT b FROM smart WHERE id = ?", (1,)) == content
+    cursor.close()
+    cursor = connection.cursor()
+    assert cursor.read_blob_column("SELECT c FROM smart WHERE id = ?", (2,)) == b"a story"
+    cursor.close()
+    assert [type(x).__name__ for x in rows(connection, "select b, c from smart where id = 1")[0]] == ["BlobLocator", "NoneType"]
+    run(connection, "drop table smart")
+
+
 def pools():
     with informix_db.create_pool(**GIVEN, min_size=1, max_size=3, autocommit=True) as pool:
         with pool.connection() as connection:
@@ -159,6 +177,7 @@ with informix_db.connect(**GIVEN, autocommit=True) as connection:
     decimals(connection)
     statements(connection)
     errors(connection)
+    large_objects(connection)
 transactions()
 pools()
 tls()

@@ -199,7 +199,7 @@ fn changed_logins_hurt_nobody() {
 }
 
 /// Texts of every kind of statement that the dialect has.
-const STATEMENTS: [&str; 14] = [
+const STATEMENTS: [&str; 15] = [
     "select skip 1 first 2 a.x, nvl(b.y, 'z')::char(3) from t a, outer u b where a.i = b.i and x matches '[a-c]*' escape '\\' order by 1 desc",
     "select count(*), dbinfo('sqlca.sqlerrd1') from systables where tabid between 1 and 99 group by 2 having max(x) > ?",
     "select x from t where y in (select z from u where u.a = t.a) and not exists (select 1 from v) into temp w with no log",
@@ -213,6 +213,7 @@ const STATEMENTS: [&str; 14] = [
     "create unique index i on t (a desc, b); rename column t.a to b; grant select, update on t to public",
     "set isolation to committed read; set lock mode to wait 5; begin work; savepoint s; rollback work to savepoint s; release savepoint s",
     "execute procedure p(1, 'x'); { a comment } unload to 'f' select * from t -- another",
+    "create sequence s increment by -5 maxvalue 20 nocycle cache 7; select s.nextval, lotofile(b, 'f', 'client') from t",
     "select (((((1 + 2) * 3) - -4) / 5)), 'it''s' from table(set{1,2})",
 ];
 

@@ -1,5 +1,6 @@
 //! Rows that are encoded and wait to be fetched, and the contents of their large values.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -22,7 +23,8 @@ impl Rows {
         self.ends.len()
     }
 
-    fn size(&self) -> u64 {
+    /// Bytes of all rows.
+    pub fn size(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
@@ -52,11 +54,18 @@ impl Rows {
 
     /// A row's bytes, behind those of `out`.
     pub fn get(&self, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
-        let Some(size) = self.size_of(row) else { return Ok(()) };
-        let start = self.ends[row] - size as u64;
+        self.get_part(row, 0, usize::MAX, out)
+    }
+
+    /// At most `length` of a row's bytes from `from`, behind those of `out`.
+    pub fn get_part(&self, row: usize, from: usize, length: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let Some(whole) = self.size_of(row) else { return Ok(()) };
+        let begin = self.ends[row] - whole as u64;
+        let from = from.min(whole);
+        let (start, size) = (begin + from as u64, length.min(whole - from));
         let at = out.len();
         match &self.file {
-            Some((file, _)) if start >= self.memory.len() as u64 => {
+            Some((file, _)) if begin >= self.memory.len() as u64 => {
                 out.resize(at + size, 0);
                 file.read_exact_at(&mut out[at..], start - self.memory.len() as u64)
             }
@@ -87,6 +96,12 @@ pub struct Cursor {
     pub position: usize,
     /// contents of BYTE and TEXT values: a client may ask for those of all rows that it has fetched
     pub blobs: Rows,
+    /// where the session keeps the contents of its BLOB and CLOB values
+    pub objects: Option<u32>,
+    /// files of the client that get the content of a value when their row is sent, by row: the value's number in `blobs`, the path
+    pub files: BTreeMap<usize, Vec<(usize, String)>>,
+    /// its rows have large values
+    pub is_large: bool,
     /// bytes of those that have come since the last fetch began
     pub blob_bytes: usize,
     /// bytes of rows so far, to guess how many fit
@@ -102,6 +117,9 @@ impl Cursor {
             scroll,
             position: 0,
             blobs: Rows::default(),
+            objects: None,
+            files: BTreeMap::new(),
+            is_large: false,
             blob_bytes: 0,
             average: average.max(1),
         }
@@ -129,6 +147,9 @@ mod tests {
             let mut out = b"x".to_vec();
             rows.get(i, &mut out).unwrap();
             assert_eq!(out[1..], row(i), "{i}");
+            let mut part = vec![];
+            rows.get_part(i, (1 << 20) - 2, 5, &mut part).unwrap();
+            assert_eq!(part, [i as u8; 2], "{i}");
         }
         assert_eq!(rows.size_of(20), None);
         rows.clear();

@@ -1,6 +1,7 @@
 //! OPEN, fetches, CLOSE: rows from the engine into tuples.
 
 use super::cursor::Cursor;
+use super::large_objects::LargeObjects;
 use super::statement::Output;
 use super::{Conversation, Step, Wrong};
 use crate::dialect::Kind;
@@ -25,12 +26,18 @@ const MOST_BLOBS: usize = 8 << 20;
 /// Bytes of one BLOB message.
 const PIECE: usize = 16 * 1024;
 
+/// What a file of the client is called.
+pub(super) const FILE_NAME: Type = Type::LVarChar(256);
+
 /// Encodes rows into a cursor's store.
 struct TupleSink<'a> {
     outputs: &'a [Output],
     codecs: Vec<TypeCodec>,
     codeset: CodeSet,
     cursor: &'a mut Cursor,
+    /// of the outputs: the files of the client that get the content
+    files: &'a [Option<String>],
+    objects: &'a mut LargeObjects,
     row: Vec<u8>,
     value: Vec<u8>,
     /// why a row could not be encoded
@@ -66,7 +73,7 @@ pub(super) fn encode_value(
     codeset: CodeSet,
     tuple: &mut Vec<u8>,
 ) -> Result<(), Failure> {
-    encode::value(output.ty, output.oid, value, codeset, output.as_byte, tuple)
+    encode::value(output.ty, output.oid, value, codeset, output.raw, tuple)
 }
 
 impl TupleSink<'_> {
@@ -75,13 +82,16 @@ impl TupleSink<'_> {
         for (i, output) in self.outputs.iter().enumerate() {
             let value = row.value(i);
             if value == DatumRef::Null {
-                encode::null(output.ty, &mut self.row);
+                let ty = if self.files[i].is_some() { FILE_NAME } else { output.ty };
+                encode::null(ty, &mut self.row);
                 continue;
             }
             let codec = self.codecs.get(i).ok_or_else(|| PgError::internal("a row before its columns"))?;
             read_value(output, codec, value, context, &mut self.value)?;
-            let written = match output.ty {
-                Type::Byte | Type::Text => self.blob(output.ty),
+            let written = match (output.ty, &self.files[i]) {
+                (ty, Some(path)) => self.file(ty, path.clone()),
+                (ty @ (Type::Byte | Type::Text), None) => self.blob(ty),
+                (ty @ (Type::Blob | Type::Clob), None) => self.object(ty, output.raw),
                 _ => encode_value(output, &self.value, self.codeset, &mut self.row),
             };
             if let Err(failure) = written {
@@ -93,10 +103,10 @@ impl TupleSink<'_> {
         Ok(self.cursor.rows.push(&self.row).map_err(|e| Failure::text(format!("rows cannot be kept: {e}"))))
     }
 
-    /// The content is kept for FETCHBLOB, the row gets its descriptor.
-    fn blob(&mut self, ty: Type) -> Result<(), Failure> {
+    /// A large value as the client reads it: a text in its code set.
+    fn content(&mut self, ty: Type) -> Result<Vec<u8>, Failure> {
         let content = match ty {
-            Type::Byte => self.value.clone(),
+            Type::Byte | Type::Blob => self.value.clone(),
             _ => {
                 let text = std::str::from_utf8(&self.value).map_err(|_| Failure::internal("text that is not UTF-8"))?;
                 let mut out = Vec::new();
@@ -104,9 +114,40 @@ impl TupleSink<'_> {
                 out
             }
         };
+        self.cursor.is_large = true;
+        self.cursor.blob_bytes += content.len();
+        Ok(content)
+    }
+
+    /// The content is kept for the session, the row gets its locator.
+    fn object(&mut self, ty: Type, raw: bool) -> Result<(), Failure> {
+        let content = self.content(ty)?;
+        let group = *self.cursor.objects.get_or_insert_with(|| self.objects.new_group());
+        let locator = self.objects.push(group, &content)?;
+        encode::locator(&locator, raw, &mut self.row);
+        Ok(())
+    }
+
+    /// The content is kept until its row is sent, which gets the name of the client's file.
+    fn file(&mut self, ty: Type, path: String) -> Result<(), Failure> {
+        let content = self.content(ty)?;
+        let number = self.cursor.blobs.len();
+        self.cursor.blobs.push(&content).map_err(|e| Failure::text(format!("large values cannot be kept: {e}")))?;
+        // an exclamation mark says that the name is to be this one
+        let name = match path.strip_suffix('!') {
+            Some(name) => name.to_string(),
+            None => format!("{path}.{:016x}", number + 1),
+        };
+        encode::value(FILE_NAME, oid::VARCHAR, name.as_bytes(), self.codeset, false, &mut self.row)?;
+        self.cursor.files.entry(self.cursor.rows.len()).or_default().push((number, name));
+        Ok(())
+    }
+
+    /// The content is kept for FETCHBLOB, the row gets its descriptor.
+    fn blob(&mut self, ty: Type) -> Result<(), Failure> {
+        let content = self.content(ty)?;
         let number = u32::try_from(self.cursor.blobs.len()).map_err(|_| Failure::text("too many large values"))?;
         self.row.extend_from_slice(&encode::descriptor(Some((content.len(), number))));
-        self.cursor.blob_bytes += content.len();
         self.cursor.blobs.push(&content).map_err(|e| Failure::text(format!("large values cannot be kept: {e}")))
     }
 }
@@ -177,6 +218,8 @@ impl Conversation<'_> {
             codecs,
             codeset,
             cursor,
+            files: &statement.files,
+            objects: &mut self.large_objects,
             row: vec![],
             value: vec![],
             failure: None,
@@ -233,10 +276,7 @@ impl Conversation<'_> {
                     break;
                 }
                 let room = buffer.saturating_sub(filled) / (cursor.average + HEAD);
-                let limit = match cursor.blobs.len() {
-                    0 => room.clamp(1, MOST_ROWS),
-                    _ => 1,
-                };
+                let limit = if cursor.is_large { 1 } else { room.clamp(1, MOST_ROWS) };
                 self.more(id, limit).await?;
                 continue;
             };
@@ -245,7 +285,9 @@ impl Conversation<'_> {
             }
             let mut row = Vec::with_capacity(size);
             cursor.rows.get(cursor.next, &mut row).map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
+            let files = cursor.files.remove(&cursor.next).unwrap_or_default();
             cursor.next += 1;
+            self.write_files(&files).await?;
             self.client.out.tuple(&row);
             filled += size + HEAD;
             given += 1;
@@ -289,12 +331,25 @@ impl Conversation<'_> {
             let mut bytes = Vec::new();
             let read = cursor.rows.get(wanted as usize - 1, &mut bytes);
             read.map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
+            let files = cursor.files.get(&(wanted as usize - 1)).cloned().unwrap_or_default();
+            self.write_files(&files).await?;
             self.client.out.short(code::TUPID);
             self.client.out.int(wanted as i32);
             self.client.out.tuple(&bytes);
         }
         self.done(found as i64, 0);
         self.end_read().await
+    }
+
+    /// Files of the client that go with a row.
+    async fn write_files(&mut self, files: &[(usize, String)]) -> Step {
+        for (number, path) in files {
+            let mut content = Vec::new();
+            let read = self.cursor()?.blobs.get(*number, &mut content);
+            read.map_err(|e| Failure::text(format!("large values cannot be read: {e}")))?;
+            self.write_client_file(path, &content).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Step {
@@ -328,7 +383,11 @@ impl Conversation<'_> {
     pub(super) fn close_cursor(&mut self, id: i16) -> Step {
         let Some(statement) = self.statements.get_mut(&id) else { return Ok(()) };
         statement.inserting = false;
-        if let Some(Cursor { portal: Some(portal), .. }) = statement.cursor.take() {
+        let Some(Cursor { portal, objects, .. }) = statement.cursor.take() else { return Ok(()) };
+        if let Some(group) = objects {
+            self.large_objects.retire(group);
+        }
+        if let Some(portal) = portal {
             self.session()?.close_portal(&portal)?;
         }
         Ok(())

@@ -122,8 +122,8 @@ impl Conversation<'_> {
         let (text, name) = (statement.text.clone(), statement.name.clone());
         let id = self.current.unwrap_or(0);
         let new = self.analyze(text, name, keys).await?;
-        if new.keys.iter().any(|k| matches!(k.0.ty, Type::Byte | Type::Text)) {
-            return Err(Failure::refused("a BYTE or TEXT column as a generated key").into());
+        if new.keys.iter().any(|k| matches!(k.0.ty, Type::Byte | Type::Text | Type::Blob | Type::Clob)) {
+            return Err(Failure::refused("a large value as a generated key").into());
         }
         self.statements.insert(id, new);
         Ok(())

@@ -2,11 +2,13 @@
 //!
 //! Messages are carried out as they come, their answers collect in the output, and EOT sends them. After an error the rest of the
 //! group is read but not carried out. [`statement`]: PREPARE to EXECUTE; [`keys`]: what INSERT gives back; [`cursor`]: rows that wait;
-//! [`transaction`]: what Informix's transactions ask of PostgreSQL's.
+//! [`transaction`]: what Informix's transactions ask of PostgreSQL's; [`large_objects`], [`client_file`]: BLOB and CLOB.
 
+pub mod client_file;
 mod cursor;
 mod fetch;
 mod keys;
+mod large_objects;
 mod put;
 mod statement;
 mod transaction;
@@ -19,12 +21,13 @@ use crate::errors::Failure;
 use crate::listen::Watcher;
 use crate::login::{check_password, Identity};
 use crate::wire::messages::{self, Message};
+use large_objects::LargeObjects;
 use pgsqlite_engine::session::{Session, SessionOptions};
 use pgsqlite_server::listen::Shared;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::PgError;
 use statement::Statement;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What stands in a group that goes wrong.
@@ -66,6 +69,15 @@ const CAPABILITIES: [u8; 9] = [0xbd, 0xbe, 0x9f, 0xfe, 0x7f, 0xb7, 0xff, 0xef, 0
 /// Most statements that a client may have prepared at once.
 const MOST_STATEMENTS: usize = 8192;
 
+/// What the locators of a session begin with: no other session has it.
+fn large_objects_mark(shared: &Shared) -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let mut secret = [0u8; 8];
+    secret[..4].copy_from_slice(&shared.mock_secret[..4]);
+    u64::from_be_bytes(secret) | LAST.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff
+}
+
 pub(crate) struct Conversation<'a> {
     shared: &'a Arc<Shared>,
     client: &'a mut Client,
@@ -89,6 +101,9 @@ pub(crate) struct Conversation<'a> {
     skipping: bool,
     /// the statement whose generated keys this group has described
     described_keys: Option<i16>,
+    large_objects: LargeObjects,
+    /// messages that were read while a file of the client was read or written
+    pending: VecDeque<Message>,
 }
 
 /// Out of the table of sessions when dropped.
@@ -121,6 +136,8 @@ pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Ide
         followers: BTreeMap::new(),
         skipping: false,
         described_keys: None,
+        large_objects: LargeObjects::new(large_objects_mark(shared)),
+        pending: VecDeque::new(),
     };
     loop {
         if let Err(end) = conversation.next().await {
@@ -183,6 +200,14 @@ impl Conversation<'_> {
 
     /// The next message. While the client is silent the session may be told to end.
     async fn receive(&mut self) -> Result<Message, End> {
+        match self.pending.pop_front() {
+            Some(message) => Ok(message),
+            None => self.receive_next().await,
+        }
+    }
+
+    /// The next message of the socket.
+    async fn receive_next(&mut self) -> Result<Message, End> {
         loop {
             if let Some(message) = self.client.take(messages::decode)? {
                 return Ok(message);
@@ -302,6 +327,7 @@ impl Conversation<'_> {
             Message::Fetch { buffer } => self.fetch(buffer).await,
             Message::ScrollFetch { kind, row } => self.scroll_fetch(kind, row).await,
             Message::FetchBlob(descriptor) => self.fetch_blob(&descriptor),
+            Message::LargeObjectData(data) => self.large_object_data(data),
             Message::Put(row) => self.put(&row).await,
             Message::Flush => {
                 self.done(0, 0);
@@ -324,10 +350,8 @@ impl Conversation<'_> {
                 let name = self.identity.codeset.decode(&name)?;
                 self.transaction(Transaction::RollbackTo(name)).await
             }
-            Message::GetRoutine(signature) => {
-                let signature = self.identity.codeset.decode(&signature)?;
-                Err(Failure::new(-674, 0, signature).into())
-            }
+            Message::GetRoutine(signature) => self.get_routine(&signature),
+            Message::CallRoutine { handle, values } => self.call_routine(handle, &values),
             Message::EndOfGroup | Message::Exit => Ok(()),
         }
     }

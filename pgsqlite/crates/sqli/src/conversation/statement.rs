@@ -1,6 +1,7 @@
 //! Prepared statements: PREPARE, descriptions, BIND, EXECUTE.
 
 use super::cursor::Cursor;
+use super::fetch::FILE_NAME;
 use super::keys::Inserted;
 use super::{Conversation, Step, Wrong, MOST_STATEMENTS};
 use crate::client::End;
@@ -24,8 +25,8 @@ pub struct Output {
     pub ty: Type,
     /// PostgreSQL's type
     pub oid: Oid,
-    /// BOOLEAN as 01 and 00
-    pub as_byte: bool,
+    /// in the form that the client asked for: BOOLEAN as 01 and 00, a locator as bytes
+    pub raw: bool,
 }
 
 /// A prepared statement.
@@ -38,6 +39,8 @@ pub struct Statement {
     pub name: String,
     /// columns of the result
     pub outputs: Vec<Output>,
+    /// of each: the file of the client that gets the content
+    pub files: Vec<Option<String>>,
     fields: Vec<Field>,
     /// what the client wants back of rows that it inserts
     wanted_keys: Keys,
@@ -47,6 +50,8 @@ pub struct Statement {
     /// contents of bound blobs, in order, and how many of them are whole
     blobs: Vec<Vec<u8>>,
     whole_blobs: usize,
+    /// contents of the client's files that the statement names
+    client_files: Vec<Vec<u8>>,
     /// types of the rows of PUT
     pub put_types: Vec<Wanted>,
     pub cursor: Option<Cursor>,
@@ -58,11 +63,11 @@ pub struct Statement {
     pub auto_free: bool,
 }
 
-/// The types of a result's columns: PostgreSQL's description, and what the translation knows better.
-fn outputs(catalog: &Catalog, columns: &[OutputColumn], shown: &[Shown]) -> Step<Vec<Output>> {
+/// What the translation knows of each column of a result.
+fn known<'a>(columns: &[OutputColumn], shown: &'a [Shown]) -> Vec<Option<&'a Shown>> {
     let stars = shown.iter().filter(|s| s.is_star).count();
     // with one star the number of its columns follows from the others
-    let hint = |i: usize| -> Option<Type> {
+    let known_of = |i: usize| -> Option<&'a Shown> {
         let known = match stars {
             0 => columns.len() == shown.len(),
             1 => columns.len() + 1 >= shown.len(),
@@ -74,15 +79,21 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], shown: &[Shown]) -> Step
         let star = shown.iter().position(|s| s.is_star).unwrap_or(shown.len());
         let extra = columns.len() + stars - shown.len();
         match i {
-            i if i < star => shown.get(i)?.ty,
+            i if i < star => shown.get(i),
             i if stars == 1 && i < star + extra => None,
-            i => shown.get(i + stars - extra)?.ty,
+            i => shown.get(i + stars - extra),
         }
     };
+    (0..columns.len()).map(known_of).collect()
+}
+
+/// The types of a result's columns: PostgreSQL's description, and what the translation knows better.
+fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]) -> Step<Vec<Output>> {
     let mut out = Vec::new();
     for (i, column) in columns.iter().enumerate() {
         let stored = Type::of_output(catalog, column);
-        let ty = match (hint(i), stored) {
+        let hint = known.get(i).and_then(|k| k.as_ref()?.ty);
+        let ty = match (hint, stored) {
             // a hint must be a type of what PostgreSQL gives
             (Some(hint), Some(stored)) if fits(hint, stored) => Some(hint),
             (_, stored) => stored,
@@ -90,7 +101,7 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], shown: &[Shown]) -> Step
         let ty = ty.ok_or_else(|| {
             Failure::refused(format!("the column \"{}\", whose type Informix does not have,", column.name))
         })?;
-        out.push(Output { ty, oid: column.type_oid, as_byte: false });
+        out.push(Output { ty, oid: column.type_oid, raw: false });
     }
     Ok(out)
 }
@@ -104,6 +115,17 @@ fn fits(hint: Type, stored: Type) -> bool {
         (Type::Decimal(..) | Type::Money(..), b) => matches!(b, Type::Decimal(..)),
         (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
     }
+}
+
+/// Bytes as bytea's text.
+fn hexadecimal(bytes: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = Vec::with_capacity(2 + 2 * bytes.len());
+    out.extend_from_slice(b"\\x");
+    for b in bytes {
+        out.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);
+    }
+    out
 }
 
 impl Conversation<'_> {
@@ -158,12 +180,34 @@ impl Conversation<'_> {
             }
             _ => vec![],
         };
-        let outputs = match is_query {
-            true => outputs(&environment.catalog, columns, &translation.shown)?,
-            false => vec![],
-        };
+        let (mut columns_out, mut files) = (vec![], vec![]);
+        if is_query {
+            let known = known(columns, &translation.shown);
+            columns_out = outputs(&environment.catalog, columns, &known)?;
+            files = known.iter().map(|k| k.and_then(|k| k.to_file.clone())).collect();
+        }
+        let outputs = columns_out;
+        // a file gets the content of large objects only
+        for (output, file) in outputs.iter().zip(&files) {
+            if file.is_some() && !matches!(output.ty, Type::Blob | Type::Clob | Type::Byte | Type::Text) {
+                return Err(Failure::new(-674, 0, "lotofile").into());
+            }
+        }
+        if files.iter().filter(|f| f.is_some()).count()
+            != translation.shown.iter().filter(|s| s.to_file.is_some()).count()
+        {
+            return Err(Failure::refused("LOTOFILE beside more than one *").into());
+        }
         let fields = match is_query {
-            true => columns.iter().zip(&outputs).map(|(column, output)| field(column, output)).collect(),
+            true => columns
+                .iter()
+                .zip(&outputs)
+                .zip(&files)
+                .map(|((column, output), file)| match file {
+                    Some(_) => FILE_NAME.field(column.name.clone(), false),
+                    None => field(column, output),
+                })
+                .collect(),
             // an insert cursor's rows have the columns of the table
             false if translation.plain_insert => translation
                 .insert_columns
@@ -179,6 +223,7 @@ impl Conversation<'_> {
             catalog: environment.catalog,
             name,
             outputs,
+            files,
             fields,
             wanted_keys: environment.keys,
             keys,
@@ -186,6 +231,7 @@ impl Conversation<'_> {
             bound: vec![],
             blobs: vec![],
             whole_blobs: 0,
+            client_files: vec![],
             put_types: vec![],
             cursor: None,
             inserting: false,
@@ -300,7 +346,7 @@ impl Conversation<'_> {
             return Err(Failure::new(-254, 0, "").into());
         }
         for (wanted, output) in wanted.iter().zip(&mut statement.outputs) {
-            output.as_byte = wanted.type_code & 0xff == type_code::BOOLEAN;
+            output.raw = matches!(wanted.type_code & 0xff, type_code::BOOLEAN | type_code::OPAQUE);
         }
         Ok(())
     }
@@ -308,7 +354,12 @@ impl Conversation<'_> {
     /// What the engine's parameters get: texts, by the types that take them.
     fn values(&mut self, bound: &[Value], blobs: Vec<Vec<u8>>) -> Step<Vec<Option<Vec<u8>>>> {
         let (codeset, last_serial, row_count) = (self.identity.codeset, self.last_serial, self.row_count);
-        let statement = self.statement()?;
+        let id = self.current.unwrap_or(0);
+        self.statement()?;
+        let (Some(statement), objects) = (self.statements.get(&id), &mut self.large_objects) else {
+            return Err(Failure::new(-267, 0, "").into());
+        };
+        let client_files = &statement.client_files;
         if bound.len() != statement.translation.targets.len() {
             return Err(Failure::new(-254, 0, "").into());
         }
@@ -318,18 +369,29 @@ impl Conversation<'_> {
             out.push(match source {
                 dialect::print::Source::LastSerial => Some(last_serial.to_string().into_bytes()),
                 dialect::print::Source::RowCount => Some(row_count.to_string().into_bytes()),
+                dialect::print::Source::ClientFile(i) => {
+                    let content = client_files.get(*i).ok_or_else(|| Failure::internal("a file that was not read"))?;
+                    Some(match statement.translation.client_files[*i].is_text {
+                        true => codeset.decode(content)?.into_bytes(),
+                        false => hexadecimal(content),
+                    })
+                }
                 dialect::print::Source::Client(i) => match &bound[*i] {
                     Value::Blob { is_text, .. } => {
                         let content = blobs.next().ok_or_else(|| Failure::new(-254, 0, ""))?;
                         Some(match is_text {
                             true => codeset.decode(&content)?.into_bytes(),
-                            // bytea's text
-                            false => content.iter().fold(b"\\x".to_vec(), |mut text, b| {
-                                const DIGITS: &[u8; 16] = b"0123456789abcdef";
-                                text.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);
-                                text
-                            }),
+                            false => hexadecimal(&content),
                         })
+                    }
+                    Value::Opaque { type_name, bytes } if matches!(type_name.as_slice(), b"blob" | b"clob") => {
+                        let content = objects.bound(bytes)?;
+                        let is_text = match statement.translation.targets[*i] {
+                            Some(Type::Clob | Type::Text) => true,
+                            Some(_) => false,
+                            None => type_name == b"clob",
+                        };
+                        Some(if is_text { codeset.decode(&content)?.into_bytes() } else { hexadecimal(&content) })
                     }
                     value => bind::text(value, statement.translation.targets[*i], codeset)?,
                 },
@@ -400,6 +462,7 @@ impl Conversation<'_> {
             Some(Value::Text(text)) => text.trim_ascii() == b"0",
             _ => true,
         });
+        self.read_client_files().await?;
         if asks && !self.followers.is_empty() {
             self.follow_sequences().await?;
         }
@@ -429,6 +492,17 @@ impl Conversation<'_> {
         }
         self.tell_keys(&inserted.rows).await?;
         Ok(rows)
+    }
+
+    /// Reads the files that the current statement names, before it begins.
+    async fn read_client_files(&mut self) -> Step {
+        let files = self.statement()?.translation.client_files.clone();
+        let mut contents = Vec::new();
+        for file in &files {
+            contents.push(self.read_client_file(&file.path).await?);
+        }
+        self.statement()?.client_files = contents;
+        Ok(())
     }
 
     /// Sequences go on behind the values that clients have given.

@@ -1,5 +1,6 @@
 //! The tree of an Informix statement.
 
+use super::sequence;
 use crate::values::qualifier::Qualifier;
 use crate::values::types::Type;
 
@@ -244,6 +245,19 @@ pub enum Statement {
         name: Name,
         if_exists: bool,
         cascade: bool,
+    },
+    CreateSequence {
+        name: Name,
+        if_not_exists: bool,
+        options: sequence::Options,
+    },
+    AlterSequence {
+        name: Name,
+        options: sequence::Options,
+    },
+    RenameSequence {
+        name: Name,
+        to: String,
     },
     AlterTable {
         table: Name,

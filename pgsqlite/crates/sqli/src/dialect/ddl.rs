@@ -40,6 +40,9 @@ impl Parser<'_> {
             }
             return Ok(Statement::CreateView { name, columns, query, check_option });
         }
+        if self.accept("sequence") {
+            return self.create_sequence();
+        }
         match self.peek() {
             Token::Word(kind) => {
                 let what = format!("CREATE {}", kind.to_uppercase());
@@ -49,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    fn if_not_exists(&mut self) -> Parse<bool> {
+    pub(super) fn if_not_exists(&mut self) -> Parse<bool> {
         if !self.accept("if") {
             return Ok(false);
         }
@@ -291,6 +294,9 @@ impl Parser<'_> {
 
     pub(super) fn alter(&mut self) -> Parse<Statement> {
         self.next();
+        if self.accept("sequence") {
+            return self.alter_sequence();
+        }
         if !self.is_word("table") {
             return match self.peek() {
                 Token::Word(kind) => {

@@ -511,7 +511,9 @@ impl Parser<'_> {
                 Type::DateTime(q)
             }
             "interval" => Type::Interval(self.qualifier(true)?),
-            "blob" | "clob" | "set" | "multiset" | "list" | "row" | "bson" | "json" => {
+            "blob" => Type::Blob,
+            "clob" => Type::Clob,
+            "set" | "multiset" | "list" | "row" | "bson" | "json" => {
                 return Err(Failure::refused(format!("the type {}", word.to_uppercase())).at(place));
             }
             _ => return Err(Failure::new(-9628, 0, word).at(place)),

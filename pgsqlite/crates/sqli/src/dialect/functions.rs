@@ -4,6 +4,7 @@
 use super::ast::Expr;
 use super::print::{literal, Printer, Source};
 use super::{system, Parse};
+use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::types::Type;
 
@@ -61,6 +62,22 @@ impl Printer<'_> {
             for argument in arguments {
                 printed.push(self.expr_for(argument, known)?);
             }
+        }
+        if matches!(name, "filetoblob" | "filetoclob") {
+            // a third and fourth argument name a column whose storage is to be used: all have the same here
+            let [Expr::Text(path), Expr::Text(side), ..] = arguments else {
+                return Err(Failure::refused(format!("{} of a file without a name", name.to_uppercase())));
+            };
+            if !side.eq_ignore_ascii_case("client") {
+                return Err(Failure::refused(format!("{} of a file of the server", name.to_uppercase())));
+            }
+            let is_text = name == "filetoclob";
+            self.client_files.push(ClientFile { path: path.clone(), is_text });
+            let content = self.hidden(Source::ClientFile(self.client_files.len() - 1));
+            return Ok(format!("{content}::{}", if is_text { "text" } else { "bytea" }));
+        }
+        if name == "lotofile" {
+            return Err(Failure::refused("LOTOFILE other than as a column of a result"));
         }
         let list = printed.join(", ");
         if SAME.contains(&name) {

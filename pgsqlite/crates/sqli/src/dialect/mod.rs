@@ -15,6 +15,7 @@ mod pattern;
 pub mod print;
 mod query_print;
 mod select;
+mod sequence;
 mod system;
 mod utility;
 

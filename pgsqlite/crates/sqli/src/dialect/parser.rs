@@ -506,6 +506,11 @@ impl<'a> Parser<'a> {
                 self.expect("to")?;
                 Ok(Statement::RenameTable { table, to: self.identifier()? })
             }
+            Token::Word(kind) if kind == "sequence" => {
+                let name = self.name()?;
+                self.expect("to")?;
+                Ok(Statement::RenameSequence { name, to: self.identifier()? })
+            }
             Token::Word(kind) if kind == "index" => {
                 let name = self.name()?;
                 self.expect("to")?;

@@ -5,6 +5,7 @@
 
 use super::ast::*;
 use super::{parser, system, Parse};
+use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::bind::{datetime_text, interval_text};
 use crate::values::codeset::CodeSet;
@@ -47,6 +48,8 @@ pub enum Source {
     LastSerial,
     /// rows that the last statement touched
     RowCount,
+    /// the n-th of the client's files that the statement names
+    ClientFile(usize),
 }
 
 /// An INSERT into a table with a SERIAL column: that is the first column that the statement returns.
@@ -81,6 +84,8 @@ pub struct Shown {
     /// all columns of a table or of all tables: their number is not known here
     pub is_star: bool,
     pub ty: Option<Type>,
+    /// LOTOFILE: the file of the client that gets the content
+    pub to_file: Option<String>,
 }
 
 /// A statement ready for the engine.
@@ -98,6 +103,7 @@ pub struct Translation {
     pub insert_columns: Vec<(String, Option<Type>)>,
     /// what is inserted is one `?` per column, in their order
     pub plain_insert: bool,
+    pub client_files: Vec<ClientFile>,
 }
 
 /// Parses and translates one statement.
@@ -112,6 +118,8 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             scopes: vec![],
             insert_columns: vec![],
             plain_insert: false,
+            client_files: vec![],
+            asked_sequences: vec![],
         };
         printer.statement(&statement)
     })
@@ -135,6 +143,9 @@ pub(super) struct Printer<'a> {
     pub scopes: Vec<Vec<Scope>>,
     pub insert_columns: Vec<(String, Option<Type>)>,
     pub plain_insert: bool,
+    pub client_files: Vec<ClientFile>,
+    /// sequences that the statement asks, and for which value
+    pub asked_sequences: Vec<(String, String)>,
 }
 
 /// An identifier as PostgreSQL reads it.
@@ -279,7 +290,10 @@ impl Printer<'_> {
                 *known = known.or(target);
                 format!("${}", i + 1)
             }
-            Expr::Column(path) => self.column(path)?,
+            Expr::Column(path) => match self.sequence_value(path)? {
+                Some(value) => value,
+                None => self.column(path)?,
+            },
             Expr::Unary(sign, a) => format!("({sign} {})", self.expr_for(a, target)?),
             // integers are divided as decimals
             Expr::Binary("/", a, b) => format!("({} * 1.0 / {})", self.expr(a)?, self.expr(b)?),
@@ -434,7 +448,9 @@ impl Printer<'_> {
 
     fn cast(&mut self, value: &Expr, ty: Type) -> Parse<String> {
         let printed = match (value, ty) {
-            (Expr::Text(text), Type::DateTime(_) | Type::Interval(_)) => text_literal(text, Some(ty))?,
+            (Expr::Text(text), Type::DateTime(_) | Type::Interval(_) | Type::Blob | Type::Clob) => {
+                text_literal(text, Some(ty))?
+            }
             _ => self.expr_for(value, Some(ty))?,
         };
         Ok(match ty {
@@ -512,6 +528,7 @@ impl Printer<'_> {
             shown,
             insert_columns: std::mem::take(&mut self.insert_columns),
             plain_insert: self.plain_insert,
+            client_files: std::mem::take(&mut self.client_files),
         })
     }
 
@@ -584,6 +601,8 @@ fn text_literal(text: &str, target: Option<Type>) -> Parse<String> {
             format!("{} '{value}'", if q.from == qualifier::YEAR { "timestamp" } else { "time" })
         }
         Some(Type::Interval(q)) => format!("interval '{}'", interval_text(text, q)?),
+        // no cast from characters to large objects
+        Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
         _ => literal(text),
     })
 }

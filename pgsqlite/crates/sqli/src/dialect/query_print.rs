@@ -99,7 +99,11 @@ impl Printer<'_> {
                 Item::Star(None) => "*".to_string(),
                 Item::Star(Some(table)) => format!("{}.*", ident(table)),
                 Item::Expr(value, alias) => {
-                    let printed = self.expr(value)?;
+                    let printed = match to_client_file(value)? {
+                        Some((content, _)) if named => self.expr(content)?,
+                        Some(_) => return Err(Failure::refused("LOTOFILE in a query inside another one")),
+                        None => self.expr(value)?,
+                    };
                     let name = match (alias, value) {
                         (Some(alias), _) => Some(alias.clone()),
                         (None, Expr::Column(_)) => None,
@@ -113,9 +117,13 @@ impl Printer<'_> {
                 }
             });
             known.push(match item {
-                Item::Star(_) => Shown { is_star: true, ty: None },
+                Item::Star(_) => Shown { is_star: true, ..Shown::default() },
                 Item::Expr(Expr::Column(_), _) => Shown::default(),
-                Item::Expr(value, _) => Shown { is_star: false, ty: self.known_type(value) },
+                Item::Expr(value, _) => Shown {
+                    is_star: false,
+                    ty: self.known_type(value),
+                    to_file: to_client_file(value)?.map(|(_, path)| path.to_string()),
+                },
             });
         }
         if let Some(shown) = shown {
@@ -270,6 +278,19 @@ impl Printer<'_> {
             }
             Source::Outer(_) => return Err(Failure::refused("OUTER inside a join with ON")),
         })
+    }
+}
+
+/// The value and the path of `lotofile(value, 'path', 'client')`.
+fn to_client_file(value: &Expr) -> Parse<Option<(&Expr, &str)>> {
+    match value {
+        Expr::Call { name, arguments, distinct: false } if name == "lotofile" => match arguments.as_slice() {
+            [content, Expr::Text(path), Expr::Text(side)] if side.eq_ignore_ascii_case("client") => {
+                Ok(Some((content, path)))
+            }
+            _ => Err(Failure::refused("LOTOFILE to other than a named file of the client")),
+        },
+        _ => Ok(None),
     }
 }
 

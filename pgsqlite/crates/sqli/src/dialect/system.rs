@@ -159,15 +159,20 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 ("align", "smallint"),
                 ("locator", "int"),
             ]),
-            rows: [(1, "lvarchar", 40, 32739, 0), (5, "boolean", 41, 0, 1)]
-                .iter()
-                .map(|(id, name, code, most, length)| {
-                    let mut row = vec![id.to_string(), "' '".into(), "'B'".into(), "'informix'".into(), literal(name)];
-                    row.extend([code, &0, most, length].map(|n: &i32| n.to_string()));
-                    row.extend(["'F'".into(), "'F'".into(), "1".into(), "0".into()]);
-                    row
-                })
-                .collect(),
+            rows: [
+                (1, "lvarchar", 40, 32739, 0),
+                (5, "boolean", 41, 0, 1),
+                (10, "blob", 41, 0, 72),
+                (11, "clob", 41, 0, 72),
+            ]
+            .iter()
+            .map(|(id, name, code, most, length)| {
+                let mut row = vec![id.to_string(), "' '".into(), "'B'".into(), "'informix'".into(), literal(name)];
+                row.extend([code, &0, most, length].map(|n: &i32| n.to_string()));
+                row.extend(["'F'".into(), "'F'".into(), "1".into(), "0".into()]);
+                row
+            })
+            .collect(),
         },
         "sysdefaults" => Table {
             columns: columns(&[
@@ -183,6 +188,32 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                     let (kind, text) = default(c.default.as_deref()?)?;
                     let text = text.map_or("NULL".into(), |t| literal(&t));
                     Some(vec![r.oid.to_string(), number.to_string(), literal(kind), text, "'T'".into()])
+                })
+                .collect(),
+        },
+        "syssequences" => Table {
+            columns: columns(&[
+                ("seqid", "int"),
+                ("tabid", "int"),
+                ("start_val", "bigint"),
+                ("inc_val", "bigint"),
+                ("min_val", "bigint"),
+                ("max_val", "bigint"),
+                ("cycle", FLAG),
+                ("restart_val", "bigint"),
+                ("cache", "int"),
+                ("order", FLAG),
+            ]),
+            rows: relations(catalog)
+                .filter_map(|r| match &r.kind {
+                    RelationKind::Sequence(s) => {
+                        let mut row = vec![r.oid.to_string(), r.oid.to_string()];
+                        row.extend([s.start, s.increment, s.min, s.max].map(|n| n.to_string()));
+                        row.extend([if s.cycle { "'1'" } else { "'0'" }.into(), "NULL".into()]);
+                        row.extend([s.cache.min(i32::MAX.into()).to_string(), "'1'".into()]);
+                        Some(row)
+                    }
+                    _ => None,
                 })
                 .collect(),
         },
@@ -454,6 +485,10 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
     const INTEGERS: &str = "1, 2, 6, 17, 18, 52, 53";
     const SERIALS: &str = "6, 18, 53";
     const CHARACTERS: &str = "0, 13, 15, 16, 40";
+    // the second argument tells opaque types apart
+    let opaque = |boolean: &str, blob: &str, clob: &str| {
+        Some(format!("CASE ({})::int WHEN 10 THEN {blob} WHEN 11 THEN {clob} ELSE {boolean} END", argument(1)?))
+    };
     Some(match (name, arguments.len()) {
         // java.sql.Types
         ("get_data_type", 3) => by_type(
@@ -472,7 +507,7 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
                 ("13, 16", "12"),
                 ("17, 18, 52, 53", "-5"),
                 ("40", "-1"),
-                ("41", "16"),
+                ("41", &opaque("16", "2004", "2005")?),
             ],
             "1111",
         ),
@@ -498,7 +533,7 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
                 ("17", "'int8'"),
                 ("18", "'serial8'"),
                 ("40", "'lvarchar'"),
-                ("41", "'boolean'"),
+                ("41", &opaque("'boolean'", "'blob'", "'clob'")?),
                 ("52", "'bigint'"),
                 ("53", "'bigserial'"),
             ],

@@ -55,7 +55,7 @@ impl Printer<'_> {
                 let if_exists = if *if_exists { "IF EXISTS " } else { "" };
                 // Informix has no other answer to a missing table than this one
                 let name = match *kind {
-                    "table" | "view" if if_exists.is_empty() => {
+                    "table" | "view" | "sequence" if if_exists.is_empty() => {
                         self.existing(name)?;
                         self.table(name)?
                     }
@@ -65,6 +65,14 @@ impl Printer<'_> {
                 let cascade = if *cascade { " CASCADE" } else { "" };
                 let number = if *kind == "index" { 17 } else { 15 };
                 (number, vec![format!("DROP {} {if_exists}{name}{cascade}", kind.to_uppercase())])
+            }
+            Statement::CreateSequence { name, if_not_exists, options } => {
+                (0, vec![self.create_sequence(name, *if_not_exists, options)?])
+            }
+            Statement::AlterSequence { name, options } => (0, vec![self.alter_sequence(name, options)?]),
+            Statement::RenameSequence { name, to } => {
+                self.existing(name)?;
+                (0, vec![format!("ALTER SEQUENCE {} RENAME TO {}", self.table(name)?, ident(to))])
             }
             Statement::AlterTable { table, alterations } => {
                 let mut out = Vec::new();
@@ -132,7 +140,7 @@ impl Printer<'_> {
     }
 
     /// The name of something that is to be made in `public`.
-    fn new_name(&self, name: &Name) -> Parse<String> {
+    pub(super) fn new_name(&self, name: &Name) -> Parse<String> {
         let plain = Name { database: name.database.clone(), owner: name.owner.clone(), name: name.name.clone() };
         match (&plain.owner, self.relation(&plain)) {
             // a temporary table of the same name is another one

@@ -18,6 +18,8 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
         Value::Text(bytes) => {
             let text = codeset.decode(bytes)?;
             let text = match target {
+                // no cast from characters to large objects
+                Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
                 Some(Type::DateTime(q)) => datetime_text(&text, q)?,
                 Some(Type::Interval(q)) => interval_text(&text, q)?,
                 // what stands for a number may have blanks around it
@@ -55,6 +57,10 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
             interval(q, bytes)?.into_bytes()
         }
         Value::Blob { .. } => return Err(Failure::internal("a blob is bound with its content")),
+        // no cast from such a type
+        Value::Opaque { type_name, .. } => {
+            return Err(Failure::new(-9634, 0, String::from_utf8_lossy(type_name).into_owned()))
+        }
     }))
 }
 
@@ -306,13 +312,15 @@ pub fn tuple_value(c: &mut Cursor, type_code: i16, encoded_length: i32) -> Resul
                     _ => Value::Interval(encoded, bytes),
                 }
             }
-            t::UDT_VAR | t::LVARCHAR | t::UDT_FIXED | t::BOOLEAN => {
+            t::UDT_VAR | t::LVARCHAR | t::UDT_FIXED | t::BOOLEAN | t::OPAQUE => {
                 let null = c.byte()?;
                 let n = c.length("the length of a value in a row")?;
                 let bytes = c.take(n)?;
                 match (null, type_code & 0xff) {
                     (1, _) => Value::Null,
                     (_, t::UDT_VAR | t::LVARCHAR) => Value::Text(bytes.to_vec()),
+                    (_, t::OPAQUE) => Value::Opaque { type_name: b"blob".to_vec(), bytes: bytes.to_vec() },
+                    _ if n != 1 => Value::Opaque { type_name: b"blob".to_vec(), bytes: bytes.to_vec() },
                     _ => Value::Boolean(matches!(bytes, [1 | b't'])),
                 }
             }

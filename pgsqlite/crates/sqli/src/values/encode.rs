@@ -31,7 +31,7 @@ pub fn null(ty: Type, out: &mut Vec<u8>) {
         Type::Float => out.extend_from_slice(&[0xff; 8]),
         Type::SmallFloat => out.extend_from_slice(&[0xff; 4]),
         Type::VarChar(_) | Type::NVarChar(_) => out.extend_from_slice(&[1, 0]),
-        Type::LVarChar(_) | Type::Boolean => out.extend_from_slice(&[1, 0, 0, 0, 0]),
+        Type::LVarChar(_) | Type::Boolean | Type::Blob | Type::Clob => out.extend_from_slice(&[1, 0, 0, 0, 0]),
         Type::Byte | Type::Text => out.extend_from_slice(&descriptor(None)),
         Type::Decimal(..) | Type::Money(..) | Type::DateTime(_) | Type::Interval(_) | Type::Int8 => {
             out.resize(out.len() + ty.width(), 0);
@@ -39,14 +39,14 @@ pub fn null(ty: Type, out: &mut Vec<u8>) {
     }
 }
 
-/// A value of a type. `as_byte`: the client asked for BOOLEAN as 01 and 00 (RET_TYPE), not as letters. BYTE and TEXT are written as
-/// the descriptor that FETCHBLOB hands back, with the value's number in it.
+/// A value of a type. `raw`: the client asked for BOOLEAN as 01 and 00 (RET_TYPE), not as letters. Large values are not written here:
+/// [`descriptor`] stands for BYTE and TEXT, [`locator`] for BLOB and CLOB.
 pub fn value(
     ty: Type,
     type_oid: pgsqlite_types::Oid,
     bytes: &[u8],
     codeset: CodeSet,
-    as_byte: bool,
+    raw: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
     use pgsqlite_types::oid;
@@ -155,15 +155,28 @@ pub fn value(
         Type::Boolean => {
             let on = bytes == [1];
             out.extend_from_slice(&[0, 0, 0, 0, 1]);
-            out.push(match (as_byte, on) {
+            out.push(match (raw, on) {
                 (true, on) => on as u8,
                 (false, true) => b't',
                 (false, false) => b'f',
             });
         }
-        Type::Byte | Type::Text => return Err(Failure::internal("a blob is written as its descriptor")),
+        Type::Byte | Type::Text | Type::Blob | Type::Clob => {
+            return Err(Failure::internal("a large value is written as what stands for it"))
+        }
     }
     Ok(())
+}
+
+/// A locator in a row: as bytes if the client asked for them (RET_TYPE of an opaque type), else as hexadecimal digits.
+pub fn locator(locator: &[u8], raw: bool, out: &mut Vec<u8>) {
+    let text: Vec<u8> = match raw {
+        true => locator.to_vec(),
+        false => locator.iter().flat_map(|b| format!("{b:02x}").into_bytes()).collect(),
+    };
+    out.push(0);
+    out.extend_from_slice(&(text.len() as i32).to_be_bytes());
+    out.extend_from_slice(&text);
 }
 
 /// The 56 bytes that stand for a BYTE or TEXT value in a row: its first (8) and last byte (12), from which JDBC takes how much memory

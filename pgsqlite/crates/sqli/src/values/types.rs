@@ -13,6 +13,8 @@ use pgsqlite_types::{oid, Oid};
 
 /// The schema of the domains.
 pub const SCHEMA: &str = "informix";
+/// Bytes of a large object's locator.
+pub const LOCATOR: usize = 72;
 /// What LVARCHAR without a length holds.
 pub const LVARCHAR: i32 = 2048;
 /// What the longest LVARCHAR holds.
@@ -43,6 +45,10 @@ pub enum Type {
     Boolean,
     BigInt,
     BigSerial,
+    /// a smart large object of bytes
+    Blob,
+    /// of characters
+    Clob,
 }
 
 impl Type {
@@ -62,8 +68,8 @@ impl Type {
             Type::DateTime(q) if q.from == qualifier::YEAR => format!("timestamp({})", q.fraction()),
             Type::DateTime(q) => format!("time({})", q.fraction()),
             Type::Interval(_) => "interval".into(),
-            Type::Byte => "bytea".into(),
-            Type::Text => "text".into(),
+            Type::Byte | Type::Blob => "bytea".into(),
+            Type::Text | Type::Clob => "text".into(),
             Type::Boolean => "boolean".into(),
         }
     }
@@ -78,6 +84,8 @@ impl Type {
             Type::Money(p, s) => format!("money({p},{s})"),
             Type::Int8 => "int8".into(),
             Type::Text => "text".into(),
+            Type::Blob => "blob".into(),
+            Type::Clob => "clob".into(),
             Type::Interval(q) => q.type_name(true),
             Type::DateTime(q) if q.from == qualifier::YEAR && q.to >= qualifier::SECOND => return None,
             Type::DateTime(q) if q.from == qualifier::HOUR && q.to >= qualifier::SECOND => return None,
@@ -104,6 +112,8 @@ impl Type {
             }
             "int8" => Type::Int8,
             "text" => Type::Text,
+            "blob" => Type::Blob,
+            "clob" => Type::Clob,
             _ => {
                 let (kind, fields) = name.split_once(' ')?;
                 let (from, to) = fields.split_once(" to ")?;
@@ -203,7 +213,13 @@ impl Type {
     pub fn is_character(self) -> bool {
         matches!(
             self,
-            Type::Char(_) | Type::NChar(_) | Type::VarChar(_) | Type::NVarChar(_) | Type::LVarChar(_) | Type::Text
+            Type::Char(_)
+                | Type::NChar(_)
+                | Type::VarChar(_)
+                | Type::NVarChar(_)
+                | Type::LVarChar(_)
+                | Type::Text
+                | Type::Clob
         )
     }
 
@@ -227,7 +243,7 @@ impl Type {
             Type::NVarChar(_) => type_code::NVARCHAR,
             Type::Int8 => type_code::INT8,
             Type::LVarChar(_) => type_code::UDT_VAR,
-            Type::Boolean => type_code::UDT_FIXED,
+            Type::Boolean | Type::Blob | Type::Clob => type_code::UDT_FIXED,
             Type::BigInt => type_code::BIGINT,
             Type::BigSerial => type_code::BIGSERIAL,
         }
@@ -244,6 +260,7 @@ impl Type {
             Type::Money(p, s) => (p as i32) << 8 | s as i32,
             Type::DateTime(q) | Type::Interval(q) => q.encoded(),
             Type::Byte | Type::Text => 56,
+            Type::Blob | Type::Clob => LOCATOR as i32,
             Type::Int8 => 10,
             Type::Boolean => 1,
         }
@@ -255,6 +272,8 @@ impl Type {
             Type::VarChar(n) | Type::NVarChar(n) => n as usize + 1,
             Type::LVarChar(n) => n as usize + 5,
             Type::Boolean => 6,
+            // hexadecimal digits
+            Type::Blob | Type::Clob => 5 + 2 * LOCATOR,
             Type::Decimal(p, s) => decimal_width(p, s.unwrap_or(255)),
             Type::Money(p, s) => decimal_width(p, s),
             Type::DateTime(q) | Type::Interval(q) => q.width(),
@@ -267,6 +286,8 @@ impl Type {
         let (extended_id, type_name) = match self {
             Type::LVarChar(_) => (1, "lvarchar"),
             Type::Boolean => (5, "boolean"),
+            Type::Blob => (10, "blob"),
+            Type::Clob => (11, "clob"),
             _ => (0, ""),
         };
         const NOT_NULL: u16 = 0x100;
@@ -316,6 +337,8 @@ mod tests {
             Type::Money(12, 2),
             Type::Int8,
             Type::Text,
+            Type::Blob,
+            Type::Clob,
             Type::Interval(day_to_fraction),
             Type::Interval(Qualifier { from: qualifier::YEAR, to: qualifier::MONTH, precision: 9 }),
             Type::DateTime(Qualifier::datetime(qualifier::YEAR, qualifier::DAY)),

@@ -25,6 +25,25 @@ pub enum Value {
     Blob {
         is_text: bool,
     },
+    /// bytes of an opaque type, such as the locator of a BLOB
+    Opaque {
+        type_name: Vec<u8>,
+        bytes: Vec<u8>,
+    },
+}
+
+/// A piece of an open large object, read or written where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LargeObjectData {
+    /// the number of the open object
+    pub descriptor: i16,
+    /// None: bytes to read
+    pub written: Option<Vec<u8>>,
+    pub wanted: usize,
+    /// most bytes of one chunk of the answer
+    pub chunk: usize,
+    /// where to go before reading: offset, and what it is counted from (0 the beginning, 1 the place, 2 the end)
+    pub seek: Option<(i64, i16)>,
 }
 
 /// What the client wants of a column (RET_TYPE).
@@ -98,6 +117,12 @@ pub enum Message {
     DatabaseList,
     AutoKeys(WantedKeys),
     GetRoutine(Vec<u8>),
+    /// fast path: a routine by the number that GETROUTINE gave
+    CallRoutine {
+        handle: i32,
+        values: Vec<Value>,
+    },
+    LargeObjectData(LargeObjectData),
     EndOfGroup,
     Exit,
 }
@@ -218,6 +243,21 @@ fn message(c: &mut Cursor) -> Read<Message> {
             c.short()?;
             Message::GetRoutine(signature)
         }
+        code::EXFPROUTINE => {
+            c.char()?;
+            let handle = c.int()?;
+            let count = c.count("the number of a routine's arguments")?;
+            c.short()?;
+            if c.short()? != code::BIND || c.count("the number of bound values")? != count {
+                return malformed("a routine is called without its arguments");
+            }
+            let mut values = Vec::new();
+            for _ in 0..count {
+                values.push(value(c)?);
+            }
+            Message::CallRoutine { handle, values }
+        }
+        code::LODATA => Message::LargeObjectData(large_object_data(c)?),
         code::EOT => Message::EndOfGroup,
         code::EXIT => Message::Exit,
         other => return malformed(format!("unknown message code {other}")),
@@ -245,6 +285,78 @@ fn wanted_keys(c: &mut Cursor) -> Read<WantedKeys> {
         }
         kind => return malformed(format!("keys wanted in the way {kind}")),
     })
+}
+
+fn large_object_data(c: &mut Cursor) -> Read<LargeObjectData> {
+    const READ: i16 = 0;
+    const SEEK_AND_READ: i16 = 1;
+    const WRITE: i16 = 2;
+    let operation = c.short()?;
+    let descriptor = c.short()?;
+    let wanted = c.length("the length of a piece of a large object")?;
+    let chunk = c.count("the length of a chunk")?;
+    let (mut seek, mut written) = (None, None);
+    match operation {
+        READ => {}
+        SEEK_AND_READ => {
+            let Some(offset) = int8(c)? else { return malformed("a place in a large object that is NULL") };
+            seek = Some((offset, c.short()?));
+        }
+        WRITE => {
+            let mut bytes: Vec<u8> = Vec::new();
+            while bytes.len() < wanted {
+                let chunk = c.char()?;
+                if chunk.is_empty() || bytes.len() + chunk.len() > wanted {
+                    return malformed("chunks that do not make the piece that was announced");
+                }
+                bytes.extend_from_slice(chunk);
+            }
+            written = Some(bytes);
+        }
+        other => return malformed(format!("the operation {other} on a large object")),
+    }
+    Ok(LargeObjectData { descriptor, written, wanted, chunk, seek })
+}
+
+/// The client's answer to FILE, whose code tells what it is about.
+#[derive(Debug, PartialEq)]
+pub enum FileAnswer {
+    /// opened or closed
+    Done,
+    /// what was read of the file
+    Content(Vec<u8>),
+    /// so many bytes are written
+    Written(i32),
+    /// it is no answer: the client had sent another group before it saw the request
+    Other,
+}
+
+/// What a client answers to FILE, and its length in bytes.
+pub fn decode_file_answer(bytes: &[u8]) -> Read<(FileAnswer, usize)> {
+    let mut c = Cursor::new(bytes);
+    let answer = match c.short()? {
+        code::EOT => return Ok((FileAnswer::Done, c.position())),
+        code::FILE_WRITE => FileAnswer::Written(c.int()?),
+        code::FILE_READ => {
+            let total = c.length("the length of a piece of a file")?;
+            let mut content = Vec::new();
+            while content.len() < total {
+                if c.short()? != code::FILE_READ {
+                    return malformed("a piece of a file that is shorter than announced");
+                }
+                content.extend_from_slice(c.char()?);
+            }
+            if content.len() > total {
+                return malformed("a piece of a file that is longer than announced");
+            }
+            FileAnswer::Content(content)
+        }
+        _ => return Ok((FileAnswer::Other, 0)),
+    };
+    match c.short()? {
+        code::EOT => Ok((answer, c.position())),
+        other => malformed(format!("message {other} in an answer about a file")),
+    }
 }
 
 /// A size in the descriptor of BYTE and TEXT.
@@ -285,7 +397,7 @@ fn value(c: &mut Cursor) -> Read<Value> {
             c.take(DESCRIPTOR)?;
             Value::Blob { is_text: number == type_code::TEXT }
         }
-        type_code::BOOLEAN | type_code::LVARCHAR | type_code::UDT_VAR | type_code::UDT_FIXED => {
+        type_code::BOOLEAN | type_code::LVARCHAR | type_code::OPAQUE | type_code::UDT_VAR | type_code::UDT_FIXED => {
             let n = c.length("the length of a bound value")?;
             let bytes = c.padded(n)?;
             if number == type_code::BOOLEAN || name == b"boolean" {
@@ -297,7 +409,7 @@ fn value(c: &mut Cursor) -> Read<Value> {
             } else if number == type_code::LVARCHAR || name == b"lvarchar" {
                 Value::Text(bytes.to_vec())
             } else {
-                return malformed(format!("a bound value of type {}", String::from_utf8_lossy(name)));
+                Value::Opaque { type_name: name.to_vec(), bytes: bytes.to_vec() }
             }
         }
         other => return malformed(format!("a bound value of type {other}")),
@@ -364,6 +476,32 @@ mod tests {
     }
 
     #[test]
+    fn large_objects() {
+        let read = "0061 0000 0065 0000 00c8 7d00 000c";
+        let piece = |seek, wanted, written| {
+            Message::LargeObjectData(LargeObjectData { descriptor: 101, written, wanted, chunk: 32000, seek })
+        };
+        assert_eq!(all(&bytes(read)).unwrap(), [piece(None, 200, None), Message::EndOfGroup]);
+        let seek = "0061 0001 0065 0000 00c8 7d00 ffff 00000002 00000000 0002";
+        assert_eq!(all(&bytes(seek)).unwrap(), [piece(Some((-2, 2)), 200, None)]);
+        let write = "0061 0002 0065 0000 0005 7d00 0003 01020300 0002 0405";
+        assert_eq!(all(&bytes(write)).unwrap(), [piece(None, 5, Some(vec![1, 2, 3, 4, 5]))]);
+        let call = "0066 0006 746573746462 00000002 0001 0000 0005 0001 0002 0000 0a00 00000065";
+        let values = vec![Value::Integer(101)];
+        assert_eq!(all(&bytes(call)).unwrap(), [Message::CallRoutine { handle: 2, values }]);
+        let answer = |hex: &str| decode_file_answer(&bytes(hex));
+        assert_eq!(answer("000c").unwrap(), (FileAnswer::Done, 2));
+        assert_eq!(answer("006b 00000bb8 000c").unwrap(), (FileAnswer::Written(3000), 8));
+        let content = FileAnswer::Content(b"abcde".to_vec());
+        assert_eq!(answer("006a 00000005 006a 0003 61626300 006a 0002 6465 000c").unwrap(), (content, 22));
+        assert_eq!(answer("006a 00000000 000c").unwrap(), (FileAnswer::Content(vec![]), 8));
+        assert_eq!(answer("0004 0001").unwrap(), (FileAnswer::Other, 0));
+        assert_eq!(answer("006a 00000005 006a 0003 616263"), Err(Stop::Incomplete));
+        assert!(matches!(answer("006a 00000001 006a 0002 6162 000c"), Err(Stop::Malformed(_))));
+        assert!(matches!(all(&bytes("0061 0002 0065 0000 0001 7d00 0002 0405")), Err(Stop::Malformed(_))));
+    }
+
+    #[test]
     fn bound_values_of_every_type() {
         let cases = [
             ("0011 0000 1300 ffffbe991a140000001c", Value::Integer(-123456789012)),
@@ -373,6 +511,10 @@ mod tests {
             ("002b 0000 0000 0000 0000 00000004 6c766172", Value::Text(b"lvar".to_vec())),
             ("002d 0008 696e666f726d6978 0007 626f6f6c65616e00 0000 0001 00000001 01 00", Value::Boolean(true)),
             ("0000 ffff 0000", Value::Null),
+            (
+                "002c 0000 0004 626c6f62 0000 0048 00000002 abcd",
+                Value::Opaque { type_name: b"blob".to_vec(), bytes: vec![0xab, 0xcd] },
+            ),
         ];
         for (hex, expected) in cases {
             let message = bytes(&format!("0005 0001 {hex}"));

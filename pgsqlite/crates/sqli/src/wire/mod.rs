@@ -47,9 +47,15 @@ pub mod code {
     pub const COST: i16 = 55;
     pub const EXIT: i16 = 56;
     pub const INFO: i16 = 81;
+    pub const LODATA: i16 = 97;
+    pub const FILE: i16 = 98;
     pub const XACTSTAT: i16 = 99;
     pub const RET_TYPE: i16 = 100;
     pub const GETROUTINE: i16 = 101;
+    pub const EXFPROUTINE: i16 = 102;
+    pub const FPROUTINE: i16 = 103;
+    pub const FILE_READ: i16 = 106;
+    pub const FILE_WRITE: i16 = 107;
     pub const AUTOFREE: i16 = 108;
     pub const CIDESCRIBE: i16 = 124;
     pub const IDESCRIBE: i16 = 125;
@@ -87,6 +93,8 @@ pub mod type_code {
     /// BOOLEAN in descriptions: a fixed-length opaque type
     pub const UDT_FIXED: i16 = 41;
     pub const LVARCHAR: i16 = 43;
+    /// what clients call the bytes of an opaque type, such as a BLOB's locator
+    pub const OPAQUE: i16 = 44;
     pub const BOOLEAN: i16 = 45;
     pub const BIGINT: i16 = 52;
     pub const BIGSERIAL: i16 = 53;

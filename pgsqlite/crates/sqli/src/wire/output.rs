@@ -26,6 +26,10 @@ impl Output {
         self.buffer.extend_from_slice(&n.to_be_bytes());
     }
 
+    pub fn shorts(&mut self, numbers: &[i16]) {
+        numbers.iter().for_each(|n| self.short(*n));
+    }
+
     pub fn int(&mut self, n: i32) {
         self.buffer.extend_from_slice(&n.to_be_bytes());
     }

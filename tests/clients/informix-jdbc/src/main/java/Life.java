@@ -1,4 +1,4 @@
-// IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, BYTE and TEXT, scroll cursors, insert cursors, savepoints, holdable
+// IBM's JDBC driver over SQLI: every type both ways, batches, generated keys, BYTE and TEXT, BLOB and CLOB, sequences, scroll cursors, insert cursors, savepoints, holdable
 // cursors, transactions, pools, metadata, errors, cancel and query timeout, TLS. Values behind a wide one show whether its width is right.
 import com.informix.jdbc.IfmxStatement;
 import java.math.BigDecimal;
@@ -170,11 +170,91 @@ public class Life {
           same(r.next(), false);
         }
         run(c, "drop table lob");
-        same(fails(-746, () -> run(c, "create table lob (b blob)")).getMessage().contains("BLOB"), true);
-        same(fails(-746, () -> run(c, "create table lob (c clob)")).getMessage().contains("CLOB"), true);
-        fails(-674, c::createBlob);
       }
     }
+  }
+
+  // the driver gets locators, and reads and writes what they stand for by fast path calls and LODATA
+  static void smartLargeObjects() throws Exception {
+    // it reads CLOBs in the code set of the Java platform
+    try (Connection c = connect("CLIENT_LOCALE", "en_US.utf8", "DB_LOCALE", "en_US.utf8")) { smartLargeObjects(c); }
+  }
+
+  static void smartLargeObjects(Connection c) throws Exception {
+    byte[] large = new byte[100_001];
+    new Random(2).nextBytes(large);
+    String text = "hello ".repeat(10_000);
+    run(c, "create table smart (id integer, b blob, c clob, behind integer)");
+    try (PreparedStatement p = c.prepareStatement("insert into smart values (?, ?, ?, ?)")) {
+      p.setInt(1, 1); p.setBytes(2, new byte[] {1, 2, 3, 0, -1}); p.setString(3, "héllo"); p.setInt(4, 71); same(p.executeUpdate(), 1);
+      p.setInt(1, 2); p.setBinaryStream(2, new java.io.ByteArrayInputStream(large), large.length); p.setCharacterStream(3, new java.io.StringReader("xy".repeat(30_000)), 60_000); p.setInt(4, 72); same(p.executeUpdate(), 1);
+      p.setInt(1, 3); p.setNull(2, Types.BLOB); p.setNull(3, Types.CLOB); p.setInt(4, 73); same(p.executeUpdate(), 1);
+      // the driver takes 0 for the first byte here
+      Blob b = c.createBlob(); same(b.setBytes(0, large), large.length); b.truncate(50_000);
+      Clob d = c.createClob(); d.setString(0, text); same(d.length(), 60_000L);
+      p.setInt(1, 4); p.setBlob(2, b); p.setClob(3, d); p.setInt(4, 74); same(p.executeUpdate(), 1);
+      // the same objects again, then what is in the row stays as it is
+      p.setInt(1, 5); same(p.executeUpdate(), 1);
+      fails(-746, () -> b.setBytes(0, new byte[] {9}));
+      p.setInt(1, 6); p.setBytes(2, new byte[0]); p.setString(3, ""); p.setInt(4, 76); p.addBatch();
+      p.setInt(1, 7); p.setBytes(2, new byte[] {7}); p.setString(3, "seven"); p.setInt(4, 77); p.addBatch();
+      same(Arrays.stream(p.executeBatch()).sum(), 2);
+    }
+    byte[] half = Arrays.copyOf(large, 50_000);
+    byte[][] bytes = {{1, 2, 3, 0, -1}, large, null, half, half, {}, {7}};
+    String[] texts = {"héllo", "xy".repeat(30_000), null, text, text, "", "seven"};
+    List<Blob> kept = new ArrayList<>();
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b, c, behind from smart order by id")) {
+      same(r.getMetaData().getColumnType(1), Types.BLOB); same(r.getMetaData().getColumnType(2), Types.CLOB);
+      for (int i = 0; i < bytes.length; i++) {
+        same(r.next(), true); same(r.getBytes(1), bytes[i]); same(r.getString(2), texts[i]); same(r.getInt(3), i == 4 ? 74 : 71 + i);
+        Blob b = r.getBlob(1); Clob d = r.getClob(2);
+        same(b == null, bytes[i] == null); same(d == null, texts[i] == null);
+        kept.add(b);
+        if (b == null) continue;
+        same(b.length(), (long) bytes[i].length); same(d.length(), (long) texts[i].getBytes("UTF-8").length);
+        if (i == 1 || i == 3) { same(b.getBytes(3, 2), Arrays.copyOfRange(bytes[i], 2, 4)); same(d.getSubString(2, 3), texts[i].substring(1, 4)); }
+        try (var in = b.getBinaryStream()) { same(in.readAllBytes(), bytes[i]); }
+      }
+      same(r.next(), false);
+    }
+    // after their cursor is closed, too
+    same(kept.get(1).getBytes(1, large.length), large);
+    fails(-746, () -> kept.get(0).setBytes(1, new byte[] {9}));
+    try (PreparedStatement p = c.prepareStatement("update smart set b = ? where id = 1")) { p.setBlob(1, kept.get(6)); same(p.executeUpdate(), 1); }
+    same(one(c, "select count(*) from smart where b is null and c is null"), 1L);
+    run(c, "insert into smart select id + 100, b, c, behind from smart where id = 1");
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b from smart where id = 101")) { same(r.next(), true); same(r.getBytes(1), new byte[] {7}); }
+    fails(-9634, () -> run(c, "insert into smart (id, b) values (9, 'text')"));
+    same(names(c.getMetaData().getColumns(null, null, "smart", "%"), "TYPE_NAME"), List.of("int", "blob", "clob", "int"));
+    // streams over the values of a row
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b, c from smart where id = 2")) {
+      same(r.next(), true);
+      try (var in = r.getBinaryStream(1)) { same(in.readAllBytes(), large); }
+      try (var in = r.getAsciiStream(2)) { same(new String(in.readAllBytes(), "ISO-8859-1"), "xy".repeat(30_000)); }
+    }
+    // of another session's locators nothing is known
+    try (Connection other = connect(); PreparedStatement p = other.prepareStatement("insert into smart (id, b) values (10, ?)")) {
+      p.setBlob(1, kept.get(1)); fails(-746, p::executeUpdate);
+    }
+    run(c, "drop table smart");
+  }
+
+  static void sequences(Connection c) throws Exception {
+    run(c, "create sequence numbers increment by 2 start with 10", "create table seq (n bigint)");
+    same(one(c, "select numbers.nextval from systables where tabid = 1"), 10L);
+    run(c, "insert into seq values (numbers.nextval)");
+    same(one(c, "select n from seq"), 12L); same(one(c, "select informix.numbers.currval from systables where tabid = 1"), 12L);
+    run(c, "alter sequence numbers increment by -1 minvalue 1 restart with 3", "update seq set n = numbers.nextval");
+    same(one(c, "select n from seq"), 3L); same(one(c, "select numbers.nextval from systables where tabid = 1"), 2L);
+    fails(-746, () -> run(c, "select numbers.nextval, numbers.nextval from systables"));
+    run(c, "rename sequence numbers to figures", "create sequence down increment by -5 maxvalue 20 cycle minvalue 11");
+    for (long n : new long[] {20, 15, 20}) same(one(c, "select down.nextval from systables where tabid = 1"), n);
+    same(one(c, "select tabtype from systables where tabname = 'figures'").toString().trim(), "Q");
+    same(one(c, "select inc_val from syssequences s, systables t where s.tabid = t.tabid and t.tabname = 'down'"), -5L);
+    fails(-310, () -> run(c, "create sequence down"));
+    run(c, "drop sequence figures", "drop sequence down", "drop table seq");
+    fails(-206, () -> run(c, "drop sequence down"));
   }
 
   static void cursors(Connection c) throws Exception {
@@ -343,6 +423,8 @@ public class Life {
       types(c);
       statements(c);
       generatedKeys(c);
+      smartLargeObjects();
+      sequences(c);
       cursors(c);
       transactions(c);
       insertCursor();
