@@ -24,6 +24,14 @@ export const burn = (ms) => {
   return x
 }
 
+/** The same as a task. */
+const burnFor = (duration) => {
+  const end = performance.now() + duration
+  let x = 0
+  while (performance.now() < end) x += Math.sqrt(x + 1)
+  return x
+}
+
 function parallel(options) {
   return (url, max, maxWorkers) => {
     const db = new PgParallel({ connectionString: url, max, maxWorkers, ...options })
@@ -32,16 +40,7 @@ function parallel(options) {
       warm: (threads = 0) => db.warmup({ threads }),
       select: (id) => db.query(SELECT, [id]),
       update: (id) => db.query(UPDATE, [id]),
-      task: (ms) =>
-        db.task(
-          (duration) => {
-            const end = performance.now() + duration
-            let x = 0
-            while (performance.now() < end) x += Math.sqrt(x + 1)
-            return x
-          },
-          [ms],
-        ),
+      task: (ms) => db.task(burnFor, [ms]),
       close: () => db.shutdown(),
     }
   }
@@ -72,4 +71,24 @@ export const contenders = {
   },
   'pg-parallel': parallel({}),
   'pg-parallel, pipelined': parallel({ pipeline: true }),
+}
+
+/** The package of the same name that was in the registry before, from a folder that has it: see README.md. */
+export function addExisting(folder) {
+  const { PgParallel: Existing } = require(folder)
+  contenders['existing package'] = (url, max, maxWorkers) => {
+    const db = new Existing({ connectionString: url, max, maxWorkers })
+    db.localPool?.on('error', () => {})
+    return {
+      // Its own warm-up starts threads and opens no connection.
+      warm: async (threads = 0) => {
+        if (threads > 0) await db.warmup()
+        await warm(max, () => db.query('SELECT 1'))
+      },
+      select: (id) => db.query(SELECT, [id]),
+      update: (id) => db.query(UPDATE, [id]),
+      task: (ms) => db.task(burnFor, [ms]),
+      close: () => db.shutdown(),
+    }
+  }
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { burn, contenders } from './contenders.mjs'
+import { addExisting, burn, contenders } from './contenders.mjs'
 import { load, loadFor, median, sleep } from './measure.mjs'
 
 const root = new URL('../../', import.meta.url)
@@ -18,6 +18,8 @@ const ROUNDS = Number(option('--rounds', '7'))
 const only = option('--only', undefined)?.split(',')
 const targets = option('--target', 'postgres,pgsqlite').split(',')
 const ROWS = 10_000
+const existing = option('--existing', process.env.EXISTING_PG_PARALLEL)
+if (existing) addExisting(existing)
 
 const SCENARIOS = {
   light: { operations: 1_000, concurrency: 10 },
@@ -56,6 +58,16 @@ const order = (round) => {
   return names.map((_, index) => names[(index + round) % names.length])
 }
 
+/** The median of the rounds, and of what each round was of `pg.Pool`'s in the same round: a disturbance meets both. */
+function figures(rounds, key, ofs) {
+  const list = rounds[key]
+  const result = { contender: key, rounds: list.length, errors: list.reduce((sum, { errors }) => sum + errors, 0) }
+  for (const of of ofs) result[of] = median(list.map((one) => one[of]))
+  result.ofPool = median(list.map((one, round) => one.opsPerSecond / rounds['pg.Pool'][round].opsPerSecond))
+  return result
+}
+
+const percent = (share) => `${(share * 100).toFixed(0)} %`
 const row = (...cells) => console.log('| ' + cells.join(' | ') + ' |')
 const fixed = (value) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2))
 const results = []
@@ -77,12 +89,10 @@ async function selects(target, name) {
     }
   }
   await server.remove()
-  for (const [key, list] of Object.entries(rounds)) {
-    const figure = (of) => median(list.map((result) => result[of]))
-    const result = { target, scenario: name, contender: key, rounds: list.length, errors: list.reduce((sum, { errors }) => sum + errors, 0) }
-    for (const of of ['opsPerSecond', 'p50', 'p95', 'p99']) result[of] = figure(of)
+  for (const key of Object.keys(rounds)) {
+    const result = { target, scenario: name, ...figures(rounds, key, ['opsPerSecond', 'p50', 'p95', 'p99']) }
     results.push(result)
-    row(target, name, key, fixed(result.opsPerSecond), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+    row(target, name, key, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
   }
 }
 
@@ -102,53 +112,65 @@ async function mixed(target) {
         return n % 20 < 4 ? it.update((n % ROWS) + 1) : it.select((n % ROWS) + 1)
       })
       delay.disable()
-      result.loop = delay.percentile(99) / 1e6
+      result.loopP99 = delay.percentile(99) / 1e6 - 1
       await it.close()
       if (round > 0) rounds[key].push(result)
     }
   }
   await server.remove()
-  for (const [key, list] of Object.entries(rounds)) {
-    const figure = (of) => median(list.map((result) => result[of]))
-    const result = { target, scenario: 'mixed', contender: key, opsPerSecond: figure('opsPerSecond'), p50: figure('p50'), p95: figure('p95'), p99: figure('p99'), loopP99: figure('loop'), errors: list.reduce((sum, { errors }) => sum + errors, 0) }
+  for (const key of Object.keys(rounds)) {
+    const result = { target, scenario: 'mixed', ...figures(rounds, key, ['opsPerSecond', 'p50', 'p95', 'p99', 'loopP99']) }
     results.push(result)
-    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
   }
 }
 
+/** Four CPU tasks all the time beside key SELECTs; idle and busy seconds alternate. */
 async function cpu(target) {
   const server = await startServer(options(100), target)
   const url = await prepare(server)
-  const list = []
-  const it = contenders['pg-parallel'](url, 14, 4)
-  await it.warm(4)
-  const select = (n) => it.select((n % ROWS) + 1)
-  await loadFor(500, 4, select)
-  for (let round = 0; round < ROUNDS; round++) {
-    const before = monitorEventLoopDelay({ resolution: 1 })
-    before.enable()
-    const idle = await loadFor(1_000, 4, select)
-    before.disable()
-    let running = true
-    const tasks = Array.from({ length: 4 }, async () => {
-      while (running) await it.task(50)
-    })
-    await sleep(100)
-    const delay = monitorEventLoopDelay({ resolution: 1 })
-    delay.enable()
-    const busy = await loadFor(1_000, 4, select)
-    delay.disable()
-    running = false
-    await Promise.all(tasks)
-    // The histogram counts from one timer to the next: the timer's own period is not a delay.
-    list.push({ idle, busy, share: busy / idle, p99: delay.percentile(99) / 1e6 - 1, idleP99: before.percentile(99) / 1e6 - 1, max: delay.max / 1e6 - 1 })
+  const keys = Object.keys(contenders).filter((key) => key === 'pg-parallel' || key === 'existing package')
+  const rounds = Object.fromEntries(keys.map((key) => [key, []]))
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const key of keys) {
+      const it = contenders[key](url, 14, 4)
+      await it.warm(4)
+      const select = (n) => it.select((n % ROWS) + 1)
+      await loadFor(500, 4, select)
+      const second = async () => {
+        const delay = monitorEventLoopDelay({ resolution: 1 })
+        delay.enable()
+        const perSecond = await loadFor(1_000, 4, select)
+        delay.disable()
+        // The histogram counts from one timer to the next: the timer's own period is not a delay.
+        return { perSecond, p99: delay.percentile(99) / 1e6 - 1, max: delay.max / 1e6 - 1 }
+      }
+      const idle = await second()
+      let running = true
+      const tasks = Array.from({ length: 4 }, async () => {
+        let done = 0
+        for (; running; done++) await it.task(50)
+        return done
+      })
+      await sleep(100)
+      const busy = await second()
+      running = false
+      const done = (await Promise.all(tasks)).reduce((sum, one) => sum + one)
+      await it.close()
+      if (round > 0) rounds[key].push({ idle: idle.perSecond, busy: busy.perSecond, share: busy.perSecond / idle.perSecond, loopP99: busy.p99, idleLoopP99: idle.p99, loopMax: busy.max, tasks: done })
+    }
   }
-  await it.close()
   await server.remove()
-  const figure = (of) => median(list.map((result) => result[of]))
-  const result = { target, scenario: 'cpu', idle: figure('idle'), busy: figure('busy'), share: figure('share'), loopP99: figure('p99'), idleLoopP99: figure('idleP99'), loopMax: figure('max') }
-  results.push(result)
-  console.log(`| ${target} | cpu | idle ${fixed(result.idle)}/s, beside 4 tasks ${fixed(result.busy)}/s = ${(result.share * 100).toFixed(0)} %, event-loop delay p99 ${fixed(result.loopP99)} ms (idle ${fixed(result.idleLoopP99)} ms), max ${fixed(result.loopMax)} ms |`)
+  for (const key of keys) {
+    const figure = (of) => median(rounds[key].map((one) => one[of]))
+    const result = { target, scenario: 'cpu', contender: key, rounds: ROUNDS }
+    for (const of of Object.keys(rounds[key][0])) result[of] = figure(of)
+    results.push(result)
+    console.log(
+      `| ${target} | cpu | ${key}: idle ${fixed(result.idle)}/s, beside 4 tasks ${fixed(result.busy)}/s = ${percent(result.share)}, ` +
+        `event-loop delay p99 ${fixed(result.loopP99)} ms (idle ${fixed(result.idleLoopP99)} ms), max ${fixed(result.loopMax)} ms, ${result.tasks} tasks |`,
+    )
+  }
 }
 
 async function resilience(target) {
@@ -170,7 +192,7 @@ async function resilience(target) {
         await client.connect()
         let last = 0
         while (running) {
-          const { rows } = await client.query("SELECT pid FROM pg_stat_activity WHERE usename = 'app' AND pid <> $1 ORDER BY state = 'active' DESC, random() LIMIT 1", [last])
+          const { rows } = await client.query("SELECT pid FROM pg_stat_activity WHERE pid NOT IN ($1, pg_backend_pid()) AND datname = current_database() ORDER BY state = 'active' DESC, random() LIMIT 1", [last])
           last = rows[0]?.pid ?? 0
           if (last) await client.query('SELECT pg_terminate_backend($1)', [last])
           await sleep(20)
@@ -192,7 +214,7 @@ async function resilience(target) {
     const sum = (of) => list.reduce((total, result) => total + result[of], 0)
     const result = { target, scenario: 'resilience', contender: key, opsPerSecond: median(list.map((one) => one.opsPerSecond)), p99: median(list.map((one) => one.p99)), errors: sum('errors'), crashes: sum('crashes') }
     results.push(result)
-    row(target, 'resilience', key, fixed(result.opsPerSecond), '', '', fixed(result.p99), `${result.errors} (${result.crashes} would have ended the process)`)
+    row(target, 'resilience', key, fixed(result.opsPerSecond), '', '', '', fixed(result.p99), `${result.errors} (${result.crashes} would have ended the process)`)
   }
   await server.remove()
 }
@@ -200,20 +222,28 @@ async function resilience(target) {
 async function cold(target) {
   const server = await startServer(options(100), target)
   const url = await prepare(server)
-  for (const key of Object.keys(contenders)) {
-    const each = await load(200, 4, async (n) => {
-      const it = contenders[key](url, 1, 0)
-      await it.select(n + 1)
+  const rounds = Object.fromEntries(Object.keys(contenders).map((key) => [key, []]))
+  for (let round = 0; round <= Math.min(ROUNDS, 3); round++) {
+    for (const key of order(round)) {
+      const each = await load(200, 4, async (n) => {
+        const it = contenders[key](url, 1, 0)
+        await it.select(n + 1)
+        await it.close()
+      })
+      const it = contenders[key](url, 4, 0)
+      await it.warm()
+      const warm = await load(4_000, 4, (n) => it.select((n % ROWS) + 1))
       await it.close()
-    })
-    const it = contenders[key](url, 4, 0)
-    await it.warm()
-    const warm = await load(4_000, 4, (n) => it.select((n % ROWS) + 1))
-    await it.close()
-    results.push({ target, scenario: 'cold', contender: key, cold: each.opsPerSecond, warm: warm.opsPerSecond, errors: each.errors })
-    row(target, 'cold', `${key}: an instance per operation ${fixed(each.opsPerSecond)}/s, warm ${fixed(warm.opsPerSecond)}/s`)
+      if (round > 0) rounds[key].push({ cold: each.opsPerSecond, warm: warm.opsPerSecond, errors: each.errors + warm.errors })
+    }
   }
   await server.remove()
+  for (const [key, list] of Object.entries(rounds)) {
+    const result = { target, scenario: 'cold', contender: key, rounds: list.length, errors: list.reduce((sum, { errors }) => sum + errors, 0) }
+    for (const of of ['cold', 'warm']) result[of] = median(list.map((one) => one[of]))
+    results.push(result)
+    row(target, 'cold', `${key}: an instance per operation ${fixed(result.cold)}/s, warm ${fixed(result.warm)}/s`)
+  }
 }
 
 async function memory() {
@@ -240,12 +270,12 @@ async function memory() {
 try {
   const wanted = (name) => only === undefined || only.includes(name)
   if (wanted('memory')) await memory()
-  row('server', 'scenario', 'contender', 'ops/s', 'p50 ms', 'p95 ms', 'p99 ms', 'errors')
+  row('server', 'scenario', 'contender', 'ops/s', 'of pg.Pool', 'p50 ms', 'p95 ms', 'p99 ms', 'errors')
   for (const target of targets) {
     for (const name of Object.keys(SCENARIOS)) if (wanted(name)) await selects(target, name)
     if (wanted('mixed')) await mixed(target)
     if (wanted('cpu')) await cpu(target)
-    if (wanted('resilience') && target === 'postgres') await resilience(target)
+    if (wanted('resilience')) await resilience(target)
     if (wanted('cold')) await cold(target)
   }
 } finally {

@@ -64,6 +64,13 @@ def pg_parallel(context: Context) -> list[dict]:
         elif "cold" in r and "warm" in r:
             for state in ("cold", "warm"):
                 out.append(results.single(group, state, r["contender"], f"on {client}", r[state], "per second", "higher", per_second=r[state]))
+        elif "share" in r:
+            for state in ("idle", "busy"):
+                name = f"key SELECTs, {'four CPU tasks' if state == 'busy' else 'no task'} beside"
+                out.append(results.single(group, name, r["contender"], f"on {client}", r[state], "per second", "higher", per_second=r[state]))
+            out.append(results.single(group, "event-loop delay p99, four CPU tasks", r["contender"], f"on {client}", r["loopP99"] * 1e6, "ns"))
+        if "loopP99" in r and "opsPerSecond" in r:
+            out.append(results.single(group, f"event-loop delay p99, {r['scenario']}", r["contender"], f"on {client}", r["loopP99"] * 1e6, "ns"))
     return out
 
 
