@@ -170,6 +170,9 @@ pub enum ConstraintKind {
         on_update: ForeignKeyAction,
         on_delete: ForeignKeyAction,
         match_full: bool,
+        /// ON DELETE SET NULL or SET DEFAULT of these columns (attnums in the table) alone; empty: all
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        delete_columns: Vec<i16>,
     },
 }
 
@@ -192,9 +195,17 @@ pub struct Constraint {
     pub not_valid: bool,
     #[serde(default, skip_serializing_if = "Inherited::is_none")]
     pub inherited: Inherited,
+    /// of a foreign key: SQLite does not know of it, the server carries it out row by row ([`crate::foreign_key`])
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub managed: bool,
 }
 
 impl Constraint {
+    /// FOREIGN KEY.
+    pub fn is_foreign_key(&self) -> bool {
+        matches!(self.kind, ConstraintKind::ForeignKey { .. })
+    }
+
     /// CHECK, whoever enforces it.
     pub fn is_check(&self) -> bool {
         matches!(self.kind, ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. })

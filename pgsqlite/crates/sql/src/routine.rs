@@ -230,7 +230,7 @@ pub enum Timing {
 }
 
 /// What fires a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
     Insert,
     Update,
@@ -277,6 +277,11 @@ pub struct Trigger {
     /// CREATE CONSTRAINT TRIGGER: (OID of its constraint)
     #[serde(default)]
     pub constraint: Oid,
+    /// of a constraint trigger: it may wait for the end of the transaction
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferrable: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub initially_deferred: bool,
     /// the trigger of the partitioned table that it belongs to; 0: none
     #[serde(default)]
     pub parent: Oid,

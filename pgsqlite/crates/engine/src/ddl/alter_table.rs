@@ -504,16 +504,21 @@ impl Ddl<'_> {
             let old = (**self.required(table)?).clone();
             let mut constraint = self.foreign_key(&old, spec)?;
             if let Err(violation) = self.check_rows(&old, &constraint) {
-                if constraint.not_valid {
-                    return Err(PgError::not_supported("NOT VALID for a foreign key that rows violate"));
+                if !constraint.not_valid {
+                    return Err(violation);
                 }
-                return Err(violation);
+                // SQLite would check the rows
+                constraint.managed = true;
             }
             constraint.not_valid &= spec.constraint.skip_validation;
+            let (oid, managed) = (constraint.oid, constraint.managed);
             let mut new = old.clone();
             new.constraints.push(constraint);
             self.put_relation(new.clone())?;
-            self.rebuild(&old, &new, &HashMap::new())?;
+            if !managed {
+                self.rebuild(&old, &new, &HashMap::new())?;
+            }
+            self.reference_partitions(table, oid)?;
         }
         Ok(())
     }
@@ -635,6 +640,7 @@ impl Ddl<'_> {
             initially_deferred: c.initdeferred,
             not_valid: false,
             inherited: Inherited::default(),
+            managed: false,
         });
         self.put_relation(new)
     }
@@ -658,6 +664,7 @@ impl Ddl<'_> {
                 }
                 Ok(())
             }
+            ConstraintKind::ForeignKey { .. } if constraint.managed => self.check_managed_rows(relation, constraint),
             ConstraintKind::ForeignKey { references, columns, .. } => {
                 let parent = self.required(*references)?.clone();
                 let pair = |own: &i16, other: &i16| -> Result<(Column, Column)> {

@@ -325,7 +325,8 @@ impl Ddl<'_> {
         self.alter_command(relation.oid, command)?;
         let now = self.required(relation.oid)?.clone();
         let added: Vec<Constraint> = now.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
-        for constraint in added.iter().filter(|c| !only || !c.is_key()) {
+        let added = added.iter().filter(|c| !now.is_part_of_key(c));
+        for constraint in added.filter(|c| !only || !c.is_key()) {
             self.pass_on(relation.oid, constraint)?;
         }
         Ok(())

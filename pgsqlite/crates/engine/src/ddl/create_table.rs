@@ -683,6 +683,7 @@ impl Ddl<'_> {
                 initially_deferred: false,
                 not_valid: false,
                 inherited: Inherited::default(),
+                managed: false,
             };
             relation.constraints.push(constraint);
         }
@@ -724,9 +725,14 @@ impl Ddl<'_> {
             self.make_sqlite_index(index, &relation)?;
         }
         let oid = relation.oid;
+        let keys: Vec<Oid> =
+            relation.constraints.iter().filter(|c| c.is_foreign_key() && c.managed).map(|c| c.oid).collect();
         self.put_relation(relation)?;
         for index in indexes {
             self.put_relation(index)?;
+        }
+        for key in keys {
+            self.reference_partitions(oid, key)?;
         }
         for (attnum, comment) in elements.comments {
             self.set_comment(super::schema::CLASS_RELATION, oid, i32::from(attnum), Some(&comment))?;
@@ -879,6 +885,7 @@ impl Ddl<'_> {
             initially_deferred: false,
             not_valid: spec.not_valid,
             inherited: Inherited::default(),
+            managed: false,
         })
     }
 

@@ -160,8 +160,13 @@ impl Ddl<'_> {
                             }
                         }
                         for (child, constraint) in self.catalog.referencing(oid) {
+                            // (that of a partition stands for the key as a whole)
+                            let mut whole = constraint;
+                            while let Some(above) = child.constraints.iter().find(|c| c.oid == whole.inherited.parent) {
+                                whole = above;
+                            }
                             if child.oid != oid {
-                                out.push((Object::Constraint(child.oid, constraint.oid), false));
+                                out.push((Object::Constraint(child.oid, whole.oid), false));
                             }
                         }
                         self.uses_of_type(relation.row_type, relation.array_type, oid, &mut out);
@@ -209,6 +214,9 @@ impl Ddl<'_> {
                     let of_child = self.catalog.relation(*child).map_or(&[][..], |r| &r.constraints[..]);
                     let parts = of_child.iter().filter(|own| own.inherited.parent == constraint);
                     out.extend(parts.map(|own| (Object::Constraint(*child, own.oid), true)));
+                }
+                for part in relation.constraints.iter().filter(|p| p.inherited.parent == constraint) {
+                    out.push((Object::Constraint(table, part.oid), true));
                 }
                 // GROUP BY a primary key
                 by_view(&|r| r.class == super::schema::CLASS_CONSTRAINT && r.object == constraint, &mut out);
@@ -749,7 +757,7 @@ impl Ddl<'_> {
         let mut left = tables.clone();
         while !left.is_empty() {
             let next = left.iter().position(|&t| {
-                !self.catalog.referencing(t).any(|(child, _)| child.oid != t && left.contains(&child.oid))
+                !self.catalog.referencing(t).any(|(child, c)| !c.managed && child.oid != t && left.contains(&child.oid))
             });
             let table = match next {
                 Some(i) => left.remove(i),
@@ -906,7 +914,10 @@ impl Ddl<'_> {
             let next = left
                 .iter()
                 .position(|&t| {
-                    !self.catalog.referencing(t).any(|(child, _)| child.oid != t && left.contains(&child.oid))
+                    !self
+                        .catalog
+                        .referencing(t)
+                        .any(|(child, c)| !c.managed && child.oid != t && left.contains(&child.oid))
                 })
                 .unwrap_or(0);
             let relation = self.required(left.remove(next))?.clone();

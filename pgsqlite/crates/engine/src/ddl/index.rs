@@ -121,6 +121,7 @@ impl Ddl<'_> {
             initially_deferred: spec.initially_deferred,
             not_valid: false,
             inherited: Inherited::default(),
+            managed: false,
         });
         Ok(())
     }

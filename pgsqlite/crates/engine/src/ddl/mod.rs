@@ -208,7 +208,14 @@ pub fn execute(
     if let (Some(name), true) = (&session.new_role, makes_objects(&statement.node)) {
         ddl.make_user(name)?;
     }
-    match pgsqlite_sql::parse::with_stack(|| ddl.run(&statement.node)) {
+    let done = pgsqlite_sql::parse::with_stack(|| {
+        let tag = ddl.run(&statement.node)?;
+        if ddl.changed {
+            ddl.settle_foreign_keys()?;
+        }
+        Ok(tag)
+    });
+    match done {
         Ok(tag) => ddl.finish(tag, catalog.epoch),
         Err(e) => {
             session.notices.borrow_mut().append(&mut ddl.notices);

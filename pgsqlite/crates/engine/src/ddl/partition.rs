@@ -604,7 +604,8 @@ impl Ddl<'_> {
                 format!("relation \"{}\" is not a partition of relation \"{}\"", child.name, parent.name),
             ));
         }
-        let mut new = (*child).clone();
+        self.unreference_partition(&child)?;
+        let mut new = (**self.required(child.oid)?).clone();
         disown(&mut new, &parent);
         new.inheritance.bound = None;
         self.put_relation(new)?;

@@ -18,10 +18,11 @@ impl Ddl<'_> {
             self.index_of_partition(child, parent, index)?;
         }
         for constraint in parent.constraints.clone() {
-            if matches!(constraint.kind, ConstraintKind::ForeignKey { .. }) {
+            if constraint.is_foreign_key() && !parent.is_part_of_key(&constraint) {
                 self.foreign_key_of_partition(child, parent, &constraint)?;
             }
         }
+        self.reference_new_partition(parent.oid)?;
         for trigger in parent.triggers.iter().filter(|t| t.row) {
             self.trigger_of_partition(child, parent, trigger)?;
         }
@@ -38,12 +39,19 @@ impl Ddl<'_> {
             }
         }
         let mut table = (**self.required(child)?).clone();
-        for constraint in table.constraints.iter_mut().filter(|c| !c.is_check() && c.inherited.parent != 0) {
+        let mut keys = Vec::new();
+        let own: Vec<Oid> = table.constraints.iter().map(|c| c.oid).collect();
+        let of_parent = |c: &&mut Constraint| c.inherited.parent != 0 && !own.contains(&c.inherited.parent);
+        for constraint in table.constraints.iter_mut().filter(|c| !c.is_check()).filter(of_parent) {
             constraint.inherited = Inherited::default();
+            keys.extend((constraint.is_foreign_key() && constraint.managed).then_some(constraint.oid));
         }
         let gone: Vec<Oid> = table.triggers.iter().filter(|t| t.parent != 0).map(|t| t.oid).collect();
         table.triggers.retain(|t| t.parent == 0);
         self.put_relation(table)?;
+        for key in keys {
+            self.reference_partitions(child, key)?;
+        }
         if !gone.is_empty() {
             for below in self.catalog.with_descendants(child).into_iter().skip(1) {
                 let mut table = (**self.required(below)?).clone();
@@ -284,8 +292,11 @@ impl Ddl<'_> {
         let own = match found {
             Some(at) => {
                 new.constraints[at].inherited = inherited;
-                self.put_relation(new.clone())?;
-                new.constraints[at].clone()
+                let own = new.constraints[at].clone();
+                self.put_relation(new)?;
+                self.forget_parts_of_key(child, own.oid)?;
+                new = (**self.required(child)?).clone();
+                own
             }
             None => {
                 let name = if old.constraints.iter().any(|c| c.name == constraint.name) {
@@ -302,7 +313,9 @@ impl Ddl<'_> {
                 self.check_rows(&old, &own)?;
                 new.constraints.push(own.clone());
                 self.put_relation(new.clone())?;
-                self.rebuild(&old, &new, &Default::default())?;
+                if !own.managed {
+                    self.rebuild(&old, &new, &Default::default())?;
+                }
                 own
             }
         };

@@ -63,10 +63,9 @@ impl Ddl<'_> {
             sqlite_quote(&aside)
         );
         // A foreign key to the table itself needs its key's index while rows are copied.
-        let to_itself = new
-            .constraints
-            .iter()
-            .any(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == new.oid));
+        let to_itself = new.constraints.iter().any(
+            |c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == new.oid && !c.managed),
+        );
         let indexes: Vec<Relation> = self.catalog.indexes_of(new.oid).map(|(r, _)| (**r).clone()).collect();
         if to_itself {
             for index in &indexes {
@@ -152,7 +151,8 @@ impl Ddl<'_> {
             let what = format!("dropping the constraint \"{}\" of a table that another program made", gone.name);
             return Err(PgError::not_supported(what));
         }
-        let mut rebuild = matches!(gone.kind, ConstraintKind::ForeignKey { .. });
+        let mut rebuild = gone.is_foreign_key() && !gone.managed;
+        new.constraints.retain(|c| c.inherited.parent != constraint);
         if matches!(gone.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
             let index = self.required(gone.index)?.clone();
             if gone.kind == ConstraintKind::PrimaryKey

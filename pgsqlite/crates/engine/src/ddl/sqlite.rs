@@ -100,7 +100,7 @@ impl Ddl<'_> {
                         names(&c.columns, relation)?
                     ));
                 }
-                ConstraintKind::ForeignKey { references, columns, on_update, on_delete, .. } => {
+                ConstraintKind::ForeignKey { references, columns, on_update, on_delete, .. } if !c.managed => {
                     let parent = if *references == relation.oid {
                         relation
                     } else {

@@ -99,9 +99,6 @@ impl Ddl<'_> {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
         }
-        if s.deferrable || s.initdeferred {
-            return Err(PgError::not_supported("a deferrable constraint trigger"));
-        }
         if s.constrrel.is_some() {
             return Err(PgError::not_supported("FROM of a constraint trigger"));
         }
@@ -195,6 +192,8 @@ impl Ddl<'_> {
             new_table,
             enabled: b'O',
             constraint,
+            deferrable: s.deferrable || s.initdeferred,
+            initially_deferred: s.initdeferred,
             parent: 0,
         });
         triggers.sort_by(|a, b| a.name.cmp(&b.name));

@@ -480,7 +480,14 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                     row.push(("contype", text("c")));
                     row.push(("conbin", text(&**expression)));
                 }
-                ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full } => {
+                ConstraintKind::ForeignKey {
+                    references,
+                    columns,
+                    on_update,
+                    on_delete,
+                    match_full,
+                    delete_columns,
+                } => {
                     row.retain(|r| !r.0.starts_with("conf"));
                     row.extend([
                         ("contype", text("f")),
@@ -490,6 +497,9 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                         ("confdeltype", text(action(*on_delete))),
                         ("confmatchtype", text(if *match_full { "f" } else { "s" })),
                     ]);
+                    if !delete_columns.is_empty() {
+                        row.push(("confdelsetcols", numbers(delete_columns)));
+                    }
                 }
             }
             rows.push(&row);

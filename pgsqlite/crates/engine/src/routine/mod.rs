@@ -4,14 +4,17 @@
 //! in the catalog and runs its body on the same connection: SQLite allows statements inside a function that a statement calls.
 //!
 //! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
-//! * [`trigger`]: statements that fire triggers; [`builtin_triggers`]: PostgreSQL's own trigger functions
+//! * [`trigger`]: statements that fire triggers; [`after`]: what comes when their rows are stored; [`foreign_key`]: the foreign keys that
+//!   SQLite cannot carry out; [`builtin_triggers`]: PostgreSQL's own trigger functions
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
 //! that it calls may change data (`pgsqlite_sql::effects`). Nothing here waits for anything.
 
+pub(crate) mod after;
 pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
+mod foreign_key;
 pub(crate) mod plpgsql;
 mod spread;
 mod sql;
@@ -76,6 +79,18 @@ pub struct Runtime {
     pub temporary: Cell<bool>,
     /// for names of savepoints
     blocks: Cell<usize>,
+    /// the statements that run, the innermost last
+    levels: RefCell<Vec<after::Level>>,
+    /// what a COPY FROM leaves to be done after its last row
+    copying: RefCell<after::Level>,
+    /// what waits for the end of the transaction
+    pub(crate) pending: RefCell<Vec<Rc<after::Pending>>>,
+    /// the same as it was at each savepoint
+    waited: RefCell<Vec<Vec<Rc<after::Pending>>>>,
+    /// what SET CONSTRAINTS has said
+    pub(crate) modes: RefCell<crate::session::constraints::Modes>,
+    /// statements of foreign keys: by constraint, table and kind
+    keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
 }
 
 /// A function ready to run, with what it was made for.
@@ -125,7 +140,37 @@ impl Runtime {
         self.compiled.borrow_mut().clear();
         self.conversions.borrow_mut().clear();
         self.conditions.borrow_mut().clear();
+        self.keys.borrow_mut().clear();
         self.statements.borrow_mut().clear();
+    }
+
+    /// A transaction begins: nothing waits for its end.
+    pub fn begin(&self) {
+        self.pending.borrow_mut().clear();
+        self.waited.borrow_mut().clear();
+    }
+
+    /// The savepoint of this number is made.
+    pub fn savepoint(&self, number: usize) {
+        let mut waited = self.waited.borrow_mut();
+        waited.resize(number, Vec::new());
+        waited.push(self.pending.borrow().clone());
+    }
+
+    /// The transaction is again as it was at this savepoint.
+    pub fn rollback_to(&self, number: usize) {
+        let mut waited = self.waited.borrow_mut();
+        waited.truncate(number + 1);
+        *self.pending.borrow_mut() = waited.get(number).cloned().unwrap_or_default();
+    }
+
+    /// Whether a constraint is checked when the transaction ends.
+    fn is_deferred(&self, constraint: &pgsqlite_sql::catalog::Constraint) -> bool {
+        self.modes.borrow().is_deferred(constraint)
+    }
+
+    fn is_deferred_trigger(&self, trigger: &pgsqlite_sql::routine::Trigger) -> bool {
+        self.modes.borrow().says(trigger.constraint, trigger.deferrable, trigger.initially_deferred)
     }
 
     /// The shape of a table's rows: one and the same as long as the catalog is.

@@ -5,8 +5,10 @@
 //! partition that its key belongs to; one that is updated goes to another one, if its key says so: then it is deleted
 //! here and inserted there, with the triggers of both.
 
+use super::after::{self, Set};
+use super::foreign_key;
 use super::statement::printed_value;
-use super::trigger::{all_rows, firing, Changed, Firing, Part, Run};
+use super::trigger::{all_rows, firing, Changed, Fires, Firing, Part, Run};
 use super::Host;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::plan::{Routing, Spread, Triggered};
@@ -14,6 +16,7 @@ use pgsqlite_sql::routine::{Event, Timing};
 use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The parts of a statement, made when a row first needs them.
@@ -21,15 +24,27 @@ struct Parts<'t, 'h> {
     host: Host<'h>,
     statements: Vec<&'t Triggered>,
     made: Vec<RefCell<Option<Part<'t, 'h>>>>,
-    /// what happens to their rows is asked for afterwards
-    keep: bool,
+    /// the table that the statement names
+    root: Arc<Relation>,
+    /// its transition tables
+    sets: (Option<Set>, Option<Set>),
+    /// the DELETEs of rows that go to another partition begin here
+    first_departure: usize,
 }
 
 impl<'t, 'h> Parts<'t, 'h> {
     fn get(&self, number: usize) -> Result<RefMut<'_, Part<'t, 'h>>> {
         let mut slot = self.made[number].borrow_mut();
         if slot.is_none() {
-            *slot = Some(Part::new(self.host, self.statements[number], number, self.keep)?);
+            let mut part = Part::new(self.host, self.statements[number])?;
+            if part.relation.oid != self.root.oid {
+                let places = places(&self.root, &part.relation)?;
+                part.belongs_to(self.sets.clone(), places);
+            }
+            if number >= self.first_departure {
+                part.departs()?;
+            }
+            *slot = Some(part);
         }
         RefMut::filter_map(slot, Option::as_mut).map_err(|_| PgError::internal("a part of a statement"))
     }
@@ -38,22 +53,27 @@ impl<'t, 'h> Parts<'t, 'h> {
 pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
     let catalog = host.catalog();
     let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
-    let named = firing(host, t, &root);
-    let updates = t.conflict.as_deref().map(|c| firing(host, c, &root));
-    let keep = asks_for_rows(&named) || updates.as_ref().is_some_and(asks_for_rows);
+    let named = firing(host, t, &root)?;
+    let updates = match t.conflict.as_deref() {
+        Some(c) => Some(firing(host, c, &root)?),
+        None => None,
+    };
     let mut statements: Vec<&Triggered> = vec![t];
     statements.extend(&spread.branches);
     let first_leaf = statements.len();
+    let mut first_departure = usize::MAX;
     if let Some(routing) = &spread.routing {
         statements.extend(&routing.leaves);
+        first_departure = statements.len();
         statements.extend(&routing.departures);
     }
     let made = statements.iter().map(|_| RefCell::new(None)).collect();
-    let parts = Parts { host, statements, made, keep };
-    named.statement(Timing::Before)?;
+    named.before_statement()?;
     if let Some(updates) = &updates {
-        updates.statement(Timing::Before)?;
+        updates.before_statement()?;
     }
+    let sets = (named.transition_set()?, updates.as_ref().map_or(Ok(None), Firing::transition_set)?);
+    let parts = Parts { host, statements, made, root: root.clone(), sets, first_departure };
     let mut run = Run::new(host);
     let mut work = Work { host, root: &root, t, parts: &parts, first_leaf, parameters, count: 0, shown: vec![] };
     let result = match (t.event, &spread.routing) {
@@ -68,81 +88,31 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
         }
     }
     result?;
-    for number in std::mem::take(&mut run.queue) {
-        parts.get(number)?.after_next()?;
-    }
-    let (mut changed, mut updated) = (vec![], vec![]);
-    if keep {
-        for slot in &parts.made {
-            if let Some(part) = slot.borrow_mut().as_mut() {
-                let places = places(&root, &part.relation)?;
-                let of_root = |row: Vec<Datum>| -> Vec<Datum> { places.iter().map(|&p| row[p].clone()).collect() };
-                let convert = |c: Changed| Changed { old: c.old.map(of_root), new: c.new.map(of_root) };
-                changed.extend(std::mem::take(&mut part.changed).into_iter().map(convert));
-                updated.extend(std::mem::take(&mut part.updated).into_iter().map(convert));
-            }
-        }
-    }
     if let Some(updates) = &updates {
-        updates.after_statement(&updated)?;
+        after::statement(host, &updates.fires)?;
     }
-    named.after_statement(&changed)?;
+    after::statement(host, &named.fires)?;
     Ok((count, shown))
 }
 
-/// A row of COPY FROM into a partitioned table; `copied` gets what AFTER triggers will ask for.
-pub(super) fn copy_row(
-    host: Host,
-    t: &Triggered,
-    spread: &Spread,
-    parameters: &[Datum],
-    copied: &mut Vec<(usize, Changed)>,
-) -> Result<u64> {
+/// A row of COPY FROM into a partitioned table.
+pub(super) fn copy_row(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datum]) -> Result<u64> {
     let catalog = host.catalog();
     let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
     let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
-    let keep = asks_for_rows(&firing(host, t, &root));
+    let sets = (firing(host, t, &root)?.transition_set()?, None);
     let statements: Vec<&Triggered> = routing.leaves.iter().collect();
     let made = statements.iter().map(|_| RefCell::new(None)).collect();
-    let parts = Parts { host, statements, made, keep };
+    let parts = Parts { host, statements, made, root: root.clone(), sets, first_departure: usize::MAX };
     let mut work = Work { host, root: &root, t, parts: &parts, first_leaf: 0, parameters, count: 0, shown: vec![] };
     let result = work.insert(routing, &mut Run::new(host));
     let count = work.count;
-    for (number, slot) in parts.made.iter().enumerate() {
+    for slot in &parts.made {
         if let Some(part) = slot.borrow_mut().as_mut() {
             part.give_back();
-            copied.extend(std::mem::take(&mut part.changed).into_iter().map(|row| (number, row)));
         }
     }
     result.map(|()| count)
-}
-
-/// The AFTER triggers of COPY FROM into a partitioned table.
-pub(super) fn end_copy(host: Host, named: &Firing, spread: &Spread, copied: Vec<(usize, Changed)>) -> Result<()> {
-    let catalog = host.catalog();
-    let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
-    let mut leaves: Vec<Option<(Firing, Vec<usize>)>> = routing.leaves.iter().map(|_| None).collect();
-    let mut rows = Vec::new();
-    for (number, row) in copied {
-        if leaves[number].is_none() {
-            let leaf = &routing.leaves[number];
-            let relation = catalog.relation(leaf.table).ok_or_else(|| PgError::internal("a partition that is gone"))?;
-            leaves[number] = Some((firing(host, leaf, relation), places(named.relation(), relation)?));
-        }
-        let Some((fired, places)) = &leaves[number] else { continue };
-        // (its triggers have no transition tables)
-        fired.after_row(&row, &[])?;
-        if asks_for_rows(named) {
-            let new = row.new.map(|row| places.iter().map(|&p| row[p].clone()).collect());
-            rows.push(Changed { old: None, new });
-        }
-    }
-    named.after_statement(&rows)
-}
-
-/// Whether triggers of the named table have transition tables.
-fn asks_for_rows(fired: &Firing) -> bool {
-    fired.triggers.iter().any(|t| !t.row && (t.old_table.is_some() || t.new_table.is_some()))
 }
 
 /// For each live column of `from` the position of the one of the same name in `to`.
@@ -253,6 +223,7 @@ impl Work<'_, '_, '_> {
         let fires = !departure.fired.triggers.is_empty();
         drop(departure);
         self.put(routing, to, row, others, run)?;
+        self.moved(from, old, row)?;
         let mut part = self.parts.get(self.first_leaf + to)?;
         run.changed_else |= fires || !part.fired.triggers.is_empty();
         if std::mem::take(&mut part.count) == 0 {
@@ -261,6 +232,20 @@ impl Work<'_, '_, '_> {
             ));
         }
         Ok(Some(part.shown.pop().unwrap_or_default()))
+    }
+
+    /// A row has gone from a partition to another one: for the foreign keys that reference the table with both of them it is updated.
+    fn moved(&self, from: usize, old: &[Datum], row: &[Datum]) -> Result<()> {
+        let left = self.parts.get(self.first_leaf + from)?.relation.clone();
+        let keys = foreign_key::keys_of_move(&self.host.catalog(), self.root, &left)?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let places = places(self.root, &left)?;
+        let old = places.iter().map(|&p| old[p].clone()).collect();
+        let fires = Fires::of_keys(self.host, self.root, Event::Update, keys);
+        let row = Changed { old: Some(old), new: Some(row.to_vec()) };
+        after::row(self.host, &Rc::new(fires), Rc::new(row), None)
     }
 
     /// Inserts a row (with the columns of the table that the statement names) into a leaf.

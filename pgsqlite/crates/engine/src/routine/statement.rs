@@ -4,7 +4,7 @@ use super::{Access, Host, Stamp};
 use crate::connection::{RawStatement, Step};
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::analyze::variables::Variables;
-use pgsqlite_sql::analyze::{analyze_in_function, Statement};
+use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_sql::plan::{Plan, StepOutput, Tag};
 use pgsqlite_sql::typed::{Expr, ExprKind, Modify, Query, QueryBody};
@@ -68,6 +68,21 @@ impl Planned {
             Ok((plan, shortcut, modify))
         })?;
         Ok(Planned { modify, ..Planned::of(host, plan, shortcut) })
+    }
+
+    /// Plans a statement of a foreign key: with all rights.
+    pub fn for_key(host: Host, node: &NodeEnum, variables: &dyn Variables, parameters: Vec<Oid>) -> Result<Planned> {
+        let (plan, modify) = host.with_environment(|environment| -> Result<_> {
+            let environment = Environment { user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE, ..*environment };
+            let statement = analyze_in_function(&environment, node, variables)?;
+            let plan = pgsqlite_sql::lower::lower(&environment, &statement, parameters)?;
+            let modify = match statement {
+                Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
+                _ => None,
+            };
+            Ok((plan, modify))
+        })?;
+        Ok(Planned { modify, ..Planned::of(host, plan, None) })
     }
 
     /// Plans an analyzed query.

@@ -4,9 +4,11 @@
 //! by name, each with what the one before it returned, then the row is stored; after all rows AFTER … FOR EACH ROW, row by row;
 //! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs.
 
+use super::after::{self, Level, Pending, Set};
 use super::builtin_triggers;
+use super::foreign_key::{self, Key};
 use super::plpgsql::{Shape, Value};
-use super::statement::{bind, check_may_write, step_once, told_more};
+use super::statement::{bind, check_may_write, step_once, told_more, Planned};
 use super::{compiled, Host, Runnable, STACK};
 use crate::connection::{RawStatement, Step};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
@@ -20,20 +22,53 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A row that was changed: as it was and as it is.
-pub(super) struct Changed {
+pub(crate) struct Changed {
     pub old: Option<Vec<Datum>>,
     pub new: Option<Vec<Datum>>,
 }
 
-/// What is known while a statement runs.
-pub(super) struct Firing<'h> {
-    pub host: Host<'h>,
-    relation: Arc<Relation>,
+/// What an event of a table's rows fires.
+pub(crate) struct Fires {
+    pub(super) relation: Arc<Relation>,
     shape: Rc<Shape>,
-    event: Event,
+    pub(super) event: Event,
     /// attnums that UPDATE sets
     set: Vec<i16>,
-    pub triggers: Vec<Trigger>,
+    pub(super) triggers: Vec<Trigger>,
+    /// managed foreign keys
+    pub(super) keys: Vec<Rc<Key>>,
+}
+
+impl Fires {
+    /// Foreign keys alone.
+    pub(super) fn of_keys(host: Host, relation: &Arc<Relation>, event: Event, keys: Vec<Key>) -> Fires {
+        let shape = host.routines().shape(host, relation);
+        let keys = keys.into_iter().map(Rc::new).collect();
+        Fires { relation: relation.clone(), shape, event, set: vec![], triggers: vec![], keys }
+    }
+
+    /// Whether rows are asked for when the statement is done.
+    fn asks_after(&self) -> bool {
+        !self.keys.is_empty() || self.triggers.iter().any(|t| t.timing == Timing::After)
+    }
+
+    /// Whether triggers have transition tables.
+    pub(super) fn has_transition_tables(&self) -> bool {
+        self.triggers.iter().any(|t| t.old_table.is_some() || t.new_table.is_some())
+    }
+}
+
+/// The same, with the connection.
+pub(super) struct Firing<'h> {
+    pub host: Host<'h>,
+    pub fires: Rc<Fires>,
+}
+
+impl std::ops::Deref for Firing<'_> {
+    type Target = Fires;
+    fn deref(&self) -> &Fires {
+        &self.fires
+    }
 }
 
 /// Runs the statement; what RETURNING shows goes to `rows` when all is done. Returns how many rows were changed.
@@ -45,7 +80,7 @@ pub(crate) fn run(
 ) -> Result<u64> {
     check_may_write(host, t.event.word())?;
     let remembered = host.cell.rows.set_aside();
-    let result = run_inside(host, t, parameters);
+    let result = after::at_level(host, || run_inside(host, t, parameters));
     host.cell.rows.put_back(remembered);
     let (count, shown) = result?;
     for row in shown {
@@ -54,6 +89,19 @@ pub(crate) fn run(
         }
     }
     Ok(count)
+}
+
+/// Runs a data modification as part of another one: what comes after its rows comes with what that has left to be done.
+pub(super) fn run_inside_level(host: Host, planned: &Planned, parameters: &[Datum]) -> Result<()> {
+    match &planned.plan.query.triggered {
+        Some(t) => {
+            let remembered = host.cell.rows.set_aside();
+            let result = run_inside(host, t, parameters);
+            host.cell.rows.put_back(remembered);
+            result.map(|_| ())
+        }
+        None => planned.run(host, parameters, &mut |_| Ok(true)).map(|_| ()),
+    }
 }
 
 /// A statement that stores rows of a table: where its values are among the columns.
@@ -120,7 +168,7 @@ impl<'t> Storing<'t> {
 }
 
 /// The triggers of a statement's event.
-pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Firing<'h> {
+pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Result<Firing<'h>> {
     let triggers: Vec<Trigger> = relation
         .triggers
         .iter()
@@ -131,7 +179,12 @@ pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>
         .cloned()
         .collect();
     let shape = host.routines().shape(host, relation);
-    Firing { host, relation: relation.clone(), shape, event: t.event, set: t.set.clone(), triggers }
+    let keys = match relation.kind {
+        RelationKind::View { .. } => vec![],
+        _ => after::keys(host, relation, t.event, &t.set)?.into_iter().map(Rc::new).collect(),
+    };
+    let (relation, set) = (relation.clone(), t.set.clone());
+    Ok(Firing::new(host, Rc::new(Fires { relation, shape, event: t.event, set, triggers, keys })))
 }
 
 fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
@@ -140,25 +193,22 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     }
     let relation = target(host, t)?;
     if matches!(relation.kind, RelationKind::View { .. }) {
-        return run_instead(&firing(host, t, &relation), t, parameters);
+        return run_instead(&firing(host, t, &relation)?, t, parameters);
     }
-    let mut part = Part::new(host, t, 0, false)?;
-    part.fired.statement(Timing::Before)?;
+    let mut part = Part::new(host, t)?;
+    part.fired.before_statement()?;
     if let Some(updates) = &part.updates {
-        updates.statement(Timing::Before)?;
+        updates.before_statement()?;
     }
     let proposed = all_rows(host, &t.rows, parameters)?;
     let mut run = Run::new(host);
     let result = part.rows(proposed, parameters, &mut run, None);
     part.give_back();
     result?;
-    for _ in &run.queue {
-        part.after_next()?;
-    }
     if let Some(updates) = &part.updates {
-        updates.after_statement(&part.updated)?;
+        after::statement(host, &updates.fires)?;
     }
-    part.fired.after_statement(&part.changed)?;
+    after::statement(host, &part.fired.fires)?;
     Ok((part.count, part.shown))
 }
 
@@ -168,7 +218,7 @@ fn run_instead(fired: &Firing, t: &Triggered, parameters: &[Datum]) -> Result<(u
     fired.statement(Timing::Before)?;
     let proposed = all_rows(host, &t.rows, parameters)?;
     let done = instead_rows(fired, t, proposed, parameters)?;
-    fired.statement(Timing::After)?;
+    after::statement(host, &fired.fires)?;
     Ok(done)
 }
 
@@ -219,50 +269,47 @@ fn instead_rows(
     Ok((count, shown))
 }
 
-/// The rows that a COPY FROM has stored so far, as AFTER triggers will see them: each with the number of the partition that it
-/// went to.
-#[derive(Default)]
-pub(crate) struct Copied(Vec<(usize, Changed)>);
-
-/// Begins a COPY FROM to a relation whose triggers it fires.
-pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<Copied> {
+/// Begins a COPY FROM to a relation whose triggers it fires. What is to be done after its last row waits with the connection.
+pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<()> {
     check_may_write(host, "COPY FROM")?;
-    firing(host, t, &target(host, t)?).statement(Timing::Before)?;
-    Ok(Copied::default())
+    let fired = firing(host, t, &target(host, t)?)?;
+    let ((), level) = after::inside(host, Level::default(), || fired.before_statement())?;
+    host.routines().copying.replace(level);
+    Ok(())
 }
 
 /// Stores a row of COPY FROM, whose values are `parameters`; gives the rows stored: none where a condition or a trigger says so.
-pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum], copied: &mut Copied) -> Result<u64> {
-    if let Some(spread) = &t.spread {
-        return super::spread::copy_row(host, t, spread, parameters, &mut copied.0);
-    }
-    let relation = target(host, t)?;
-    if matches!(relation.kind, RelationKind::View { .. }) {
-        let fired = firing(host, t, &relation);
+pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<u64> {
+    let (count, level) = after::inside(host, host.routines().copying.take(), || {
+        if let Some(spread) = &t.spread {
+            return super::spread::copy_row(host, t, spread, parameters);
+        }
+        let relation = target(host, t)?;
+        if matches!(relation.kind, RelationKind::View { .. }) {
+            let fired = firing(host, t, &relation)?;
+            let proposed = all_rows(host, &t.rows, parameters)?;
+            // (a row that its trigger leaves out counts, too)
+            let count = proposed.len() as u64;
+            return instead_rows(&fired, t, proposed, parameters).map(|_| count);
+        }
         let proposed = all_rows(host, &t.rows, parameters)?;
-        // (a row that its trigger leaves out counts, too)
-        let count = proposed.len() as u64;
-        return instead_rows(&fired, t, proposed, parameters).map(|_| count);
-    }
-    let proposed = all_rows(host, &t.rows, parameters)?;
-    let mut part = Part::new(host, t, 0, false)?;
-    let result = part.rows(proposed, parameters, &mut Run::new(host), None);
-    part.give_back();
-    copied.0.extend(part.changed.into_iter().map(|row| (0, row)));
-    result.map(|()| part.count)
+        let mut part = Part::new(host, t)?;
+        let result = part.rows(proposed, parameters, &mut Run::new(host), None);
+        part.give_back();
+        result.map(|()| part.count)
+    })?;
+    host.routines().copying.replace(level);
+    Ok(count)
 }
 
 /// Fires what comes after the last row of a COPY FROM.
-pub(crate) fn end_copy(host: Host, t: &Triggered, copied: Copied) -> Result<()> {
-    let fired = firing(host, t, &target(host, t)?);
-    if let Some(spread) = &t.spread {
-        return super::spread::end_copy(host, &fired, spread, copied.0);
-    }
-    let rows: Vec<Changed> = copied.0.into_iter().map(|(_, row)| row).collect();
-    for row in &rows {
-        fired.after_row(row, &rows)?;
-    }
-    fired.after_statement(&rows)
+pub(crate) fn end_copy(host: Host, t: &Triggered) -> Result<()> {
+    let fired = firing(host, t, &target(host, t)?)?;
+    after::inside(host, host.routines().copying.take(), || {
+        after::statement(host, &fired.fires)?;
+        after::drain(host)
+    })
+    .map(|_| ())
 }
 
 /// The relation that a statement changes.
@@ -285,8 +332,9 @@ pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing
     check_may_write(host, "TRUNCATE")?;
     let before = host.catalog().epoch;
     let shape = host.routines().shape(host, relation);
-    let fired = Firing { host, relation: relation.clone(), shape, event: Event::Truncate, set: vec![], triggers };
-    fired.statement(timing)?;
+    let (relation, keys) = (relation.clone(), vec![]);
+    let fires = Fires { relation, shape, event: Event::Truncate, set: vec![], triggers, keys };
+    Firing::new(host, Rc::new(fires)).statement(timing)?;
     if host.catalog().epoch != before {
         return Err(PgError::not_supported("DDL in a trigger for TRUNCATE"));
     }
@@ -295,8 +343,6 @@ pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing
 
 /// What all parts of a statement have in common while their rows are stored.
 pub(super) struct Run {
-    /// for each row that AFTER triggers will ask for: the number of its part
-    pub queue: Vec<usize>,
     /// whether triggers have changed any table, and so perhaps rows that are still to come
     pub changed_else: bool,
     changes: i64,
@@ -304,7 +350,7 @@ pub(super) struct Run {
 
 impl Run {
     pub fn new(host: Host) -> Run {
-        Run { queue: vec![], changed_else: false, changes: changes_in_all(host) }
+        Run { changed_else: false, changes: changes_in_all(host) }
     }
 }
 
@@ -315,7 +361,6 @@ pub(super) type Mover<'m> =
 
 /// A statement on the rows of one table, and what they have come to.
 pub(super) struct Part<'t, 'h> {
-    number: usize,
     t: &'t Triggered,
     pub relation: Arc<Relation>,
     pub fired: Firing<'h>,
@@ -325,34 +370,29 @@ pub(super) struct Part<'t, 'h> {
     updating: Option<Storing<'t>>,
     pub count: u64,
     pub shown: Vec<Vec<Datum>>,
-    pub changed: Vec<Changed>,
-    /// by ON CONFLICT DO UPDATE
-    pub updated: Vec<Changed>,
-    /// for each row in turn: whether it is one of those
-    order: Vec<bool>,
-    /// how many of `order`, `changed` and `updated` have had their AFTER triggers
-    after: (usize, usize, usize),
-    /// AFTER triggers will ask for the rows
-    keep: bool,
+    /// the transition tables that the rows go to, and those of ON CONFLICT DO UPDATE; of a table that the statement does not name:
+    /// with the positions of that one's columns
+    sets: (Option<Set>, Option<Set>),
+    places: Option<Vec<usize>>,
     /// rows that this statement has inserted or updated, for ON CONFLICT
     touched: HashSet<i64>,
 }
 
 impl<'t, 'h> Part<'t, 'h> {
-    /// `keep`: the rows are asked for afterwards, whether triggers of the table fire or not.
-    pub fn new(host: Host<'h>, t: &'t Triggered, number: usize, keep: bool) -> Result<Part<'t, 'h>> {
+    pub fn new(host: Host<'h>, t: &'t Triggered) -> Result<Part<'t, 'h>> {
         let catalog = host.catalog();
         let relation = catalog
             .relation(t.table)
             .cloned()
             .ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
-        let fired = firing(host, t, &relation);
-        let updates = t.conflict.as_deref().map(|c| firing(host, c, &relation));
-        let after = |f: &Firing| f.triggers.iter().any(|t| t.timing == Timing::After);
+        let fired = firing(host, t, &relation)?;
+        let updates = match t.conflict.as_deref() {
+            Some(c) => Some(firing(host, c, &relation)?),
+            None => None,
+        };
+        let sets = (fired.transition_set()?, updates.as_ref().map_or(Ok(None), Firing::transition_set)?);
         Ok(Part {
-            number,
             t,
-            keep: keep || after(&fired) || updates.as_ref().is_some_and(after),
             relation,
             fired,
             updates,
@@ -360,34 +400,61 @@ impl<'t, 'h> Part<'t, 'h> {
             updating: None,
             count: 0,
             shown: vec![],
-            changed: vec![],
-            updated: vec![],
-            order: vec![],
-            after: (0, 0, 0),
+            sets,
+            places: None,
             touched: HashSet::new(),
         })
+    }
+
+    /// The table is one of those that the named table stands for: its rows go to that one's transition tables. `places`: positions of that
+    /// one's columns.
+    pub fn belongs_to(&mut self, sets: (Option<Set>, Option<Set>), places: Vec<usize>) {
+        self.sets = sets;
+        self.places = Some(places);
+    }
+
+    /// Its rows go to another partition: only foreign keys that name this one lose them.
+    pub fn departs(&mut self) -> Result<()> {
+        let table = self.relation.oid;
+        let fires = &*self.fired.fires;
+        let keys = fires.keys.iter().filter(|k| k.names(table)).cloned().collect();
+        let (relation, shape) = (fires.relation.clone(), fires.shape.clone());
+        let (event, set, triggers) = (fires.event, fires.set.clone(), fires.triggers.clone());
+        self.fired.fires = Rc::new(Fires { relation, shape, event, set, triggers, keys });
+        Ok(())
+    }
+
+    /// Remembers a row for what comes after the statement.
+    fn stored(&self, updated: bool, old: Option<Vec<Datum>>, new: Option<Vec<Datum>>) -> Result<()> {
+        let (fired, set) = match (updated, &self.updates) {
+            (true, Some(updates)) => (updates, &self.sets.1),
+            _ => (&self.fired, &self.sets.0),
+        };
+        let asked = fired.asks_after();
+        if !asked && set.is_none() {
+            return Ok(());
+        }
+        let row = Rc::new(Changed { old, new });
+        if let Some(set) = set {
+            let kept = match &self.places {
+                None => row.clone(),
+                Some(places) => {
+                    let of_named = |r: &Vec<Datum>| places.iter().map(|&p| r[p].clone()).collect::<Vec<_>>();
+                    Rc::new(Changed { old: row.old.as_ref().map(of_named), new: row.new.as_ref().map(of_named) })
+                }
+            };
+            set.borrow_mut().push(kept);
+        }
+        match asked {
+            true => after::row(fired.host, &fired.fires, row, set.clone()),
+            false => Ok(()),
+        }
     }
 
     /// Puts the prepared statements back where the next one looks for them.
     pub fn give_back(&mut self) {
         for storing in [self.storing.take(), self.updating.take()].into_iter().flatten() {
             self.fired.host.keep_statement(&storing.t.apply, storing.apply);
-        }
-    }
-
-    /// The AFTER … FOR EACH ROW triggers of the next row.
-    pub fn after_next(&mut self) -> Result<()> {
-        let Some(is_update) = self.order.get(self.after.0) else { return Ok(()) };
-        self.after.0 += 1;
-        match (is_update, &self.updates) {
-            (true, Some(updates)) => {
-                self.after.2 += 1;
-                updates.after_row(&self.updated[self.after.2 - 1], &self.updated)
-            }
-            _ => {
-                self.after.1 += 1;
-                self.fired.after_row(&self.changed[self.after.1 - 1], &self.changed)
-            }
         }
     }
 
@@ -461,15 +528,11 @@ impl<'t, 'h> Part<'t, 'h> {
                     }
                     let returned = result.split_off(width);
                     self.done(returned);
-                    if self.keep {
-                        self.changed.push(Changed { old, new: new.map(|_| result) });
-                        self.order.push(false);
-                        run.queue.push(self.number);
-                    }
+                    self.stored(false, old, new.map(|_| result))?;
                 }
                 None if t.event == Event::Insert => {
                     // the row is there: DO NOTHING or DO UPDATE
-                    self.update_conflicting(&values, parameters, run)?;
+                    self.update_conflicting(&values, parameters)?;
                 }
                 None => return Err(modified_meanwhile(t.event)),
             }
@@ -484,7 +547,7 @@ impl<'t, 'h> Part<'t, 'h> {
         }
     }
 
-    fn update_conflicting(&mut self, inserted: &[Datum], parameters: &[Datum], run: &mut Run) -> Result<()> {
+    fn update_conflicting(&mut self, inserted: &[Datum], parameters: &[Datum]) -> Result<()> {
         let host = self.fired.host;
         let width = self.relation.live_columns().count();
         let (Some(updating), Some(updates)) = (&mut self.updating, &self.updates) else { return Ok(()) };
@@ -520,12 +583,7 @@ impl<'t, 'h> Part<'t, 'h> {
         };
         let returned = result.split_off(width);
         self.done(returned);
-        if self.keep {
-            self.updated.push(Changed { old: Some(old), new: Some(result) });
-            self.order.push(true);
-            run.queue.push(self.number);
-        }
-        Ok(())
+        self.stored(true, Some(old), Some(result))
     }
 }
 
@@ -587,10 +645,25 @@ fn store(host: Host, apply: &mut RawStatement, values: &[Datum], width: usize) -
     result.map(|()| row)
 }
 
-impl Firing<'_> {
-    /// The table that the triggers are of.
-    pub fn relation(&self) -> &Relation {
-        &self.relation
+impl<'h> Firing<'h> {
+    pub fn new(host: Host<'h>, fires: Rc<Fires>) -> Firing<'h> {
+        Firing { host, fires }
+    }
+
+    /// The rows of the transition tables, if there are any.
+    pub fn transition_set(&self) -> Result<Option<Set>> {
+        match self.has_transition_tables() {
+            true => after::set_of(self.host, &self.fires).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// BEFORE … FOR EACH STATEMENT, once for all that a statement does to the table.
+    pub fn before_statement(&self) -> Result<()> {
+        if !self.triggers.iter().any(|t| !t.row) || !after::first_of(self.host, &self.fires)? {
+            return Ok(());
+        }
+        self.statement(Timing::Before)
     }
 
     fn of(&self, timing: Timing, row: bool) -> impl Iterator<Item = &Trigger> {
@@ -633,21 +706,40 @@ impl Firing<'_> {
         Ok(Some(new))
     }
 
-    pub fn after_row(&self, row: &Changed, changed: &[Changed]) -> Result<()> {
+    /// AFTER … FOR EACH ROW and foreign keys, in the order of PostgreSQL's names for them.
+    pub fn after_row(&self, row: &Changed, set: Option<&Set>) -> Result<()> {
+        let mut keys = Some(&self.keys);
         for trigger in self.of(Timing::After, true) {
-            if self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
-                self.with_transition_tables(trigger, changed, || {
-                    self.fire(trigger, row.old.as_ref(), row.new.as_ref()).map(|_| ())
-                })?;
+            if trigger.name.as_str() > "RI_ConstraintTrigger_a" {
+                self.fire_keys(keys.take(), row)?;
             }
+            if !self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
+                continue;
+            }
+            if trigger.deferrable && self.host.routines().is_deferred_trigger(trigger) {
+                let row = Rc::new(Changed { old: row.old.clone(), new: row.new.clone() });
+                let (fires, trigger) = (self.fires.clone(), Box::new(trigger.clone()));
+                after::defer(self.host, Pending::Trigger { fires, trigger, row });
+                continue;
+            }
+            self.with_transition_tables(trigger, set, || self.fire_after(trigger, row))?;
         }
-        Ok(())
+        self.fire_keys(keys, row)
     }
 
-    pub fn after_statement(&self, changed: &[Changed]) -> Result<()> {
+    fn fire_keys(&self, keys: Option<&Vec<Rc<Key>>>, row: &Changed) -> Result<()> {
+        keys.into_iter().flatten().try_for_each(|key| foreign_key::fire(self.host, key, self.event, row))
+    }
+
+    /// An AFTER … FOR EACH ROW trigger whose condition holds.
+    pub fn fire_after(&self, trigger: &Trigger, row: &Changed) -> Result<()> {
+        self.fire(trigger, row.old.as_ref(), row.new.as_ref()).map(|_| ())
+    }
+
+    pub fn after_statement(&self, set: &Set) -> Result<()> {
         for trigger in self.of(Timing::After, false) {
             if self.condition(trigger, None, None)? {
-                self.with_transition_tables(trigger, changed, || self.fire(trigger, None, None).map(|_| ()))?;
+                self.with_transition_tables(trigger, Some(set), || self.fire(trigger, None, None).map(|_| ()))?;
             }
         }
         Ok(())
@@ -657,7 +749,7 @@ impl Firing<'_> {
     fn with_transition_tables(
         &self,
         trigger: &Trigger,
-        changed: &[Changed],
+        set: Option<&Set>,
         run: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         use pgsqlite_sql::catalog::{Column, RelationKind, PG_TEMP};
@@ -665,6 +757,9 @@ impl Firing<'_> {
             return run();
         }
         let host = self.host;
+        if let Some(set) = set {
+            after::close(host, &self.fires, set)?;
+        }
         let before = host.catalog();
         let mut with = (*before).clone();
         let mut made = Vec::new();
@@ -715,7 +810,7 @@ impl Firing<'_> {
             host.exec(&format!("CREATE TABLE IF NOT EXISTS {quoted} ({}); DELETE FROM {quoted}", declared.join(", ")))?;
             let places: Vec<String> = (1..=relation.columns.len()).map(|i| format!("?{i}")).collect();
             let mut insert = host.prepare(&format!("INSERT INTO {quoted} VALUES ({})", places.join(", ")))?;
-            for row in changed {
+            for row in set.iter().flat_map(|set| set.borrow().clone()) {
                 let values = if is_new { &row.new } else { &row.old };
                 if let Some(values) = values {
                     // SAFETY: the row lives until the statement is reset.

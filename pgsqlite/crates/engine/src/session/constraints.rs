@@ -10,6 +10,7 @@ use crate::connection::Connection;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::table_name;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::routine::Trigger;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::BTreeMap;
@@ -17,15 +18,20 @@ use std::sync::Arc;
 
 /// What SET CONSTRAINTS said in the running transaction: true is deferred.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Modes {
+pub(crate) struct Modes {
     all: Option<bool>,
     named: BTreeMap<Oid, bool>,
 }
 
 impl Modes {
     pub fn is_deferred(&self, constraint: &Constraint) -> bool {
-        let said = self.named.get(&constraint.oid).copied().or(self.all);
-        constraint.deferrable && said.unwrap_or(constraint.initially_deferred)
+        self.says(constraint.oid, constraint.deferrable, constraint.initially_deferred)
+    }
+
+    /// The same of a constraint or constraint trigger that was declared so.
+    pub fn says(&self, constraint: Oid, deferrable: bool, initially_deferred: bool) -> bool {
+        let said = self.named.get(&constraint).copied().or(self.all);
+        deferrable && said.unwrap_or(initially_deferred)
     }
 
     /// Whether anything may differ from what the constraints were declared as.
@@ -44,7 +50,8 @@ struct ForeignKey {
 fn foreign_keys(catalog: &Catalog, wanted: impl Fn(&Constraint) -> bool) -> Vec<ForeignKey> {
     let mut keys = Vec::new();
     for child in catalog.relations.values() {
-        for constraint in child.constraints.iter().filter(|c| wanted(c)) {
+        // (what SQLite does not know of it does not wait with)
+        for constraint in child.constraints.iter().filter(|c| !c.managed && wanted(c)) {
             let ConstraintKind::ForeignKey { references, .. } = &constraint.kind else { continue };
             let Some(parent) = catalog.relation(*references) else { continue };
             keys.push(ForeignKey { child: child.clone(), parent: parent.clone(), constraint: constraint.clone() });
@@ -136,6 +143,19 @@ impl ForeignKey {
     }
 }
 
+/// A constraint and those of partitions that belong to it.
+fn parts_of(catalog: &Catalog, constraint: Oid) -> Vec<Oid> {
+    let mut all = vec![constraint];
+    let mut at = 0;
+    while at < all.len() {
+        let parts = catalog.relations.values().flat_map(|r| &r.constraints).filter(|c| c.inherited.parent == all[at]);
+        let found: Vec<Oid> = parts.map(|c| c.oid).collect();
+        all.extend(found);
+        at += 1;
+    }
+    all
+}
+
 impl Session {
     /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
     /// is violated.
@@ -157,9 +177,38 @@ impl Session {
         }
         self.transaction.constraints = modes;
         self.defer_in_sqlite()?;
+        self.run_due()?;
         self.check_all_immediate_keys()?;
         self.check_constraints()?;
         Ok("SET CONSTRAINTS".into())
+    }
+
+    /// Carries out what waits of constraints that are immediate now.
+    fn run_due(&mut self) -> Result<()> {
+        self.tell_access();
+        let modes = self.transaction.constraints.clone();
+        let catalog = self.catalog();
+        self.run_pending(move |oid| match catalog.constraint(oid) {
+            Some((_, constraint)) => !modes.is_deferred(constraint),
+            None => {
+                let trigger = catalog.relations.values().flat_map(|r| &r.triggers).find(|t| t.constraint == oid);
+                trigger.is_none_or(|t| !modes.says(oid, t.deferrable, t.initially_deferred))
+            }
+        })
+    }
+
+    /// What managed foreign keys and constraint triggers have left for later, of the constraints that `due` names.
+    pub(super) fn run_pending(&mut self, due: impl Fn(Oid) -> bool) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        if connection.cell.routines.pending.borrow().is_empty() {
+            return Ok(());
+        }
+        self.cancel.arm(connection.interrupt_handle())?;
+        let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+        let result = tokio::task::block_in_place(|| crate::routine::after::run_pending(host, due));
+        self.cancel.disarm();
+        result?;
+        self.take_routine_changes()
     }
 
     /// The deferrable constraints of a name: those of the first schema of the path that has any.
@@ -185,8 +234,21 @@ impl Session {
                     format!("constraint \"{}\" is not deferrable", name.relname),
                 ));
             }
+            let triggers: Vec<&Trigger> = catalog
+                .relations
+                .values()
+                .filter(|r| r.schema == schema)
+                .flat_map(|r| r.triggers.iter().filter(|t| t.constraint != 0 && t.name == name.relname))
+                .collect();
+            if triggers.iter().any(|t| !t.deferrable) {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("constraint \"{}\" is not deferrable", name.relname),
+                ));
+            }
+            let found: Vec<Oid> = found.iter().map(|c| c.oid).chain(triggers.iter().map(|t| t.constraint)).collect();
             if !found.is_empty() {
-                return Ok(found.iter().map(|c| c.oid).collect());
+                return Ok(found.into_iter().flat_map(|oid| parts_of(catalog, oid)).collect());
             }
         }
         Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.relname)))

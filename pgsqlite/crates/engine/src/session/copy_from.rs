@@ -10,7 +10,7 @@ use super::plans::{Body, Prepared};
 use super::portal::run_to_end;
 use super::{Execution, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
-use crate::routine::trigger::{self, Copied};
+use crate::routine::trigger;
 use crate::routine::Host;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -41,8 +41,6 @@ pub(super) struct CopyIn {
     /// what is bound: one per column, then NULLs that stand for columns which only WHERE names
     values: Vec<Datum>,
     header_due: bool,
-    /// what the AFTER triggers will see
-    copied: Copied,
     /// rows stored
     rows: u64,
     /// foreign keys to the table itself, which are checked when all rows are there
@@ -176,7 +174,7 @@ impl Session {
         let self_references: Vec<String> = relation
             .constraints
             .iter()
-            .filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == relation.oid))
+            .filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == relation.oid && !c.managed))
             .map(|c| c.name.clone())
             .collect();
         // where SQLite waits with all keys already, check_constraints() does it
@@ -185,15 +183,12 @@ impl Session {
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
-        let copied = match &plan.query.triggered {
-            Some(triggered) => {
-                self.tell_access();
-                let connection = self.connection()?;
-                let host = Host { cell: &connection.cell, db: connection.handle() };
-                trigger::begin_copy(host, triggered)?
-            }
-            None => Copied::default(),
-        };
+        if let Some(triggered) = &plan.query.triggered {
+            self.tell_access();
+            let connection = self.connection()?;
+            let host = Host { cell: &connection.cell, db: connection.handle() };
+            trigger::begin_copy(host, triggered)?;
+        }
         let formats = vec![options.format(); columns.len()];
         let values = vec![Datum::Null; columns.len() + others.len()];
         self.copying = Some(Copying::In(Box::new(CopyIn {
@@ -206,7 +201,6 @@ impl Session {
             statements,
             values,
             header_due: options.header != Header::No,
-            copied,
             rows: 0,
             self_references: if deferred { self_references } else { vec![] },
             options,
@@ -355,8 +349,7 @@ impl Session {
         let connection = self.connection()?;
         self.cancel.arm(connection.interrupt_handle())?;
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        let copied = std::mem::take(&mut copy.copied);
-        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered, copied));
+        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered));
         self.cancel.disarm();
         result
     }
@@ -366,9 +359,7 @@ impl Session {
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let cancel = self.cancel.clone();
-        let CopyIn {
-            options, lines, fields, table, columns, insert, statements, values, header_due, copied, rows, ..
-        } = copy;
+        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             cancel.check()?;
@@ -418,7 +409,7 @@ impl Session {
                 };
             }
             // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
-            *rows += store_row(connection, statements, &plan.query, values, copied).map_err(|e| match e.code() {
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| match e.code() {
                 SqlState::QUERY_CANCELED => cancel.error(),
                 SqlState::UNIQUE_VIOLATION => e.context(format!("COPY {table}, line {number}")),
                 _ => in_line(e),
@@ -430,7 +421,7 @@ impl Session {
         let view = self.view();
         let context = Context { settings: &self.gucs.typed, names: &*view };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let CopyIn { tuples, table, columns, insert, statements, values, copied, rows, .. } = copy;
+        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             match tuples.next(columns.len(), last) {
@@ -454,7 +445,7 @@ impl Session {
                         .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
                 };
             }
-            *rows += store_row(connection, statements, &plan.query, values, copied).map_err(|e| e.context(place))?;
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| e.context(place))?;
         }
     }
 }
@@ -465,13 +456,12 @@ fn store_row(
     statements: &mut [(String, SqliteStatement)],
     plan: &QueryPlan,
     values: &[Datum],
-    copied: &mut Copied,
 ) -> Result<u64> {
     let mut stored = 0;
     connection.cell.rows.clear();
     if let Some(triggered) = &plan.triggered {
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        return trigger::copy_row(host, triggered, values, copied);
+        return trigger::copy_row(host, triggered, values);
     }
     for ((_, statement), step) in statements.iter_mut().zip(&plan.steps) {
         // SAFETY: the values stay as they are until the statement is reset below.

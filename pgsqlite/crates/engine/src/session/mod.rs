@@ -14,7 +14,7 @@ mod api;
 mod cancel;
 mod characteristics;
 pub mod client_text;
-mod constraints;
+pub(crate) mod constraints;
 mod copy;
 mod copy_binary;
 mod copy_file;

@@ -29,6 +29,7 @@ impl Session {
             Access::Read
         };
         connection.cell.routines.access.set(access);
+        *connection.cell.routines.modes.borrow_mut() = self.transaction.constraints.clone();
     }
 
     /// After a statement: the catalog as DDL inside functions has left it.

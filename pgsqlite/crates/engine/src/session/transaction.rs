@@ -263,6 +263,7 @@ impl Session {
         if !self.transaction.sqlite {
             self.connection()?.command("BEGIN IMMEDIATE")?;
             self.transaction.sqlite = true;
+            self.connection()?.cell.routines.begin();
             // what waited for the slot, or another program, may have changed the schema
             self.engine.refresh(self.connection()?)?;
             self.reopen_savepoints()?;
@@ -453,7 +454,8 @@ impl Session {
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
-                let ready = self.check_keys_at_commit().and_then(|()| self.store_sequences());
+                let ready = self.run_pending(|_| true);
+                let ready = ready.and_then(|()| self.check_keys_at_commit()).and_then(|()| self.store_sequences());
                 if let Err(e) = ready.and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
@@ -655,6 +657,9 @@ impl Session {
                     constraints: self.transaction.constraints.clone(),
                 };
                 self.transaction.savepoints.push(savepoint);
+                if let Some(connection) = &self.connection {
+                    connection.cell.routines.savepoint(i);
+                }
                 Ok("SAVEPOINT".into())
             }
             K::TransStmtRelease => {
@@ -688,6 +693,7 @@ impl Session {
                 self.settle_portals();
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
+                    self.connection()?.cell.routines.rollback_to(i);
                 }
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);
                 self.take_back_restarts(Some(i));

@@ -324,6 +324,7 @@ fn add_table(
             initially_deferred: false,
             not_valid: false,
             inherited: Inherited::default(),
+            managed: false,
         });
     }
     let mut key: Vec<(i64, i16)> =
@@ -371,6 +372,7 @@ fn add_constraint_index(
         initially_deferred: false,
         not_valid: false,
         inherited: Inherited::default(),
+        managed: false,
     });
     catalog.add_relation(relation);
 }
@@ -546,6 +548,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
                 on_update: action(&parts[0].4),
                 on_delete: action(&parts[0].5),
                 match_full: false,
+                delete_columns: vec![],
             },
             columns: from,
             index,
@@ -553,6 +556,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
             initially_deferred: false,
             not_valid: false,
             inherited: Inherited::default(),
+            managed: false,
         });
     }
     catalog.add_relation(relation);

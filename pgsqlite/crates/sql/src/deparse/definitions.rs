@@ -89,7 +89,7 @@ pub fn constraint_definition(
             }
             out
         }
-        ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full } => {
+        ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full, delete_columns } => {
             let parent = catalog
                 .relation(*references)
                 .ok_or_else(|| PgError::internal("a foreign key to a table that is not there"))?;
@@ -115,6 +115,9 @@ pub fn constraint_definition(
             }
             if let Some(word) = action(*on_delete) {
                 out.push_str(&format!(" ON DELETE {word}"));
+                if !delete_columns.is_empty() {
+                    out.push_str(&format!(" ({})", column_names(relation, delete_columns)));
+                }
             }
             out
         }

@@ -368,7 +368,7 @@ impl Lowerer<'_> {
         let mut children: Vec<_> = catalog.relations.values().collect();
         children.sort_by_key(|r| r.oid);
         for child in children {
-            let mut constraints: Vec<_> = child.constraints.iter().collect();
+            let mut constraints: Vec<_> = child.constraints.iter().filter(|c| !c.managed).collect();
             constraints.sort_by_key(|c| c.oid);
             for constraint in constraints {
                 let ConstraintKind::ForeignKey { references, columns, on_update, on_delete, .. } = &constraint.kind

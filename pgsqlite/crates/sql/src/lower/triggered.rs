@@ -4,8 +4,8 @@
 //! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
 //! So triggers run between SQLite's statements, never inside one that writes.
 //!
-//! What would change such a table in another way (MERGE, a data-modifying WITH, a cascading foreign key)
-//! is refused: its triggers would not fire.
+//! Tables with foreign keys that the server carries out ([`crate::foreign_key`]) go the same way. What would change such a table in
+//! another way is refused: its triggers would not fire.
 
 use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
@@ -50,7 +50,10 @@ pub(super) fn row_tag(event: Event) -> Tag {
 impl Lowerer<'_> {
     /// Whether a statement fires triggers of its table.
     pub(super) fn fires_triggers(&self, modify: &Modify) -> bool {
-        events(modify).iter().any(|(event, _)| fires(&modify.target, *event))
+        let catalog = self.env.catalog;
+        events(modify).iter().any(|(event, set)| {
+            fires(&modify.target, *event) || catalog.concerns_managed_keys(&modify.target, *event, set)
+        })
     }
 
     /// Refuses a modification that reaches triggers which would not fire: those of its own table (`own`, unless it is carried
@@ -69,32 +72,35 @@ impl Lowerer<'_> {
             )));
         }
         let mut seen = Vec::new();
-        for (event, _) in events(modify) {
-            self.check_cascade(&modify.target, event, &mut seen)?;
+        for (event, set) in events(modify) {
+            self.check_cascade(&modify.target, event, &set, &mut seen)?;
         }
         Ok(())
     }
 
-    fn check_cascade(&self, parent: &Relation, event: Event, seen: &mut Vec<(Oid, Event)>) -> Result<()> {
+    fn check_cascade(&self, parent: &Relation, event: Event, set: &[i16], seen: &mut Vec<(Oid, Event)>) -> Result<()> {
         if event == Event::Insert || seen.contains(&(parent.oid, event)) {
             return Ok(());
         }
         seen.push((parent.oid, event));
         for (child, constraint) in self.env.catalog.referencing(parent.oid) {
-            let ConstraintKind::ForeignKey { on_update, on_delete, .. } = &constraint.kind else { continue };
+            let ConstraintKind::ForeignKey { columns, on_update, on_delete, .. } = &constraint.kind else { continue };
+            if constraint.managed || (event == Event::Update && !columns.iter().any(|a| set.contains(a))) {
+                continue;
+            }
             let action = if event == Event::Delete { on_delete } else { on_update };
             let caused = match (action, event) {
                 (ForeignKeyAction::NoAction | ForeignKeyAction::Restrict, _) => continue,
                 (ForeignKeyAction::Cascade, Event::Delete) => Event::Delete,
                 _ => Event::Update,
             };
-            if fires(child, caused) {
+            if fires(child, caused) || self.env.catalog.concerns_managed_keys(child, caused, &constraint.columns) {
                 return Err(PgError::not_supported(format!(
                     "a change of table \"{}\" that reaches table \"{}\", which has triggers, by foreign key \"{}\"",
                     parent.name, child.name, constraint.name
                 )));
             }
-            self.check_cascade(child, caused, seen)?;
+            self.check_cascade(child, caused, &constraint.columns, seen)?;
         }
         Ok(())
     }

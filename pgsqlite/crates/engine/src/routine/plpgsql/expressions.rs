@@ -131,7 +131,7 @@ impl Variables for Scope<'_, '_> {
 }
 
 /// Parameters of EXECUTE … USING: `$n` alone.
-pub(super) struct Using<'u> {
+pub(in crate::routine) struct Using<'u> {
     pub types: &'u [Oid],
 }
 

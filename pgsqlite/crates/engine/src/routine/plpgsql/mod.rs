@@ -9,6 +9,7 @@ mod raise;
 mod run;
 mod values;
 
+pub(super) use expressions::Using;
 pub(crate) use values::{Shape, Value};
 
 use super::{actual_type, record_of, void, Fields, Host, Outcome};

@@ -33,6 +33,7 @@ impl Frame<'_> {
         }
         let catalog = self.host.catalog();
         let changed = self.host.routines().changed.borrow().clone();
+        let pending = runtime.pending.borrow().clone();
         let depth = runtime.depth.get();
         match self.statements(&block.body) {
             Ok(flow) => {
@@ -51,6 +52,7 @@ impl Frame<'_> {
                         return Err(e);
                     }
                     self.host.exec(&format!("ROLLBACK TO {name}; RELEASE {name}"))?;
+                    *runtime.pending.borrow_mut() = pending;
                     if self.host.catalog().epoch != catalog.epoch {
                         super::super::utility::show_catalog(self.host, catalog);
                         *self.host.routines().changed.borrow_mut() = changed;

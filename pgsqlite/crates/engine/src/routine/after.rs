@@ -1,0 +1,171 @@
+//! What a statement leaves to be done when its rows are stored: AFTER triggers and managed foreign keys.
+//!
+//! Each statement has a [`Level`] of its own (statements of functions nest). Rows and statements add events to it; when the
+//! statement is done, [`at_level`] carries them out in order. A foreign key's action is a data modification inside the same
+//! level: its events come behind those that are there, as in PostgreSQL, and its BEFORE and AFTER … FOR EACH STATEMENT
+//! triggers fire once per table and level. What is deferred goes to [`Pending`] and is carried out by SET CONSTRAINTS or
+//! COMMIT.
+
+use super::foreign_key::{self, Key, PendingKey};
+use super::trigger::{Changed, Fires, Firing};
+use super::Host;
+use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::{Oid, PgError, Result};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+
+/// The rows of transition tables.
+pub(super) type Set = Rc<RefCell<Vec<Rc<Changed>>>>;
+
+/// Something that is to be done.
+pub(super) enum After {
+    Row { fires: Rc<Fires>, row: Rc<Changed>, set: Option<Set> },
+    Statement { fires: Rc<Fires>, set: Set },
+}
+
+/// A statement, while it runs.
+#[derive(Default)]
+pub(crate) struct Level {
+    queue: VecDeque<After>,
+    /// the transition tables of (table, event): until a trigger reads them
+    sets: HashMap<(Oid, Event), Set>,
+    /// whose BEFORE … FOR EACH STATEMENT triggers have fired
+    before: HashSet<(Oid, Event)>,
+}
+
+/// Deferred until the end of the transaction.
+pub(crate) enum Pending {
+    Trigger { fires: Rc<Fires>, trigger: Box<Trigger>, row: Rc<Changed> },
+    Key(PendingKey),
+}
+
+impl Pending {
+    /// The constraint that it is of.
+    fn constraint(&self) -> Oid {
+        match self {
+            Pending::Trigger { trigger, .. } => trigger.constraint,
+            Pending::Key(key) => key.constraint,
+        }
+    }
+}
+
+fn with_top<R>(host: Host, run: impl FnOnce(&mut Level) -> R) -> Result<R> {
+    let mut levels = host.routines().levels.borrow_mut();
+    levels.last_mut().map(run).ok_or_else(|| PgError::internal("a row outside of a statement"))
+}
+
+/// Runs a statement, then what it has left to be done.
+pub(crate) fn at_level<R>(host: Host, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    inside(host, Level::default(), || {
+        let result = run()?;
+        drain(host)?;
+        Ok(result)
+    })
+    .map(|(result, _)| result)
+}
+
+/// Runs inside a level, which is given back.
+pub(super) fn inside<R>(host: Host, level: Level, run: impl FnOnce() -> Result<R>) -> Result<(R, Level)> {
+    let depth = {
+        let mut levels = host.routines().levels.borrow_mut();
+        levels.push(level);
+        levels.len() - 1
+    };
+    let result = run();
+    let mut levels = host.routines().levels.borrow_mut();
+    levels.truncate(depth + 1);
+    let level = levels.pop().unwrap_or_default();
+    result.map(|result| (result, level))
+}
+
+/// Whether the level has nothing to be done.
+pub(super) fn drain(host: Host) -> Result<()> {
+    while let Some(next) = with_top(host, |level| level.queue.pop_front())? {
+        match next {
+            After::Row { fires, row, set } => Firing::new(host, fires).after_row(&row, set.as_ref())?,
+            After::Statement { fires, set } => Firing::new(host, fires).after_statement(&set)?,
+        }
+    }
+    Ok(())
+}
+
+/// True: the BEFORE … FOR EACH STATEMENT triggers have not fired yet at this level.
+pub(super) fn first_of(host: Host, fires: &Fires) -> Result<bool> {
+    with_top(host, |level| level.before.insert((fires.relation.oid, fires.event)))
+}
+
+/// The rows of the transition tables of a table.
+pub(super) fn set_of(host: Host, fires: &Fires) -> Result<Set> {
+    with_top(host, |level| level.sets.entry((fires.relation.oid, fires.event)).or_default().clone())
+}
+
+/// A trigger is about to read the rows: what comes later goes to others.
+pub(super) fn close(host: Host, fires: &Fires, set: &Set) -> Result<()> {
+    with_top(host, |level| {
+        let key = (fires.relation.oid, fires.event);
+        if level.sets.get(&key).is_some_and(|s| Rc::ptr_eq(s, set)) {
+            level.sets.remove(&key);
+            level.before.remove(&key);
+        }
+    })
+}
+
+pub(super) fn row(host: Host, fires: &Rc<Fires>, row: Rc<Changed>, set: Option<Set>) -> Result<()> {
+    with_top(host, |level| level.queue.push_back(After::Row { fires: fires.clone(), row, set }))
+}
+
+/// The AFTER … FOR EACH STATEMENT triggers of a table are due; those that wait for the same rows already need not fire.
+pub(super) fn statement(host: Host, fires: &Rc<Fires>) -> Result<()> {
+    if !fires.triggers.iter().any(|t| t.timing == Timing::After && !t.row) {
+        return Ok(());
+    }
+    let set = set_of(host, fires)?;
+    with_top(host, |level| {
+        let same = |event: &After| matches!(event, After::Statement { set: other, .. } if Rc::ptr_eq(other, &set));
+        level.queue.retain(|event| !same(event));
+        level.queue.push_back(After::Statement { fires: fires.clone(), set });
+    })
+}
+
+pub(super) fn defer(host: Host, pending: Pending) {
+    host.routines().pending.borrow_mut().push(Rc::new(pending));
+}
+
+/// Carries out what is deferred of the constraints that `due` names. Errors: what the triggers raise, 23503.
+pub(crate) fn run_pending(host: Host, due: impl Fn(Oid) -> bool) -> Result<()> {
+    loop {
+        // (triggers may defer more)
+        let next = {
+            let mut pending = host.routines().pending.borrow_mut();
+            let at = pending.iter().position(|p| due(p.constraint()));
+            at.map(|at| pending.remove(at))
+        };
+        match next.as_deref() {
+            None => return Ok(()),
+            Some(Pending::Key(key)) => foreign_key::check_pending(host, key)?,
+            Some(Pending::Trigger { fires, trigger, row }) => {
+                let remembered = host.cell.rows.set_aside();
+                let result = at_level(host, || Firing::new(host, fires.clone()).fire_after(trigger, row));
+                host.cell.rows.put_back(remembered);
+                result?;
+            }
+        }
+    }
+}
+
+/// What managed foreign keys a table's event has to look at.
+pub(super) fn keys(
+    host: Host,
+    relation: &pgsqlite_sql::catalog::Relation,
+    event: Event,
+    set: &[i16],
+) -> Result<Vec<Key>> {
+    let catalog = host.catalog();
+    // (a BEFORE trigger may set other columns than the statement)
+    let may_set_more = |t: &Trigger| t.is_on() && t.row && t.timing == Timing::Before && t.events.contains(&event);
+    if !relation.triggers.iter().any(may_set_more) && !catalog.concerns_managed_keys(relation, event, set) {
+        return Ok(vec![]);
+    }
+    foreign_key::keys(&catalog, relation, event)
+}
