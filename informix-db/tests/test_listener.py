@@ -159,15 +159,48 @@ def test_sequences(conn):
 
 def test_the_values_of_literals(conn):
     sql = """select datetime(2026-01-02) year to day, datetime(03:04:05) hour to second, interval(5 06) day to hour,
-        interval(05:06) minute to second, interval(2-06) year to month, 7 / 2, 'it''s', "q", 1.50, mdy(2, 29, 2024),
+        interval(05:06) minute to second, interval(2-06) year to month,
+        interval(-3 04:05:06.5) day to fraction(1), interval(.25) fraction to fraction(2),
+        7 / 2, 'it''s', "q", 1.50, mdy(2, 29, 2024),
         extend(datetime(2026-05-06 07:08:09) year to second, year to month),
         current year to day - extend(today, year to day)
         from systables where tabid = 1"""
     assert one(conn, sql) == (
         *(dt.date(2026, 1, 2), dt.time(3, 4, 5), dt.timedelta(5, 6 * 3600), dt.timedelta(minutes=5, seconds=6)),
-        *(informix_db.IntervalYM(30), Decimal("3.5"), "it's", "q", Decimal("1.5"), dt.date(2024, 2, 29)),
+        informix_db.IntervalYM(30),
+        *(
+            -dt.timedelta(3, 14706, 500000),
+            dt.timedelta(microseconds=250000),
+            Decimal("3.5"),
+            "it's",
+            "q",
+            Decimal("1.5"),
+            dt.date(2024, 2, 29),
+        ),
         *(dt.date(2026, 5, 1), dt.timedelta()),
     )
+
+
+def test_the_least_numbers_of_a_type_are_of_the_next_one(conn):
+    sql = "select -2147483648, -9223372036854775808, -2147483647 from systables where tabid = 1"
+    assert one(conn, sql) == (-(2**31), Decimal(-(2**63)), 1 - 2**31)
+
+
+def test_tables_from_queries_and_of_owners(conn):
+    cur = conn.cursor()
+    cur.execute("create table somebody.first (a integer)")
+    cur.execute("create table somebody.copy as select tabname name, tabid from systables where tabid = 1")
+    try:
+        assert one(conn, "select name, tabid from somebody.copy") == ("systables", 1)
+        cur.execute("create temp table copy (a, b) as select tabid, tabname from systables where tabid < 3")
+        assert one(conn, "select count(a), max(a) from copy") == (2, 2)
+        assert one(conn, "select owner from systables where tabname = 'copy'") == ("somebody",)
+        with pytest.raises(informix_db.Error) as raised:
+            cur.execute("select * from nobody.first")
+        assert raised.value.sqlcode == -206
+    finally:
+        cur.execute("drop table somebody.copy")
+        cur.execute("drop table somebody.first")
 
 
 def test_serials(conn):
@@ -261,7 +294,7 @@ def test_a_changed_table_is_seen(conn):
         ("select nosuch(1) from systables", -674),
         ("select substr('abc', -1) from systables", -746),
         ("unload to 'f' select * from systables", -746),
-        ("create table t (a blob)", -746),
+        ("create table t (a list(integer not null))", -746),
         ("create table t (a set(integer not null))", -746),
         ("create index i on t (upper(a))", -746),
         ("select * from other:t", -746),

@@ -45,7 +45,7 @@ def literal(statement):
         (select(ITEM.c.id // 2), "SELECT FLOOR(item.id / 2) AS anon_1 FROM item"),
         (select(ITEM.c.id / 2), "SELECT item.id / 2 AS anon_1 FROM item"),
         (select(ITEM.c.id % 3), "SELECT MOD(item.id, 3) AS anon_1 FROM item"),
-        (select(sa.true()), "SELECT 't' AS anon_1 FROM (SELECT 1 AS one FROM informix.systables WHERE tabid = 1)"),
+        (select(sa.true()).select_from(ITEM), "SELECT 't'::BOOLEAN AS anon_1 FROM item"),
         (select(func.now()).select_from(ITEM), "SELECT CURRENT YEAR TO FRACTION(5) AS now_1 FROM item"),
         (select(func.current_date()).select_from(ITEM), "SELECT TODAY AS current_date_1 FROM item"),
         (select(sa.extract("year", sa.column("d"))).select_from(ITEM), "SELECT YEAR(d) AS anon_1 FROM item"),
@@ -72,6 +72,20 @@ def test_sql(statement, expected):
     assert literal(statement) == expected
 
 
+def test_parameters_of_a_select_list_say_what_they_are():
+    when, span = dt.datetime(2026, 1, 2), dt.timedelta(1, 2)
+    columns = select(sa.literal(5), sa.literal("x"), sa.literal(when) - sa.literal(span), sa.literal(1.5))
+    one = "(SELECT 1 AS one FROM informix.systables WHERE tabid = 1)"
+    assert sql(columns.where(sa.literal(7) == 8)) == (
+        "SELECT ?::BIGINT AS anon_1, ? AS anon_2, "
+        "?::DATETIME YEAR TO FRACTION(5) - ?::INTERVAL DAY(9) TO FRACTION(5) AS anon_3, ?::FLOAT AS anon_4 "
+        f"FROM {one} WHERE ? = ?"
+    )
+    assert literal(select(sa.literal(-span))) == (
+        f"SELECT INTERVAL(-1 00:00:02.00000) DAY(9) TO FRACTION(5) AS anon_1 FROM {one}"
+    )
+
+
 def test_parameters_are_question_marks():
     assert sql(select(ITEM.c.id).where(ITEM.c.name == "x")) == "SELECT item.id FROM item WHERE item.name = ?"
     compiled = select(ITEM.c.id).limit(5).compile(dialect=DIALECT)
@@ -81,13 +95,15 @@ def test_parameters_are_question_marks():
 @pytest.mark.parametrize(
     "statement",
     [
-        sa.insert(ITEM).returning(ITEM.c.id),
         select(ITEM.c.id).with_for_update(nowait=True),
         select(ITEM.c.id).fetch(5, with_ties=True),
         select(func.random()),
         select(sa.extract("epoch", sa.column("d"))),
         CreateTable(Table("x", MetaData(), Column("j", t.JSON))),
         CreateTable(Table("x", MetaData(), Column("c", Integer, sa.Computed("1 + 1")))),
+        CreateTable(Table("x", MetaData(), Column("c", Integer, sa.Identity()))),
+        CreateTable(Table("x", MetaData(), Column("c", Integer, sa.Identity(cycle=True), primary_key=True))),
+        CreateTable(Table("x", MetaData(), Column("c", Integer, sa.Identity(always=True), primary_key=True))),
         CreateTable(Table("x", MetaData(), Column("c", t.DateTime(timezone=True)))),
         CreateTable(Table("x", MetaData(), Column("a", Integer, ForeignKey(ITEM.c.id, onupdate="CASCADE")))),
         CreateTable(Table("x", MetaData(), Column("a", Integer, ForeignKey(ITEM.c.id, ondelete="SET NULL")))),
@@ -140,6 +156,10 @@ def test_constraints_and_indexes():
     assert sql(DropConstraint(constraint)) == "ALTER TABLE x DROP CONSTRAINT u_a"
     assert sql(CreateIndex(sa.Index("ix", table.c.a.desc(), unique=True))) == "CREATE UNIQUE INDEX ix ON x (a DESC)"
     assert sql(sa.schema.CreateSequence(sa.Sequence("s", start=5))) == "CREATE SEQUENCE s START 5"
+    options = sa.Sequence("s", increment=2, nominvalue=True, nomaxvalue=True, cycle=False)
+    assert sql(sa.schema.CreateSequence(options)) == "CREATE SEQUENCE s INCREMENT BY 2 NOMINVALUE NOMAXVALUE NOCYCLE"
+    counted = Table("x", MetaData(), Column("a", Integer, sa.Identity(start=7), primary_key=True))
+    assert sql(CreateTable(counted)) == "CREATE TABLE x ( a SERIAL(7) NOT NULL, PRIMARY KEY (a) )"
 
 
 def test_url():

@@ -8,7 +8,7 @@ from sqlalchemy import exc
 from sqlalchemy import types as sqltypes
 from sqlalchemy.sql import compiler
 
-from .types import BIGSERIAL, SERIAL, SERIAL8
+from .types import BIGSERIAL, INTERVAL, SERIAL, SERIAL8
 
 _WORDS = """
 absolute access add alter any audit avg begin between bigint bigserial boolean by byte char close cluster commit
@@ -22,6 +22,19 @@ text today trigger truncate units unload unlock update usage user values varchar
 year
 """
 RESERVED = compiler.RESERVED_WORDS | set(_WORDS.split())
+
+#: General types → the type that a parameter of a select list is cast to. A decimal floats: nothing of it is rounded.
+_SELECTED: tuple[tuple[type[Any], str], ...] = (
+    (sqltypes.Boolean, "BOOLEAN"),
+    (sqltypes.Integer, "BIGINT"),
+    (sqltypes.Float, "FLOAT"),
+    (sqltypes.Numeric, "DECIMAL(32)"),
+    (sqltypes.DateTime, "DATETIME YEAR TO FRACTION(5)"),
+    (sqltypes.Date, "DATE"),
+    (sqltypes.Time, "DATETIME HOUR TO FRACTION(5)"),
+    (sqltypes.Interval, "INTERVAL DAY(9) TO FRACTION(5)"),
+    (INTERVAL, "INTERVAL DAY(9) TO FRACTION(5)"),
+)
 
 #: A table of one row, for a SELECT that has no FROM.
 ONE_ROW = "(SELECT 1 AS one FROM informix.systables WHERE tabid = 1)"
@@ -72,10 +85,22 @@ class InformixCompiler(compiler.SQLCompiler):
         return ""
 
     def visit_true(self, expr: Any, **kw: Any) -> str:
-        return "'t'"
+        return "'t'::BOOLEAN" if kw.get("within_columns_clause") else "'t'"
 
     def visit_false(self, expr: Any, **kw: Any) -> str:
-        return "'f'"
+        return "'f'::BOOLEAN" if kw.get("within_columns_clause") else "'f'"
+
+    def visit_bindparam(self, bindparam: Any, *arguments: Any, **kw: Any) -> str:
+        """What a parameter is cannot be told where nothing stands beside it: in a select list it is said."""
+        make: Any = super().visit_bindparam
+        text = str(make(bindparam, *arguments, **kw))
+        within_columns_clause = kw.get("within_columns_clause", False)
+        inline = bindparam.expanding or any(kw.get(how) for how in ("literal_binds", "literal_execute"))
+        if within_columns_clause and not inline and not bindparam.literal_execute:
+            for kind, name in _SELECTED:
+                if isinstance(bindparam.type, kind):
+                    return f"{text}::{name}"
+        return text
 
     def visit_mod_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
         return f"MOD({self.process(binary.left, **kw)}, {self.process(binary.right, **kw)})"
@@ -133,9 +158,6 @@ class InformixCompiler(compiler.SQLCompiler):
             text += " OF " + ", ".join(self.process(c, **kw) for c in update.of)
         return text
 
-    def returning_clause(self, *args: Any, **kw: Any) -> str:
-        raise exc.CompileError("Informix has no RETURNING")
-
     def visit_empty_set_expr(self, element_types: Any, **kw: Any) -> str:
         columns = ", ".join("1" for _ in element_types or (1,))
         return f"SELECT {columns} FROM informix.systables WHERE 1 != 1"
@@ -151,22 +173,34 @@ class InformixDDLCompiler(compiler.DDLCompiler):
         serial = (
             table is not None
             and column is table._autoincrement_column
-            and column.server_default is None
+            and (column.server_default is None or column.identity is not None)
             and not isinstance(kind, (SERIAL, SERIAL8, BIGSERIAL))
             and (column.default is None or (column.default.is_sequence and column.default.optional))
         )
+        if column.computed is not None or (column.identity is not None and not serial):
+            raise exc.CompileError("Informix has neither computed columns nor identity columns beside the serial key")
         if serial:
             text += " BIGSERIAL" if isinstance(kind, sqltypes.BigInteger) else " SERIAL"
+            text += self._serial_start(column.identity)
         else:
             text += " " + self.dialect.type_compiler_instance.process(column.type, type_expression=column)
             default = self.get_column_default_string(column)
             if default is not None:
                 text += f" DEFAULT {default}"
-        if column.computed is not None or column.identity is not None:
-            raise exc.CompileError("Informix has neither computed nor identity columns")
         if not column.nullable or serial:
             text += " NOT NULL"
         return text
+
+    @staticmethod
+    def _serial_start(identity: Any) -> str:
+        """A serial column counts from its start by one; what else an identity may ask for it cannot do."""
+        if identity is None:
+            return ""
+        others = ("increment", "minvalue", "maxvalue", "nominvalue", "nomaxvalue", "cycle", "cache", "order")
+        asked = [name for name in others if getattr(identity, name) not in (None, False)]
+        if identity.always or (asked and (asked != ["increment"] or identity.increment != 1)):
+            raise exc.CompileError(f"a serial column has no {', '.join(asked) or 'GENERATED ALWAYS'}")
+        return "" if identity.start is None else f"({identity.start})"
 
     def _named(self, text: str, constraint: Any) -> str:
         if constraint.name is not None:
@@ -223,7 +257,10 @@ class InformixDDLCompiler(compiler.DDLCompiler):
 
     def visit_create_sequence(self, create: Any, prefix: Any = None, **kw: Any) -> str:
         make: Any = super().visit_create_sequence
-        return str(make(create, prefix=prefix, **kw)).replace(" START WITH ", " START ")
+        text = str(make(create, prefix=prefix, **kw)).replace(" START WITH ", " START ")
+        for option in ("MINVALUE", "MAXVALUE", "CYCLE"):
+            text = text.replace(f" NO {option}", f" NO{option}")
+        return text
 
 
 class InformixTypeCompiler(compiler.GenericTypeCompiler):

@@ -100,9 +100,21 @@ class INTERVAL(type_api.NativeForEmulated, _AbstractInterval):
     def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> INTERVAL:
         return INTERVAL()
 
+    def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return _interval_literal
+
     @property
     def python_type(self) -> type[Any]:
         return IntervalYM if self.qualifier.startswith(("YEAR", "MONTH")) else dt.timedelta
+
+
+def _interval_literal(value: Any) -> str:
+    if isinstance(value, IntervalYM):
+        return f"INTERVAL({value}) YEAR(9) TO MONTH"
+    sign, value = ("-", -value) if value < dt.timedelta() else ("", value)
+    hours, rest = divmod(value.seconds, 3600)
+    clock = f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}.{value.microseconds // 10:05d}"
+    return f"INTERVAL({sign}{value.days} {clock}) DAY(9) TO FRACTION(5)"
 
 
 class _Date(sqltypes.Date):

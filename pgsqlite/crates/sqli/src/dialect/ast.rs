@@ -226,6 +226,14 @@ pub enum Statement {
         columns: Vec<ColumnDefinition>,
         constraints: Vec<Constraint>,
     },
+    /// CREATE TABLE … AS SELECT
+    CreateTableAs {
+        table: Name,
+        temporary: bool,
+        if_not_exists: bool,
+        columns: Vec<String>,
+        query: Query,
+    },
     CreateIndex {
         name: Name,
         unique: bool,

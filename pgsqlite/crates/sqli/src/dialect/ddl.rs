@@ -64,8 +64,17 @@ impl Parser<'_> {
     fn create_table(&mut self, temporary: bool) -> Parse<Statement> {
         let if_not_exists = self.if_not_exists()?;
         let table = self.name()?;
-        if self.is_word("of") || self.is_word("as") {
-            return self.refuse("CREATE TABLE of a type or from a query");
+        if self.is_word("of") {
+            return self.refuse("CREATE TABLE of a type");
+        }
+        let named = self.is_sign("(") && matches!(self.peek_at(1), Token::Word(_) | Token::Quoted(_));
+        let only_names = named && matches!(self.peek_at(2), Token::Sign("," | ")"));
+        if self.is_word("as") || only_names {
+            let columns = if only_names { self.names_in_parentheses()? } else { vec![] };
+            self.expect("as")?;
+            let query = self.query()?;
+            self.storage_options()?;
+            return Ok(Statement::CreateTableAs { table, temporary, if_not_exists, columns, query });
         }
         self.expect_sign("(")?;
         let (mut columns, mut constraints) = (Vec::new(), Vec::new());

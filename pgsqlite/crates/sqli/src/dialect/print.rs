@@ -120,6 +120,7 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             plain_insert: false,
             client_files: vec![],
             asked_sequences: vec![],
+            new_owners: vec![],
         };
         printer.statement(&statement)
     })
@@ -146,6 +147,8 @@ pub(super) struct Printer<'a> {
     pub client_files: Vec<ClientFile>,
     /// sequences that the statement asks, and for which value
     pub asked_sequences: Vec<(String, String)>,
+    /// owners of what is made who own nothing yet
+    pub new_owners: Vec<String>,
 }
 
 /// An identifier as PostgreSQL reads it.
@@ -185,7 +188,7 @@ impl Printer<'_> {
     }
 
     /// Informix's owners are no schemas: those that own what is in `public` mean it.
-    fn schema_of_owner(&self, owner: &str) -> Option<u32> {
+    pub fn schema_of_owner(&self, owner: &str) -> Option<u32> {
         let catalog = &self.environment.catalog;
         match catalog.schema_oid(owner) {
             Some(schema) if owner != SCHEMA => Some(schema),
@@ -294,6 +297,11 @@ impl Printer<'_> {
                 Some(value) => value,
                 None => self.column(path)?,
             },
+            // the least of a PostgreSQL type is NULL here: it is a number of the next type
+            Expr::Unary("-", a) if **a == Expr::Number("2147483648".into()) => "(-2147483648)::bigint".into(),
+            Expr::Unary("-", a) if **a == Expr::Number("9223372036854775808".into()) => {
+                "(-9223372036854775808)::numeric".into()
+            }
             Expr::Unary(sign, a) => format!("({sign} {})", self.expr_for(a, target)?),
             // integers are divided as decimals
             Expr::Binary("/", a, b) => format!("({} * 1.0 / {})", self.expr(a)?, self.expr(b)?),
@@ -488,6 +496,20 @@ impl Printer<'_> {
                 let sql = format!("CREATE TEMPORARY TABLE {} AS {query}", ident(table));
                 (3, Kind::Change { serial: None, is_insert: false }, sql)
             }
+            Statement::CreateTableAs { table, temporary, if_not_exists, columns, query } => {
+                let name = if *temporary { ident(&table.name) } else { self.new_name(table)? };
+                if !self.new_owners.is_empty() {
+                    return Err(Failure::refused("a table from a query as the first one of its owner"));
+                }
+                let columns = if columns.is_empty() { String::new() } else { format!(" ({})", idents(columns)) };
+                let sql = format!(
+                    "CREATE {}TABLE {}{name}{columns} AS {}",
+                    if *temporary { "TEMPORARY " } else { "" },
+                    if *if_not_exists { "IF NOT EXISTS " } else { "" },
+                    self.query(query)?
+                );
+                (3, Kind::Change { serial: None, is_insert: false }, sql)
+            }
             Statement::Insert { table, columns, source } => {
                 let (sql, serial) = self.insert(table, columns, source)?;
                 (6, Kind::Change { serial, is_insert: true }, sql)
@@ -511,7 +533,10 @@ impl Printer<'_> {
                 (statement_type, Kind::Transaction(what.clone()), String::new())
             }
             other => {
-                let (statement_type, statements) = self.utility(other)?;
+                let (statement_type, mut statements) = self.utility(other)?;
+                for owner in self.new_owners.drain(..) {
+                    statements.insert(0, format!("CREATE SCHEMA IF NOT EXISTS {}", ident(&owner)));
+                }
                 (statement_type, Kind::Utility(statements), String::new())
             }
         };

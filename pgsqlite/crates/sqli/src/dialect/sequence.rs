@@ -130,7 +130,7 @@ impl Parser<'_> {
 }
 
 impl Printer<'_> {
-    pub(super) fn create_sequence(&self, name: &Name, if_not_exists: bool, options: &Options) -> Parse<String> {
+    pub(super) fn create_sequence(&mut self, name: &Name, if_not_exists: bool, options: &Options) -> Parse<String> {
         if options.restart.is_some() {
             return Err(Failure::syntax(0));
         }

@@ -139,14 +139,18 @@ impl Printer<'_> {
         })
     }
 
-    /// The name of something that is to be made in `public`.
-    pub(super) fn new_name(&self, name: &Name) -> Parse<String> {
+    /// The name of something that is to be made: in `public`, or in the schema of its owner, which is made with the first such thing.
+    pub(super) fn new_name(&mut self, name: &Name) -> Parse<String> {
         let plain = Name { database: name.database.clone(), owner: name.owner.clone(), name: name.name.clone() };
         match (&plain.owner, self.relation(&plain)) {
             // a temporary table of the same name is another one
             (None, _) => {
                 self.table(&Name { owner: None, ..plain.clone() })?;
                 Ok(format!("\"public\".{}", ident(&plain.name)))
+            }
+            (Some(owner), None) if self.schema_of_owner(owner).is_none() => {
+                self.new_owners.push(owner.clone());
+                Ok(format!("{}.{}", ident(owner), ident(&plain.name)))
             }
             _ => self.table(&plain),
         }

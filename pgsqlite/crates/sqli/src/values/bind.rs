@@ -229,7 +229,7 @@ pub fn interval_text(text: &str, q: Qualifier) -> Result<String, Failure> {
     // a fraction may stand without anything before its point
     let digits = if q.from == qualifier::FRACTION { digits.trim_start_matches('.') } else { digits };
     let found = fields(digits).ok_or_else(bad)?;
-    let mut out = Vec::new();
+    let mut out: Vec<String> = Vec::new();
     let mut field = q.from;
     for (i, (before, digits)) in found.iter().enumerate() {
         let expected = if i == 0 { before.is_empty() } else { separator(field).contains(&before.as_str()) };
@@ -240,6 +240,8 @@ pub fn interval_text(text: &str, q: Qualifier) -> Result<String, Failure> {
         if i == 0 && q.from != qualifier::FRACTION && digits.trim_start_matches('0').len() > q.precision as usize {
             return Err(Failure::new(-1265, 0, ""));
         }
+        // PostgreSQL takes each unit once
+        let seconds = if field == qualifier::FRACTION { out.pop() } else { None };
         out.push(match field {
             qualifier::YEAR => format!("{sign}{digits} years"),
             qualifier::MONTH => format!("{sign}{digits} months"),
@@ -247,7 +249,11 @@ pub fn interval_text(text: &str, q: Qualifier) -> Result<String, Failure> {
             qualifier::HOUR => format!("{sign}{digits} hours"),
             qualifier::MINUTE => format!("{sign}{digits} minutes"),
             qualifier::SECOND => format!("{sign}{digits} seconds"),
-            _ => format!("{sign}0.{} seconds", &digits[..digits.len().min(q.fraction() as usize)]),
+            _ => {
+                let whole = seconds.and_then(|s| Some(s.strip_suffix(" seconds")?.to_string()));
+                let digits = &digits[..digits.len().min(q.fraction() as usize)];
+                format!("{}.{digits} seconds", whole.unwrap_or_else(|| format!("{sign}0")))
+            }
         });
         field += 2;
     }
@@ -380,7 +386,7 @@ mod tests {
             interval_text(text, Qualifier { from, to, precision }).map_err(|e| e.sqlcode)
         };
         assert_eq!(iv("05:06", MINUTE, SECOND, 2).unwrap(), "05 minutes 06 seconds");
-        assert_eq!(iv("-3 04:05:06.5", DAY, 11, 3).unwrap(), "-3 days -04 hours -05 minutes -06 seconds -0.5 seconds");
+        assert_eq!(iv("-3 04:05:06.5", DAY, 11, 3).unwrap(), "-3 days -04 hours -05 minutes -06.5 seconds");
         assert_eq!(iv("2-06", YEAR, MONTH, 4).unwrap(), "2 years 06 months");
         assert_eq!(iv("1234", DAY, DAY, 3), Err(-1265));
         assert_eq!(iv("1 02", DAY, SECOND, 3), Err(-1261));
