@@ -30,7 +30,11 @@ dump "$sql/pg_operator.tsv" "
 dump "$sql/pg_cast.tsv" "
   SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast WHERE oid < 16384 ORDER BY oid"
 dump "$sql/pg_aggregate.tsv" "
-  SELECT aggfnoid::oid, aggkind, aggnumdirectargs, aggsortop, aggtranstype, agginitval FROM pg_aggregate WHERE aggfnoid < 16384 ORDER BY 1"
+  SELECT aggfnoid::oid, aggkind, aggnumdirectargs, aggsortop, aggtranstype, agginitval,
+    aggtransfn::oid, aggfinalfn::oid, aggcombinefn::oid, aggserialfn::oid, aggdeserialfn::oid, aggmtransfn::oid, aggminvtransfn::oid,
+    aggmfinalfn::oid, aggfinalextra, aggmfinalextra, aggfinalmodify, aggmfinalmodify, aggtransspace, aggmtranstype, aggmtransspace,
+    aggminitval
+  FROM pg_aggregate WHERE aggfnoid < 16384 ORDER BY 1"
 dump "$sql/pg_opclass.tsv" "
   SELECT o.oid, am.amname, opcname, opcintype, opcdefault, opckeytype, opcfamily, opcmethod
   FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod WHERE o.oid < 16384 ORDER BY 1"

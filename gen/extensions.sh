@@ -66,7 +66,10 @@ copy "$1/extension_cast.tsv" "
   FROM pg_cast c JOIN public.of ON of.oid = c.oid AND classid = 'pg_cast'::regclass ORDER BY 1"
 copy "$1/extension_aggregate.tsv" "
   SELECT number AS aggfnoid, aggkind, aggnumdirectargs, public.operator(aggsortop) AS aggsortop, public.type(aggtranstype) AS aggtranstype,
-         agginitval, extname
+         agginitval, public.proc(aggtransfn) AS aggtransfn, public.proc(aggfinalfn) AS aggfinalfn, public.proc(aggcombinefn) AS aggcombinefn,
+         public.proc(aggserialfn) AS aggserialfn, public.proc(aggdeserialfn) AS aggdeserialfn, public.proc(aggmtransfn) AS aggmtransfn,
+         public.proc(aggminvtransfn) AS aggminvtransfn, public.proc(aggmfinalfn) AS aggmfinalfn, aggfinalextra, aggmfinalextra,
+         aggfinalmodify, aggmfinalmodify, aggtransspace, public.type(aggmtranstype) AS aggmtranstype, aggmtransspace, aggminitval, extname
   FROM pg_aggregate JOIN public.members ON oid = aggfnoid::oid ORDER BY 1"
 run -c "SELECT rtrim(pg_read_file(setting || '/tsearch_data/unaccent.rules'), E'\n') FROM pg_config WHERE name = 'SHAREDIR'" >"$2/unaccent.rules"
 IN

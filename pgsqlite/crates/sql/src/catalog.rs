@@ -757,6 +757,11 @@ impl Catalog {
         self.routines.get(&oid).map(|r| &r.function)
     }
 
+    /// The row of `pg_aggregate` of an aggregate, PostgreSQL's own or the user's.
+    pub fn aggregate(&self, proc: Oid) -> Option<&builtin::Aggregate> {
+        builtin::aggregate(proc).or_else(|| self.function(proc)?.aggregate.as_deref())
+    }
+
     /// The row of `pg_proc` of a function, PostgreSQL's own or the user's.
     pub fn proc(&self, oid: Oid) -> Option<&Proc> {
         builtin::proc_by_oid(oid)

@@ -36,10 +36,20 @@ pub fn block_may_write(catalog: &Catalog, block: &plpgsql::Block, source: &str) 
 
 fn writes(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
     let Some(function) = catalog.function(oid) else { return false };
-    if !seen.insert(oid) || function.volatility != b'v' {
+    if !seen.insert(oid) {
+        return false;
+    }
+    if let Some(aggregate) = &function.aggregate {
+        let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
+        let called = steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]);
+        return called.collect::<Vec<_>>().into_iter().any(|oid| writes(catalog, oid, seen));
+    }
+    if function.volatility != b'v' {
         return false;
     }
     let own = match function.language {
+        // another name of one that changes nothing
+        Language::Internal => return false,
         Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(node_writes)),
         Language::PlPgSql => parsed(function).is_none_or(|body| block_writes(&body.block)),
     };

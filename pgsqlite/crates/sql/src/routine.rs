@@ -4,7 +4,7 @@
 //! asks of a function is a row of `pg_proc` ([`Proc`]), the same as for PostgreSQL's own: [`Routine`] keeps both.
 
 use crate::acl::AclItem;
-use crate::builtins::catalog::Proc;
+use crate::builtins::catalog::{Aggregate, Proc};
 use crate::catalog::{RangeDefinition, UserType, UserTypeKind};
 use pgsqlite_types::{oid, Oid};
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,8 @@ pub struct Argument {
 pub enum Language {
     Sql,
     PlPgSql,
+    /// another name for one of PostgreSQL's own functions, given by its C symbol; aggregates
+    Internal,
 }
 
 impl Language {
@@ -63,6 +65,7 @@ impl Language {
         match self {
             Language::Sql => "sql",
             Language::PlPgSql => "plpgsql",
+            Language::Internal => "internal",
         }
     }
     /// The OID of its row in `pg_language`.
@@ -70,6 +73,7 @@ impl Language {
         match self {
             Language::Sql => 14,
             Language::PlPgSql => 13_563,
+            Language::Internal => 12,
         }
     }
 }
@@ -110,9 +114,35 @@ pub struct Function {
     /// None: PostgreSQL's default privileges
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<Vec<AclItem>>,
+    /// of an aggregate: how it computes
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Box<Aggregate>>,
+    /// a window function
+    #[serde(default)]
+    pub window: bool,
 }
 
 impl Function {
+    /// `pg_proc.prokind`
+    pub fn kind(&self) -> u8 {
+        match (self.procedure, &self.aggregate, self.window) {
+            (true, ..) => b'p',
+            (_, Some(_), _) => b'a',
+            (_, None, true) => b'w',
+            _ => b'f',
+        }
+    }
+
+    /// PostgreSQL's function that one in language internal is another name of: of its symbol, arguments and result.
+    pub fn internal(&self) -> Option<&'static Proc> {
+        let same = |p: &&Proc| {
+            p.src == Some(self.source.as_str()) && p.args == self.input_types() && p.retset == self.returns_set
+        };
+        (self.language == Language::Internal && self.aggregate.is_none())
+            .then(|| crate::builtins::catalog::all_procs().iter().find(same))
+            .flatten()
+    }
+
     /// The types of the arguments that a call gives.
     pub fn input_types(&self) -> Vec<Oid> {
         self.inputs().map(|a| a.type_oid).collect()
@@ -146,6 +176,7 @@ impl Routine {
         let variadic = variadic.map_or(0, |a| match a.type_oid {
             oid::ANYARRAY => oid::ANYELEMENT,
             oid::ANYCOMPATIBLEARRAY => oid::ANYCOMPATIBLE,
+            oid::ANY => oid::ANY,
             array => element_type(array).unwrap_or(0),
         });
         let defaults: Vec<&'static str> =
@@ -162,7 +193,7 @@ impl Routine {
                 function.input_types()
             },
             ret: function.returns,
-            kind: if function.procedure { b'p' } else { b'f' },
+            kind: function.kind(),
             retset: function.returns_set,
             strict: function.strict,
             volatility: function.volatility,

@@ -71,7 +71,8 @@ impl Ddl<'_> {
                 format!("default value for column {} of table {}", column(table, attnum), names.relation(table))
             }
             Object::Function(oid) => match self.catalog.function(oid) {
-                Some(f) => format!("{} {}", super::function::routine_word(f), self.signature_of(f)),
+                Some(f) if f.procedure => format!("procedure {}", self.signature_of(f)),
+                Some(f) => format!("function {}", self.signature_of(f)),
                 None => "function".into(),
             },
             Object::Trigger(table, trigger) => {
@@ -335,6 +336,15 @@ impl Ddl<'_> {
         for user in self.catalog.types.values() {
             if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
                 out.push((Object::Type(user.oid), false));
+            }
+        }
+        for r in self.catalog.routines.values() {
+            let Some(aggregate) = &r.function.aggregate else { continue };
+            let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
+            let mut called: Vec<Oid> = vec![aggregate.combine, aggregate.serialize, aggregate.deserialize];
+            called.extend(steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]));
+            if called.contains(&function) {
+                out.push((Object::Function(r.function.oid), false));
             }
         }
         let calls = |text: &str, relation: &Relation| -> Result<bool> {

@@ -12,7 +12,7 @@ use pgsqlite_sql::plpgsql;
 use pgsqlite_sql::routine::{Argument, Function, Language, Mode};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
-fn invalid(message: impl Into<String>) -> PgError {
+pub(super) fn invalid(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
 }
 
@@ -28,6 +28,7 @@ struct Options {
     parallel: Option<u8>,
     cost: Option<f64>,
     rows: Option<f64>,
+    window: bool,
     /// SET name TO value; None: RESET
     settings: Vec<(String, Option<String>)>,
     reset_all: bool,
@@ -46,7 +47,7 @@ impl Ddl<'_> {
     }
 
     /// A type in a function's head; `table.column%TYPE` is resolved now.
-    fn head_type(&mut self, name: &ast::TypeName) -> Result<Oid> {
+    pub(super) fn head_type(&mut self, name: &ast::TypeName) -> Result<Oid> {
         if name.pct_type {
             let parts = strings(&name.names);
             let [table @ .., column] = &parts[..] else { return Err(PgError::internal("%TYPE of nothing")) };
@@ -90,7 +91,9 @@ impl Ddl<'_> {
                 return Err(conflicting(option));
             }
             seen.push(name);
-            if procedure && matches!(name, "volatility" | "strict" | "leakproof" | "parallel" | "cost" | "rows") {
+            if procedure
+                && matches!(name, "volatility" | "strict" | "leakproof" | "parallel" | "cost" | "rows" | "window")
+            {
                 return Err(invalid("invalid attribute in procedure definition").at(option.location));
             }
             match name {
@@ -110,6 +113,7 @@ impl Ddl<'_> {
                 }
                 "strict" => out.strict = Some(super::options::boolean(option)?),
                 "security" => out.security_definer = Some(super::options::boolean(option)?),
+                "window" => out.window = super::options::boolean(option)?,
                 "leakproof" => out.leakproof = Some(super::options::boolean(option)?),
                 "parallel" => {
                     out.parallel = Some(match super::options::string(option) {
@@ -206,9 +210,14 @@ impl Ddl<'_> {
             None => return Err(invalid("no language specified")),
             Some("sql") => Language::Sql,
             Some("plpgsql") => Language::PlPgSql,
-            Some(other @ ("c" | "internal")) => {
-                return Err(PgError::not_supported(format!("a function in language {other}")))
+            Some("internal") => {
+                if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+                    let message = "permission denied for language internal";
+                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                }
+                Language::Internal
             }
+            Some("c") => return Err(PgError::not_supported("a function in language c")),
             Some(other) => {
                 return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist")))
             }
@@ -287,6 +296,8 @@ impl Ddl<'_> {
             source,
             standard,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Function, schema),
+            aggregate: None,
+            window: options.window,
         };
         if self.constructor_in(schema, name, &types) {
             if statement.replace {
@@ -321,7 +332,11 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
-    fn arguments(&mut self, statement: &ast::CreateFunctionStmt, language: Language) -> Result<Vec<Argument>> {
+    pub(super) fn arguments(
+        &mut self,
+        statement: &ast::CreateFunctionStmt,
+        language: Language,
+    ) -> Result<Vec<Argument>> {
         let mut out: Vec<Argument> = Vec::new();
         let mut had_default = false;
         let mut variadic = false;
@@ -354,7 +369,7 @@ impl Ddl<'_> {
             if mode == Mode::Variadic {
                 variadic = true;
                 if self.catalog.element_type(type_oid).is_none()
-                    && !matches!(type_oid, oid::ANYARRAY | oid::ANYCOMPATIBLEARRAY)
+                    && !matches!(type_oid, oid::ANYARRAY | oid::ANYCOMPATIBLEARRAY | oid::ANY)
                 {
                     return Err(invalid("VARIADIC parameter must be an array"));
                 }
@@ -390,6 +405,7 @@ impl Ddl<'_> {
     fn check_pseudo_types(&self, language: Language, arguments: &[Argument], returns: Oid) -> Result<()> {
         let kind = |ty: Oid| pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p');
         let (title, by) = match language {
+            Language::Internal => return Ok(()),
             Language::Sql => ("SQL functions", "SQL functions"),
             Language::PlPgSql => ("PL/pgSQL functions", "PL/pgSQL functions"),
         };
@@ -400,7 +416,7 @@ impl Ddl<'_> {
         if !result_fits {
             let (code, verb) = match language {
                 Language::Sql => (SqlState::INVALID_FUNCTION_DEFINITION, "return"),
-                Language::PlPgSql => (SqlState::FEATURE_NOT_SUPPORTED, "return"),
+                _ => (SqlState::FEATURE_NOT_SUPPORTED, "return"),
             };
             return Err(PgError::new(code, format!("{title} cannot {verb} type {}", self.display_type(returns))));
         }
@@ -409,7 +425,7 @@ impl Ddl<'_> {
             if kind(ty) && !is_polymorphic(ty) && !(ty == oid::RECORD && language == Language::PlPgSql) {
                 let code = match language {
                     Language::Sql => SqlState::INVALID_FUNCTION_DEFINITION,
-                    Language::PlPgSql => SqlState::FEATURE_NOT_SUPPORTED,
+                    _ => SqlState::FEATURE_NOT_SUPPORTED,
                 };
                 return Err(PgError::new(code, format!("{by} cannot accept type {}", self.display_type(ty))));
             }
@@ -432,14 +448,17 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn check_replaced(&self, old: &Function, new: &Function) -> Result<()> {
+    pub(super) fn check_replaced(&self, old: &Function, new: &Function) -> Result<()> {
         self.check_owned(routine_word(old), &old.name, old.owner)?;
-        if old.procedure != new.procedure {
-            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot change routine kind").detail(format!(
-                "\"{}\" is a {}.",
-                old.name,
-                routine_word(old)
-            )));
+        if old.kind() != new.kind() {
+            let is = match old.kind() {
+                b'a' => "an aggregate function",
+                b'p' => "a procedure",
+                b'w' => "a window function",
+                _ => "a function",
+            };
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot change routine kind")
+                .detail(format!("\"{}\" is {is}.", old.name)));
         }
         let hint = format!("Use DROP {} {} first.", routine_word(old).to_uppercase(), self.signature_of(old));
         let outputs =
@@ -475,6 +494,16 @@ impl Ddl<'_> {
             return Ok(());
         }
         match function.language {
+            Language::Internal => {
+                let symbol = function.source.as_str();
+                if !pgsqlite_sql::builtins::catalog::all_procs().iter().any(|p| p.src == Some(symbol)) {
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_FUNCTION,
+                        format!("there is no built-in function named \"{symbol}\""),
+                    ));
+                }
+                Ok(())
+            }
             Language::PlPgSql => plpgsql::parse_new(&function.source, &effects::given_of(function)).map(|_| ()),
             Language::Sql => {
                 let body = sql_body(function)?;
@@ -604,10 +633,12 @@ impl Ddl<'_> {
         let word = match kind {
             T::ObjectProcedure => "procedure",
             T::ObjectRoutine => "routine",
+            T::ObjectAggregate => "aggregate",
             _ => "function",
         };
         let fits = |f: &Function| match kind {
             T::ObjectProcedure => f.procedure,
+            T::ObjectAggregate => f.aggregate.is_some(),
             T::ObjectFunction => !f.procedure,
             _ => true,
         };
@@ -647,16 +678,22 @@ impl Ddl<'_> {
         });
         match found {
             Some(f) if fits(f) => Ok(Ok(f.oid)),
+            Some(f) if kind == T::ObjectAggregate => Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("function {} is not an aggregate", self.signature_of(f).replace(',', ", ")),
+            )),
             Some(f) => Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("{} is not a {word}", self.signature_of(f).replace(',', ", ")),
             )),
             None => {
                 let list: Vec<String> = types.iter().map(|&t| self.display_type(t)).collect();
-                Ok(Err(PgError::new(
-                    SqlState::UNDEFINED_FUNCTION,
-                    format!("{word} {shown}({}) does not exist", list.join(", ")),
-                )))
+                let list = match list.is_empty() && kind == T::ObjectAggregate {
+                    true => "*".to_string(),
+                    false => list.join(", "),
+                };
+                let missing = format!("{word} {shown}({list}) does not exist");
+                Ok(Err(PgError::new(SqlState::UNDEFINED_FUNCTION, missing)))
             }
         }
     }
@@ -669,18 +706,27 @@ impl Ddl<'_> {
             T::ObjectFunction => "DROP FUNCTION",
             T::ObjectProcedure => "DROP PROCEDURE",
             T::ObjectRoutine => "DROP ROUTINE",
+            T::ObjectAggregate => "DROP AGGREGATE",
             _ => return Ok(None),
         };
         let mut targets = Vec::new();
         for node in &statement.objects {
             let Some(NodeEnum::ObjectWithArgs(named)) = &node.node else { return Ok(None) };
             let name = strings(&named.objname).last().map_or("", |n| n).to_string();
-            if self.catalog.routines_named(&name).next().is_none() && statement.objects.len() == 1 {
+            if kind != T::ObjectAggregate
+                && self.catalog.routines_named(&name).next().is_none()
+                && statement.objects.len() == 1
+            {
                 return Ok(None);
             }
             match self.find_function(named, kind)? {
                 Ok(oid) => {
                     let f = self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?;
+                    if kind == T::ObjectFunction && f.aggregate.is_some() {
+                        let message = format!("\"{}\" is an aggregate function", f.name);
+                        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message)
+                            .hint("Use DROP AGGREGATE to drop aggregate functions."));
+                    }
                     let of_schema = self.catalog.schemas.get(&f.schema).map_or(f.owner, |s| s.owner);
                     if !pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, of_schema) {
                         self.check_owned(routine_word(f), &f.name, f.owner)?;
@@ -688,7 +734,17 @@ impl Ddl<'_> {
                     targets.push(Object::Function(oid));
                 }
                 Err(missing) if statement.missing_ok => {
-                    let message = format!("{}, skipping", Self::missing_text(missing.message()));
+                    // (types as they are written)
+                    let written = named.objargs.iter().filter_map(|node| match &node.node {
+                        Some(NodeEnum::TypeName(name)) => Some(strings(&name.names).join(".")),
+                        _ => None,
+                    });
+                    let message = match missing.message().split_once('(') {
+                        Some((head, _)) if !named.args_unspecified => {
+                            format!("{head}({}) does not exist, skipping", written.collect::<Vec<_>>().join(","))
+                        }
+                        _ => format!("{}, skipping", Self::missing_text(missing.message())),
+                    };
                     self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                 }
                 Err(missing) => return Err(missing),
@@ -716,6 +772,10 @@ impl Ddl<'_> {
     pub(super) fn alter_function(&mut self, statement: &ast::AlterFunctionStmt) -> Result<String> {
         let named = statement.func.as_ref().ok_or_else(|| PgError::internal("ALTER FUNCTION without a name"))?;
         let mut function = self.function_named(named, statement.objtype(), true)?;
+        if function.aggregate.is_some() {
+            let message = format!("\"{}\" is an aggregate function", function.name);
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         let options = self.function_options(&statement.actions, function.procedure)?;
         self.check_leakproof(&options)?;
         let tag = format!("ALTER {}", alter_word(statement.objtype()));
@@ -782,7 +842,7 @@ impl Ddl<'_> {
 }
 
 /// The polymorphic types of arguments that a polymorphic result can follow from, and how messages list them.
-fn polymorphic_sources(result: Oid) -> (&'static [Oid], &'static str) {
+pub(super) fn polymorphic_sources(result: Oid) -> (&'static [Oid], &'static str) {
     const RANGES: &[Oid] = &[oid::ANYRANGE, oid::ANYMULTIRANGE];
     const SAME: &[Oid] =
         &[oid::ANYELEMENT, oid::ANYARRAY, oid::ANYNONARRAY, oid::ANYENUM, oid::ANYRANGE, oid::ANYMULTIRANGE];
@@ -808,10 +868,10 @@ fn polymorphic_sources(result: Oid) -> (&'static [Oid], &'static str) {
 }
 
 pub(super) fn routine_word(function: &Function) -> &'static str {
-    if function.procedure {
-        "procedure"
-    } else {
-        "function"
+    match function.kind() {
+        b'p' => "procedure",
+        b'a' => "aggregate",
+        _ => "function",
     }
 }
 
@@ -820,6 +880,7 @@ pub(super) fn alter_word(kind: ast::ObjectType) -> &'static str {
     match kind {
         ast::ObjectType::ObjectProcedure => "PROCEDURE",
         ast::ObjectType::ObjectRoutine => "ROUTINE",
+        ast::ObjectType::ObjectAggregate => "AGGREGATE",
         _ => "FUNCTION",
     }
 }

@@ -10,6 +10,7 @@
 //! UPDATE apply them.
 
 mod absent;
+mod aggregate;
 mod alter_table;
 mod alter_tree;
 mod composite;
@@ -188,6 +189,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::AlterFunctionStmt(_)
         | NodeEnum::CreateTrigStmt(_)
         | NodeEnum::CreateEventTrigStmt(_)
+        | NodeEnum::DefineStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -239,6 +241,7 @@ fn makes_objects(node: &NodeEnum) -> bool {
             | NodeEnum::CreateDomainStmt(_)
             | NodeEnum::CompositeTypeStmt(_)
             | NodeEnum::CreateFunctionStmt(_)
+            | NodeEnum::DefineStmt(_)
             | NodeEnum::GrantStmt(_)
             | NodeEnum::GrantRoleStmt(_)
     )
@@ -358,6 +361,7 @@ impl Ddl<'_> {
             NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
             NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }
     }

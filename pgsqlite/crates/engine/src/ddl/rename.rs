@@ -100,7 +100,7 @@ impl Ddl<'_> {
                 self.rename_trigger(statement)?;
                 return Ok("ALTER TRIGGER".into());
             }
-            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => {
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
                 self.check_function_free(&function, function.schema, new_name)?;
                 function.name = new_name.to_string();
@@ -413,7 +413,7 @@ impl Ddl<'_> {
         let schema = self.creation_schema(&statement.newschema, -1)?;
         let kind = statement.object_type();
         let tag = match kind {
-            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => {
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
                 self.check_create(schema)?;
                 self.check_function_free(&function, schema, &function.name)?;
@@ -527,7 +527,7 @@ impl Ddl<'_> {
         let spec = statement.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
         let owner = self.role(spec)?.oid;
         let kind = statement.object_type();
-        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
+        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate) {
             let mut function = self.function_of(statement.object.as_deref(), kind)?;
             self.check_becomes_owner(owner)?;
             super::grant::change_grantor(&mut function.acl, function.owner, owner);
@@ -615,7 +615,7 @@ impl Ddl<'_> {
     pub(super) fn comment(&mut self, statement: &ast::CommentStmt) -> Result<String> {
         use ast::ObjectType as T;
         let kind = statement.objtype();
-        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine) {
+        if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate) {
             let function = self.function_of(statement.object.as_deref(), kind)?;
             self.set_comment(super::schema::CLASS_FUNCTION, function.oid, 0, Some(&statement.comment))?;
             return Ok("COMMENT".into());

@@ -192,16 +192,40 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn aggregates(rows: &mut Rows, catalog: &Catalog) {
-    for p in builtin::all_procs().iter().filter(|p| p.kind == b'a' && catalog.schema_of_builtin(p.oid).is_some()) {
-        if let Some(a) = builtin::aggregate(p.oid) {
-            rows.push(&[
-                ("aggfnoid", int(a.proc)),
-                ("aggkind", character(a.kind)),
-                ("aggnumdirectargs", int(a.direct_args as i64)),
-                ("aggfinalmodify", text("r")),
-                ("aggmfinalmodify", text("r")),
-            ]);
-        }
+    let made = |a: &&builtin::Aggregate| catalog.schema_of_builtin(a.proc).is_some();
+    let own = builtin::all_procs().iter().filter_map(|p| builtin::aggregate(p.oid)).filter(made);
+    let of_user = catalog.routines.values().filter_map(|r| r.function.aggregate.as_deref());
+    for a in own.chain(of_user) {
+        let moving = a.moving.as_ref();
+        let oid =
+            |steps: Option<&builtin::AggregateSteps>, of: fn(&builtin::AggregateSteps) -> Oid| int(steps.map_or(0, of));
+        let initial = |steps: Option<&builtin::AggregateSteps>| {
+            steps.and_then(|s| s.initial.as_deref()).map_or(Datum::Null, text)
+        };
+        rows.push(&[
+            ("aggfnoid", int(a.proc)),
+            ("aggkind", character(a.kind)),
+            ("aggnumdirectargs", int(a.direct_args as i64)),
+            ("aggtransfn", int(a.plain.transition)),
+            ("aggfinalfn", int(a.plain.finish)),
+            ("aggcombinefn", int(a.combine)),
+            ("aggserialfn", int(a.serialize)),
+            ("aggdeserialfn", int(a.deserialize)),
+            ("aggmtransfn", oid(moving, |s| s.transition)),
+            ("aggminvtransfn", oid(moving, |s| s.inverse)),
+            ("aggmfinalfn", oid(moving, |s| s.finish)),
+            ("aggfinalextra", a.plain.finish_extra.into()),
+            ("aggmfinalextra", moving.is_some_and(|s| s.finish_extra).into()),
+            ("aggfinalmodify", character(a.plain.finish_modify)),
+            ("aggmfinalmodify", character(a.moving_modify)),
+            ("aggsortop", int(a.sort_operator)),
+            ("aggtranstype", int(a.plain.state)),
+            ("aggtransspace", int(i64::from(a.plain.space))),
+            ("aggmtranstype", oid(moving, |s| s.state)),
+            ("aggmtransspace", int(moving.map_or(0, |s| i64::from(s.space)))),
+            ("agginitval", initial(Some(&a.plain))),
+            ("aggminitval", initial(moving)),
+        ]);
     }
 }
 

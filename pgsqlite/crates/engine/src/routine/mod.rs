@@ -6,12 +6,15 @@
 //! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
 //! * [`trigger`]: statements that fire triggers; [`after`]: what comes when their rows are stored; [`foreign_key`]: the foreign keys that
 //!   SQLite cannot carry out; [`builtin_triggers`]: PostgreSQL's own trigger functions
+//! * [`trigger`]: statements that fire triggers; [`builtin_triggers`]: PostgreSQL's own trigger functions
+//! * [`aggregate`]: aggregates made of functions
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
 //! that it calls may change data (`pgsqlite_sql::effects`). Nothing here waits for anything.
 
 pub(crate) mod after;
+pub(crate) mod aggregate;
 pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
 mod foreign_key;
@@ -67,6 +70,8 @@ pub struct Runtime {
     steady: Cell<bool>,
     compiled: RefCell<HashMap<(Oid, String), Compiled>>,
     conversions: RefCell<HashMap<(Oid, Oid, i32), Rc<statement::Planned>>>,
+    /// aggregates ready to compute, by what lowering wrote of them
+    aggregates: RefCell<HashMap<String, Rc<aggregate::Program>>>,
     /// WHEN conditions of triggers, by trigger
     conditions: RefCell<HashMap<Oid, Rc<Condition>>>,
     /// the rows of tables with triggers, by table: with the catalog's epoch
@@ -139,6 +144,7 @@ impl Runtime {
     pub fn clear(&self) {
         self.compiled.borrow_mut().clear();
         self.conversions.borrow_mut().clear();
+        self.aggregates.borrow_mut().clear();
         self.conditions.borrow_mut().clear();
         self.keys.borrow_mut().clear();
         self.statements.borrow_mut().clear();
@@ -372,6 +378,9 @@ fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnabl
     }
     let run = match f.language {
         Language::Sql => Runnable::Sql(Rc::new(sql::SqlFunction::compile(host, f, types, ret)?)),
+        Language::Internal => {
+            return Err(PgError::not_supported(format!("calling the internal function \"{}\" here", f.source)))
+        }
         Language::PlPgSql => Runnable::PlPgSql(Rc::new(plpgsql::Program::compile(host, f, types, ret)?)),
     };
     let mut kept = host.routines().compiled.borrow_mut();
@@ -552,6 +561,7 @@ fn pg_fires_triggers(_: &Call) -> Result<Datum> {
 /// (name, arity, deterministic, function) of the natives of this module.
 pub const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (pgsqlite_sql::lower::support::CALL, -1, false, pg_call),
+    (pgsqlite_sql::lower::support::AGGREGATE_NONE, -1, false, aggregate::pg_aggregate_none),
     (pgsqlite_sql::lower::support::CALL_ROWS, -1, false, pg_call_rows),
     (pgsqlite_sql::lower::support::FIRES_TRIGGERS, 0, false, pg_fires_triggers),
     (pgsqlite_sql::lower::support::CALL_RECORDS, -1, false, pg_call_records),

@@ -44,6 +44,7 @@ mod tests;
 mod text_search;
 mod times;
 mod transactions;
+mod transitions;
 mod trigrams;
 
 pub(crate) use objects::bare_type_name;
@@ -64,6 +65,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     binary::FUNCTIONS,
     networks::FUNCTIONS,
     transactions::FUNCTIONS,
+    transitions::FUNCTIONS,
     geometry::FUNCTIONS,
     money::FUNCTIONS,
     encodings::FUNCTIONS,
@@ -175,6 +177,12 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }
+    let any = Traits { arity: -1, strict: false, deterministic: false };
+    let name = pgsqlite_sql::lower::support::AGGREGATE;
+    let distinct = format!("{name}{}", pgsqlite_sql::lower::support::DISTINCT_SUFFIX);
+    let new = crate::routine::aggregate::new_user_aggregate;
+    shim::aggregate(db, &state, name, any, new, false)?;
+    shim::aggregate(db, &state, &distinct, any, new, true)?;
     let single = Traits { arity: 1, strict: false, deterministic: true };
     shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single, false)
 }

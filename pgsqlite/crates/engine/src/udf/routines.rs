@@ -18,6 +18,7 @@ fn argument_list(e: &Environment, p: &Proc, with_defaults: bool, table: bool) ->
     };
     let first_default = inputs.saturating_sub(p.default_count);
     let mut out: Vec<String> = Vec::new();
+    let direct = e.catalog.aggregate(p.oid).filter(|a| a.kind != b'n').map(|a| a.direct_args);
     let mut input = 0;
     for (i, &ty) in all.iter().enumerate() {
         let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
@@ -47,7 +48,11 @@ fn argument_list(e: &Environment, p: &Proc, with_defaults: bool, table: bool) ->
         }
         out.push(text);
     }
-    out.join(", ")
+    let Some(direct) = direct.filter(|_| !table) else { return out.join(", ") };
+    // VARIADIC "any" stands in both lists
+    let ordered = if direct < out.len() { out.split_off(direct) } else { out.last().cloned().into_iter().collect() };
+    let space = if out.is_empty() { "" } else { " " };
+    format!("{}{space}ORDER BY {}", out.join(", "), ordered.join(", "))
 }
 
 /// What follows RETURNS.
@@ -148,6 +153,10 @@ fn function_text(e: &Environment, f: &Function, p: &Proc) -> String {
 fn functiondef(c: &Call) -> Result<Datum> {
     let oid = oid_argument(c, 0)?;
     with_environment(c.session, |e| match e.catalog.routines.get(&oid) {
+        Some(r) if r.function.aggregate.is_some() => Err(pgsqlite_types::PgError::new(
+            pgsqlite_types::SqlState::WRONG_OBJECT_TYPE,
+            format!("\"{}\" is an aggregate function", r.function.name),
+        )),
         Some(r) => Ok(Datum::from(function_text(e, &r.function, &r.proc))),
         None if e.catalog.proc(oid).is_some() => {
             Err(pgsqlite_types::PgError::not_supported("the definition of a built-in function"))

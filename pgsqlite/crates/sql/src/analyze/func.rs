@@ -171,7 +171,7 @@ impl<'a> Analyzer<'a> {
                 targets.push(declared);
             }
         }
-        if call.agg_within_group && builtin::aggregate(proc.oid).is_some_and(|a| a.kind == b'h') {
+        if call.agg_within_group && self.env.catalog.aggregate(proc.oid).is_some_and(|a| a.kind == b'h') {
             self.unify_hypothetical(proc, &mut args, direct_count, call.location)?;
         }
         let mut converted = Vec::with_capacity(args.len());
@@ -314,7 +314,13 @@ impl<'a> Analyzer<'a> {
         Ok(())
     }
 
-    fn plain_call(&mut self, proc: &'a builtin::Proc, args: Vec<Expr>, ret: Oid, call: &ast::FuncCall) -> Result<Expr> {
+    pub(super) fn plain_call(
+        &mut self,
+        proc: &'a builtin::Proc,
+        args: Vec<Expr>,
+        ret: Oid,
+        call: &ast::FuncCall,
+    ) -> Result<Expr> {
         if proc.retset {
             let clause = self.level().clause;
             if !matches!(clause, Clause::SelectTarget | Clause::FromFunction | Clause::GroupBy | Clause::OrderBy) {
@@ -444,13 +450,17 @@ impl<'a> Analyzer<'a> {
     }
 
     /// 42501 unless the acting role may execute the function.
-    fn check_execute(&self, function: &crate::routine::Function) -> Result<()> {
+    pub(super) fn check_execute(&self, function: &crate::routine::Function) -> Result<()> {
         use crate::acl::{privilege, privileges, AclObject};
         let has = privileges(self.env.catalog, self.acting, AclObject::Function, function.owner, function.acl.as_ref());
         if has & privilege::EXECUTE != 0 {
             return Ok(());
         }
-        let word = if function.procedure { "procedure" } else { "function" };
+        let word = match function.kind() {
+            b'p' => "procedure",
+            b'a' => "aggregate",
+            _ => "function",
+        };
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {}", function.name)))
     }
 
@@ -511,8 +521,7 @@ impl<'a> Analyzer<'a> {
         direct_count: usize,
         ret: Oid,
     ) -> Result<Expr> {
-        let row =
-            builtin::aggregate(proc.oid).ok_or_else(|| PgError::internal("aggregate without pg_aggregate row"))?;
+        let row = self.env.catalog.aggregate(proc.oid).ok_or_else(|| PgError::internal("aggregate without its row"))?;
         let location = call.location;
         if row.kind == b'n' && call.agg_within_group {
             return Err(PgError::new(

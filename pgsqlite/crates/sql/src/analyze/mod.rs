@@ -3,11 +3,13 @@
 //! * [`select`]: queries, set operations, GROUP BY, ORDER BY, windows
 //! * [`from`]: FROM items, the namespace columns are looked up in
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
+//! * [`aggregate`]: what aggregates of the user call
 //! * [`modify`]: INSERT, UPDATE, DELETE; [`merge`]: MERGE; [`assign`]: assignment to parts of columns
 //! * [`view_target`]: data modification through views
 //! * [`with`]: WITH; [`recursion`]: the rules of WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
 
+pub mod aggregate;
 mod assign;
 pub(crate) mod coerce;
 mod column_rights;

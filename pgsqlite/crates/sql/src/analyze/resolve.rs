@@ -196,6 +196,7 @@ impl<'a> Analyzer<'a> {
                     array = Some(a);
                 }
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => compatible.push(self.base_type(a)),
+                oid::ANYCOMPATIBLEARRAY if a == d => compatible.push(oid::ANYCOMPATIBLE),
                 oid::ANYCOMPATIBLEARRAY => compatible.push(catalog.element_type(self.base_type(a))?),
                 oid::ANYRANGE | oid::ANYMULTIRANGE => {
                     ranges.see(catalog, self.base_type(a), d == oid::ANYMULTIRANGE)?;
@@ -243,12 +244,14 @@ impl<'a> Analyzer<'a> {
                     None => match array {
                         Some(array) => array,
                         None => match element {
+                            Some(oid::ANYELEMENT) => oid::ANYARRAY,
                             Some(element) => catalog.array_type(element)?,
                             None => d,
                         },
                     },
                 },
                 oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => common,
+                oid::ANYCOMPATIBLEARRAY if common == oid::ANYCOMPATIBLE => d,
                 oid::ANYCOMPATIBLEARRAY => catalog.array_type(common)?,
                 // (that nothing tells which range type it is, is told after resolution)
                 oid::ANYRANGE => ranges.0.map_or(d, |t| t.range),

@@ -1,7 +1,7 @@
 //! Aggregates and window functions.
 
 use super::imp::{row, Imp, Row};
-use Imp::{InlineAggregate, NativeAggregate};
+use Imp::{Inline, InlineAggregate, Native, NativeAggregate};
 
 pub const ROWS: &[Row] = &[
     row("count() count(any)", InlineAggregate("count($1)")),
@@ -50,6 +50,26 @@ pub const ROWS: &[Row] = &[
     row("string_agg(text,text) string_agg(bytea,bytea)", NativeAggregate { typed: false }),
     row("array_agg(anynonarray)", NativeAggregate { typed: false }),
     row("array_agg(anyarray)", NativeAggregate { typed: false }),
+    // what aggregates are made of
+    row(
+        "float8_accum float4_accum float8_combine float8_regr_accum float8_regr_combine float8_avg float8_var_pop \
+         float8_var_samp float8_stddev_pop float8_stddev_samp int2_avg_accum int4_avg_accum int2_avg_accum_inv \
+         int4_avg_accum_inv int4_avg_combine int8_avg int2int4_sum booland_statefunc boolor_statefunc int8inc int8inc_any \
+         int8inc_float8_float8 int8dec int8dec_any",
+        Native,
+    ),
+    row("int2_sum int4_sum", Imp::Sql("CASE WHEN $1 IS NULL THEN $2::int8 WHEN $2 IS NULL THEN $1 ELSE $1 + $2 END")),
+    row(
+        "int2larger int4larger int8larger float4larger float8larger text_larger bpchar_larger date_larger time_larger \
+         timetz_larger timestamp_larger interval_larger numeric_larger oidlarger tidlarger enum_larger array_larger",
+        Inline("max($1, $2)"),
+    ),
+    row(
+        "int2smaller int4smaller int8smaller float4smaller float8smaller text_smaller bpchar_smaller date_smaller \
+         time_smaller timetz_smaller timestamp_smaller interval_smaller numeric_smaller oidsmaller tidsmaller \
+         enum_smaller array_smaller",
+        Inline("min($1, $2)"),
+    ),
     row("row_number()", InlineAggregate("row_number()")),
     row("rank()", InlineAggregate("rank()")),
     row("dense_rank()", InlineAggregate("dense_rank()")),

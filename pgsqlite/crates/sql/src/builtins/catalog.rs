@@ -1,6 +1,7 @@
 //! `pg_proc`, `pg_operator`, `pg_cast`, `pg_aggregate` of PostgreSQL 15, read from the data files that gen/catalogs.sh wrote.
 
 use pgsqlite_types::Oid;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -72,13 +73,42 @@ pub struct Cast {
     pub method: CastMethod,
 }
 
-/// One row of `pg_aggregate`.
-#[derive(Debug, Clone)]
+/// One row of `pg_aggregate`: of PostgreSQL's own or of the user's (whose definition is stored so).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Aggregate {
     pub proc: Oid,
     /// `n` normal, `o` ordered-set, `h` hypothetical-set
     pub kind: u8,
     pub direct_args: usize,
+    pub plain: AggregateSteps,
+    /// over a moving window frame
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moving: Option<AggregateSteps>,
+    /// `aggmfinalmodify`, which every aggregate has
+    pub moving_modify: u8,
+    pub combine: Oid,
+    pub serialize: Oid,
+    pub deserialize: Oid,
+    pub sort_operator: Oid,
+}
+
+/// How an aggregate computes: the functions (0: none) and their state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AggregateSteps {
+    pub transition: Oid,
+    /// takes a row out again; of a moving frame only
+    pub inverse: Oid,
+    pub finish: Oid,
+    /// `finish` gets NULLs for the aggregated arguments, too
+    pub finish_extra: bool,
+    /// `r` read only, `s` shareable, `w` read and write
+    pub finish_modify: u8,
+    pub state: Oid,
+    /// estimated size of the state, 0: unknown
+    pub space: i32,
+    /// text of the first state
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<String>,
 }
 
 fn fields(line: &'static str) -> Vec<&'static str> {
@@ -268,27 +298,69 @@ pub fn all_casts() -> impl Iterator<Item = &'static Cast> {
     casts().values()
 }
 
-pub fn aggregate(proc: Oid) -> Option<&'static Aggregate> {
+fn aggregates() -> &'static HashMap<Oid, Aggregate> {
     static TABLE: OnceLock<HashMap<Oid, Aggregate>> = OnceLock::new();
-    TABLE
-        .get_or_init(|| {
-            let extensions = include_str!("../../data/extension_aggregate.tsv").lines().skip(1);
-            include_str!("../../data/pg_aggregate.tsv")
-                .lines()
-                .skip(1)
-                .chain(extensions)
-                .map(|line| {
-                    let f = fields(line);
-                    let row = Aggregate {
-                        proc: oid(f[0]),
-                        kind: f[1].as_bytes()[0],
-                        direct_args: f[2].parse().expect("aggnumdirectargs"),
-                    };
-                    (row.proc, row)
-                })
-                .collect()
-        })
-        .get(&proc)
+    TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_aggregate.tsv").lines().skip(1);
+        include_str!("../../data/pg_aggregate.tsv")
+            .lines()
+            .skip(1)
+            .chain(extensions)
+            .map(|line| {
+                let f = fields(line);
+                let number = |i: usize| f[i].parse::<i32>().expect("a number in pg_aggregate.tsv");
+                let text = |i: usize| optional(f[i]).map(String::from);
+                let moving = AggregateSteps {
+                    transition: oid(f[11]),
+                    inverse: oid(f[12]),
+                    finish: oid(f[13]),
+                    finish_extra: f[15] == "t",
+                    finish_modify: f[17].as_bytes()[0],
+                    state: oid(f[19]),
+                    space: number(20),
+                    initial: text(21),
+                };
+                let row = Aggregate {
+                    proc: oid(f[0]),
+                    kind: f[1].as_bytes()[0],
+                    direct_args: f[2].parse().expect("aggnumdirectargs"),
+                    plain: AggregateSteps {
+                        transition: oid(f[6]),
+                        inverse: 0,
+                        finish: oid(f[7]),
+                        finish_extra: f[14] == "t",
+                        finish_modify: f[16].as_bytes()[0],
+                        state: oid(f[4]),
+                        space: number(18),
+                        initial: text(5),
+                    },
+                    moving: (moving.transition != 0).then_some(moving),
+                    moving_modify: f[17].as_bytes()[0],
+                    combine: oid(f[8]),
+                    serialize: oid(f[9]),
+                    deserialize: oid(f[10]),
+                    sort_operator: oid(f[3]),
+                };
+                (row.proc, row)
+            })
+            .collect()
+    })
+}
+
+/// The row of a built-in aggregate.
+pub fn aggregate(proc: Oid) -> Option<&'static Aggregate> {
+    aggregates().get(&proc)
+}
+
+/// The built-in aggregate that computes with the same functions.
+pub fn aggregate_like(aggregate: &Aggregate) -> Option<&'static Aggregate> {
+    aggregates().values().find(|a| {
+        a.kind == aggregate.kind
+            && a.direct_args == aggregate.direct_args
+            && a.plain.transition == aggregate.plain.transition
+            && a.plain.finish == aggregate.plain.finish
+            && a.plain.initial == aggregate.plain.initial
+    })
 }
 
 /// A table or view of pg_catalog or information_schema: its OID, kind and columns.

@@ -144,10 +144,13 @@ fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>)
     if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
         out.insert(Reference { class: CLASS_TYPE, object: expr.ty, sub: 0 });
     }
-    if let ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } = &expr.kind {
-        if *proc >= pgsqlite_types::oid::FIRST_USER_OID {
-            out.insert(Reference { class: CLASS_FUNCTION, object: *proc, sub: 0 });
-        }
+    let called = match &expr.kind {
+        ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => *proc,
+        ExprKind::Aggregate(call) | ExprKind::Window { call, .. } => call.proc,
+        _ => 0,
+    };
+    if called >= pgsqlite_types::oid::FIRST_USER_OID {
+        out.insert(Reference { class: CLASS_FUNCTION, object: called, sub: 0 });
     }
     if let (ExprKind::Const(Datum::Int(value)), pgsqlite_types::oid::REGCLASS) = (&expr.kind, expr.ty) {
         out.insert(Reference { class: CLASS_RELATION, object: *value as Oid, sub: 0 });

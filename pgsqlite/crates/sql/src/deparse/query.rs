@@ -42,7 +42,7 @@ impl<'a> Printer<'a> {
         if call.distinct {
             self.out.push_str("DISTINCT ");
         }
-        let ordered_set = crate::builtins::catalog::aggregate(call.proc).is_some_and(|a| a.kind != b'n');
+        let ordered_set = self.names.catalog.aggregate(call.proc).is_some_and(|a| a.kind != b'n');
         if ordered_set {
             self.list(&call.direct)?;
             self.out.push_str(") WITHIN GROUP (ORDER BY ");

@@ -1,10 +1,11 @@
 //! Expressions.
 
 use super::{quote_text, support, Lowerer};
-use crate::analyze::walk::{contains_aggregate, contains_window};
+use crate::analyze::walk::{self, contains_aggregate, contains_window};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind};
+use crate::routine::Language;
 use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
     FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
@@ -323,7 +324,11 @@ impl Lowerer<'_> {
 
     /// A call of a built-in function, by its row in the table.
     fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
-        if self.env.catalog.routines.contains_key(&proc) {
+        if let Some(routine) = self.env.catalog.routines.get(&proc) {
+            if routine.function.language == Language::Internal {
+                let internal = self.internal(proc, whole.location)?;
+                return self.call(internal, args, variadic, whole);
+            }
             return self.routine_call(support::CALL, proc, args, whole.ty);
         }
         if let Some(constructor) = self.env.catalog.range_constructors.get(&proc) {
@@ -362,6 +367,17 @@ impl Lowerer<'_> {
                 Err(PgError::internal(format!("function {proc} is not a plain one")))
             }
         }
+    }
+
+    /// The function of PostgreSQL's that one of the user's in language internal is another name of.
+    pub(super) fn internal(&self, proc: Oid, location: i32) -> Result<Oid> {
+        let function = self.env.catalog.function(proc);
+        let internal = function.and_then(|f| Some((f, f.internal()?))).filter(|(f, p)| f.strict == p.strict);
+        internal.map(|(_, p)| p.oid).ok_or_else(|| {
+            let symbol = function.map_or("", |f| f.source.as_str());
+            PgError::not_supported(format!("calling the internal function \"{symbol}\" with this declaration"))
+                .at(location)
+        })
     }
 
     /// A call of a function of the user: the engine runs its body.
@@ -792,16 +808,81 @@ impl Lowerer<'_> {
     // --- aggregates and windows ----------------------------------------------------------------------------------------
 
     pub(super) fn aggregate(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
-        let mut text = self.aggregate_core(call, whole)?;
-        if let Some(filter) = &call.filter {
-            text += &format!(" FILTER (WHERE {})", self.expr(filter)?);
+        let filter = self.filter_of(call)?;
+        if self.env.catalog.function(call.proc).is_some() && self.stands_for(call.proc, whole)? == call.proc {
+            return self.user_aggregate(call, whole, b'f', &filter);
         }
-        Ok(text)
+        Ok(self.aggregate_core(call, whole)? + &filter)
+    }
+
+    /// ` FILTER (WHERE …)` or nothing
+    fn filter_of(&mut self, call: &Aggregate) -> Result<String> {
+        Ok(match &call.filter {
+            Some(filter) => format!(" FILTER (WHERE {})", self.expr(filter)?),
+            None => String::new(),
+        })
+    }
+
+    /// The function that carries out an aggregate or window function of the user: one of PostgreSQL's, or itself.
+    fn stands_for(&self, proc: Oid, whole: &Expr) -> Result<Oid> {
+        let Some(function) = self.env.catalog.function(proc) else { return Ok(proc) };
+        match &function.aggregate {
+            // a state that only PostgreSQL's own functions know
+            Some(aggregate) if aggregate.plain.state == oid::INTERNAL => {
+                builtin::aggregate_like(aggregate).map(|a| a.proc).filter(|a| imp(*a).is_some()).ok_or_else(|| {
+                    let what = format!("the aggregate {}, whose state is internal", function.name);
+                    PgError::not_supported(what).at(whole.location)
+                })
+            }
+            Some(_) => Ok(proc),
+            None => self.internal(proc, whole.location),
+        }
+    }
+
+    /// An aggregate that calls functions for its state. `frame`: how its rows come and go, see [`support::AGGREGATE`].
+    /// SQLite does not say of which aggregate a group without rows is, so that is asked first; `after`: FILTER and OVER.
+    fn user_aggregate(&mut self, call: &Aggregate, whole: &Expr, frame: u8, after: &str) -> Result<String> {
+        self.uses_catalog = true;
+        if !self.routines.contains(&call.proc) {
+            self.routines.push(call.proc);
+        }
+        let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
+        let types = self.type_list(&all, call.variadic, whole.ty);
+        let what = format!("'{}:{}:{}:{}", call.proc, frame as char, call.direct.len(), &types[1..]);
+        let direct = self.exprs(&call.direct)?;
+        let mut of_none = vec![what.clone()];
+        of_none.extend(direct);
+        let mut texts = vec![];
+        if call.distinct {
+            texts.push(types);
+        }
+        texts.push(what);
+        for arg in &all {
+            texts.push(self.value_arg(arg)?);
+        }
+        let mut keys = if call.direct.is_empty() { call.order_by.clone() } else { vec![] };
+        let mut name = support::AGGREGATE.to_string();
+        if call.distinct {
+            name += support::DISTINCT_SUFFIX;
+            for arg in &call.args {
+                if !keys.iter().any(|k| k.expr == *arg) {
+                    keys.push(SortKey { expr: arg.clone(), descending: false, nulls_first: false, target: None });
+                }
+            }
+        }
+        let order = if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", self.sort_keys(&keys)?) };
+        Ok(format!(
+            "CASE WHEN count(*){after} = 0 THEN {}({}) ELSE {name}({}{order}){after} END",
+            support::AGGREGATE_NONE,
+            of_none.join(", "),
+            texts.join(", ")
+        ))
     }
 
     /// `name([DISTINCT] args [ORDER BY …])`
     fn aggregate_core(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
-        let how = imp(call.proc).ok_or_else(|| PgError::internal("an aggregate without implementation"))?;
+        let proc = self.stands_for(call.proc, whole)?;
+        let how = imp(proc).ok_or_else(|| PgError::internal("an aggregate without implementation"))?;
         let order = if call.order_by.is_empty() {
             String::new()
         } else {
@@ -857,7 +938,7 @@ impl Lowerer<'_> {
                     texts.push(self.value_arg(arg)?);
                 }
                 if !call.distinct {
-                    return Ok(format!("{}({}{order})", native_name(call.proc), texts.join(", ")));
+                    return Ok(format!("{}({}{order})", native_name(proc), texts.join(", ")));
                 }
                 // Sorted by all arguments, equal rows are neighbours; PostgreSQL's result is in that order, too.
                 let mut keys = call.order_by.clone();
@@ -867,7 +948,7 @@ impl Lowerer<'_> {
                     }
                 }
                 let order = self.sort_keys(&keys)?;
-                let (name, suffix) = (native_name(call.proc), support::DISTINCT_SUFFIX);
+                let (name, suffix) = (native_name(proc), support::DISTINCT_SUFFIX);
                 Ok(format!("{name}{suffix}({} ORDER BY {order})", texts.join(", ")))
             }
             other => Err(PgError::internal(format!("{other:?} is not an aggregate"))),
@@ -875,10 +956,48 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn window_call(&mut self, call: &Aggregate, window: &Window, whole: &Expr) -> Result<String> {
-        let mut text = self.aggregate_core(call, whole)?;
-        if let Some(filter) = &call.filter {
-            text += &format!(" FILTER (WHERE {})", self.expr(filter)?);
+        let filter = self.filter_of(call)?;
+        let over = self.over(window)?;
+        if self.env.catalog.function(call.proc).is_some_and(|f| f.aggregate.is_some())
+            && self.stands_for(call.proc, whole)? == call.proc
+        {
+            let frame = self.moving_frame(call, window);
+            return self.user_aggregate(call, whole, frame, &format!("{filter}{over}"));
         }
+        Ok(self.aggregate_core(call, whole)? + &filter + &over)
+    }
+
+    /// How the frame of an aggregate of the user moves, as PostgreSQL decides it (see [`support::AGGREGATE`]).
+    fn moving_frame(&self, call: &Aggregate, window: &Window) -> u8 {
+        let head_moves = match &window.frame {
+            Some(frame) => frame.start != FrameBound::UnboundedPreceding,
+            None => false,
+        };
+        let Some(aggregate) = self.env.catalog.aggregate(call.proc) else { return b'f' };
+        let fixed = if head_moves { b'm' } else { b'f' };
+        let Some(moving) = &aggregate.moving else { return fixed };
+        if moving.finish_modify == b'r' && aggregate.plain.finish_modify != b'r' {
+            return b'i';
+        }
+        let by_itself = |e: &Expr| {
+            let mut volatile = false;
+            walk::deep(e, 0, &mut |_, e| {
+                volatile |= match &e.kind {
+                    ExprKind::SubLink { .. } => true,
+                    ExprKind::Func { proc, .. } => self.env.catalog.proc(*proc).is_none_or(|p| p.volatility == b'v'),
+                    _ => false,
+                }
+            });
+            volatile
+        };
+        if !head_moves || call.args.iter().chain(&call.filter).any(by_itself) {
+            return fixed;
+        }
+        b'i'
+    }
+
+    /// ` OVER (…)`
+    fn over(&mut self, window: &Window) -> Result<String> {
         let mut spec = Vec::new();
         if !window.partition_by.is_empty() {
             let mut keys = Vec::new();
@@ -905,8 +1024,7 @@ impl Lowerer<'_> {
         if let Some(frame) = &window.frame {
             spec.push(self.frame(frame, counted.map(|(ty, _)| ty))?);
         }
-        text += &format!(" OVER ({})", spec.join(" "));
-        Ok(text)
+        Ok(format!(" OVER ({})", spec.join(" ")))
     }
 
     fn frame(&mut self, frame: &Frame, counted: Option<Oid>) -> Result<String> {

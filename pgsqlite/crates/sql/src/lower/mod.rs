@@ -139,6 +139,11 @@ pub mod support {
     pub const CALL_ROWS: &str = "pg_call_rows";
     /// (function, types, argument …, expected types) → JSON array of arrays: of a function that gives records
     pub const CALL_RECORDS: &str = "pg_call_records";
+    /// aggregate: (what, argument …) of an aggregate of the user; what: its OID, how its frame is (`f` it does not move, `m` moves,
+    /// `i` moves and rows are taken out again by its own function), the types of direct and of aggregated arguments and the result
+    pub const AGGREGATE: &str = "pg_aggregate";
+    /// (what, direct argument …) → what the aggregate gives without rows
+    pub const AGGREGATE_NONE: &str = "pg_aggregate_none";
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb

@@ -125,6 +125,38 @@ impl Lowerer<'_> {
         self.with_queries(&query.ctes)
     }
 
+    /// A volatile function is called in the query or in one of its sub-queries.
+    fn changes_each_time(&self, query: &Query) -> bool {
+        let mut found = false;
+        walk::query_exprs(query, 0, &mut |_, e| found |= self.is_volatile(e));
+        found
+    }
+
+    fn is_volatile(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => {
+                self.env.catalog.proc(*proc).is_none_or(|p| p.volatility == b'v')
+            }
+            _ => false,
+        }
+    }
+
+    /// The text of a sub-query in FROM: SQLite would write its columns into what is around it, and compute volatile ones there as
+    /// often as they are named.
+    fn computed_once(&mut self, query: &Query, text: String) -> String {
+        let mut volatile = false;
+        if let QueryBody::Select(select) = &query.body {
+            for target in &select.targets {
+                walk::deep(&target.expr, 0, &mut |_, e| volatile |= self.is_volatile(e));
+            }
+        }
+        if !volatile {
+            return text;
+        }
+        let name = self.unique("w");
+        format!("WITH {name} AS MATERIALIZED ({text}) SELECT * FROM {name}")
+    }
+
     pub(super) fn with_queries(&mut self, ctes: &[crate::typed::Cte]) -> Result<String> {
         if ctes.is_empty() {
             return Ok(String::new());
@@ -143,6 +175,7 @@ impl Lowerer<'_> {
             let columns: Vec<String> = (1..=cte.columns.len()).map(|i| format!("c{i}")).collect();
             // PostgreSQL computes a WITH query once if it is used more than once or has side effects
             let hint = match cte.materialized {
+                _ if self.changes_each_time(body) => " MATERIALIZED",
                 Some(true) => " MATERIALIZED",
                 Some(false) => " NOT MATERIALIZED",
                 None => "",
@@ -396,7 +429,7 @@ impl Lowerer<'_> {
                     return Ok((String::new(), columns));
                 }
                 let text = self.query(query)?;
-                Ok((format!("({text}) AS {alias}"), columns))
+                Ok((format!("({}) AS {alias}", self.computed_once(query, text)), columns))
             }
             RteKind::Cte { levels_up, index, .. } => {
                 let scope = self

@@ -139,7 +139,11 @@ impl Lowerer<'_> {
     }
 
     fn set_array(&mut self, proc: Oid, args: &[Expr], variadic: bool, call: &Expr) -> Result<String> {
-        if self.env.catalog.routines.contains_key(&proc) {
+        if let Some(routine) = self.env.catalog.routines.get(&proc) {
+            if routine.function.language == crate::routine::Language::Internal {
+                let internal = self.internal(proc, call.location)?;
+                return self.set_array(internal, args, variadic, call);
+            }
             return self.routine_call(support::CALL_ROWS, proc, args, call.ty);
         }
         let Some(Imp::NativeSet { typed }) = imp(proc) else {
