@@ -6,7 +6,6 @@
 //! * [`statement`]: a statement of a body, planned once and run many times; [`convert`]: values between types
 //! * [`trigger`]: statements that fire triggers; [`after`]: what comes when their rows are stored; [`foreign_key`]: the foreign keys that
 //!   SQLite cannot carry out; [`builtin_triggers`]: PostgreSQL's own trigger functions
-//! * [`trigger`]: statements that fire triggers; [`builtin_triggers`]: PostgreSQL's own trigger functions
 //! * [`aggregate`]: aggregates made of functions
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!

@@ -13,6 +13,7 @@ mod distinct;
 mod encodings;
 mod extensions;
 mod formatting;
+mod frames;
 mod geometry;
 mod hstore;
 mod intarray;
@@ -172,7 +173,12 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    let own = support::FUNCTIONS.iter().chain(rows::FUNCTIONS).chain(records::FUNCTIONS).chain(ranges::CONSTRUCTORS);
+    let own = support::FUNCTIONS
+        .iter()
+        .chain(rows::FUNCTIONS)
+        .chain(records::FUNCTIONS)
+        .chain(ranges::CONSTRUCTORS)
+        .chain(frames::FUNCTIONS);
     for (name, arity, deterministic, run) in own.chain(crate::routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 fn session_zone(session: &SessionCell) -> TimeZone {
     session.state().settings.time_zone.clone()
 }
-fn zone(c: &Call) -> TimeZone {
+pub(super) fn zone(c: &Call) -> TimeZone {
     session_zone(c.session)
 }
 fn rules(c: &Call) -> Zone {

@@ -785,8 +785,20 @@ impl<'a> Analyzer<'a> {
         let Some(node) = node else { return Ok(None) };
         let expr = self.expr(node)?;
         let location = expr.location;
+        let what = match mode {
+            FrameMode::Rows => "ROWS",
+            FrameMode::Groups => "GROUPS",
+            FrameMode::Range => "RANGE",
+        };
+        let own = |k: &ExprKind| matches!(k, ExprKind::Var(v) if v.levels_up == 0);
+        if let Some(var) = super::walk::find(std::slice::from_ref(&expr), own) {
+            return Err(PgError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                format!("argument of {what} must not contain variables"),
+            )
+            .at(var.location));
+        }
         if mode != FrameMode::Range {
-            let what = if mode == FrameMode::Rows { "ROWS" } else { "GROUPS" };
             return self.coerce_to_bigint(expr, what).map(Some);
         }
         let [key] = &window.order_by[..] else {
@@ -824,9 +836,6 @@ impl<'a> Analyzer<'a> {
             )
             .hint("Cast the offset value to an appropriate type.")
             .at(location));
-        }
-        if key_type == oid::TIMETZ {
-            return Err(PgError::not_supported("RANGE with an offset over time with time zone").at(location));
         }
         Ok(Some(self.coerce_implicit(expr, wanted)?))
     }

@@ -824,7 +824,7 @@ impl Lowerer<'_> {
     }
 
     /// The function that carries out an aggregate or window function of the user: one of PostgreSQL's, or itself.
-    fn stands_for(&self, proc: Oid, whole: &Expr) -> Result<Oid> {
+    pub(super) fn stands_for(&self, proc: Oid, whole: &Expr) -> Result<Oid> {
         let Some(function) = self.env.catalog.function(proc) else { return Ok(proc) };
         match &function.aggregate {
             // a state that only PostgreSQL's own functions know
@@ -1044,68 +1044,50 @@ impl Lowerer<'_> {
         Ok(format!("{mode} BETWEEN {start} AND {end}{exclusion}"))
     }
 
-    /// A constant offset of RANGE in the unit in which [`support::RANGE_KEY`] counts.
-    fn counted_offset(&self, ty: Oid, offset: &Expr) -> Result<String> {
+    /// A constant offset of RANGE in the unit in which [`support::RANGE_KEY`] counts; None: it cannot be counted so.
+    pub(super) fn counted_offset(&self, ty: Oid, offset: &Expr) -> Option<i64> {
         use pgsqlite_types::datetime::Interval;
-        use pgsqlite_types::numeric::Numeric;
         const MICROS_PER_DAY: i64 = 86_400_000_000;
-        let refused =
-            |what: &str| Err(PgError::not_supported(format!("RANGE with an offset {what}")).at(offset.location));
         let value = match &offset.kind {
             ExprKind::Const(value) => value,
             ExprKind::Cast { arg, .. } => match &arg.kind {
                 ExprKind::Const(value) => value,
-                _ => return refused("that is no constant"),
+                _ => return None,
             },
-            _ => return refused("that is no constant"),
+            _ => return None,
         };
-        if value.is_null() {
-            return Ok("NULL".into());
+        let Datum::Text(text) = value else { return None };
+        let interval = Interval::from_storage(text)?;
+        match ty {
+            // the time of day disregards months and days
+            oid::TIME => Some(interval.micros),
+            oid::INTERVAL => i64::try_from(interval.span()).ok(),
+            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ if interval.span() < 0 => Some(-1),
+            // months differ in length, and days in time zones
+            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ if interval.months != 0 => None,
+            oid::TIMESTAMPTZ
+                if interval.days != 0
+                    && !matches!(self.env.settings.time_zone_name.as_str(), "UTC" | "GMT" | "Etc/UTC") =>
+            {
+                None
+            }
+            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ => {
+                i64::from(interval.days).checked_mul(MICROS_PER_DAY)?.checked_add(interval.micros)
+            }
+            _ => None,
         }
-        let count = if ty == oid::NUMERIC {
-            let n = Numeric::from_datum(value.as_ref())?;
-            let scaled = n.mul(&Numeric::from(1_000_000))?;
-            match scaled.to_i64() {
-                Ok(i) if Numeric::from(i) == scaled => i,
-                _ => return refused("of more than six decimals"),
-            }
-        } else {
-            let interval = match value {
-                Datum::Text(text) => Interval::from_storage(text),
-                _ => None,
-            };
-            let Some(interval) = interval else { return refused("that is no constant") };
-            match ty {
-                // the time of day disregards months and days
-                oid::TIME => interval.micros,
-                oid::INTERVAL => match i64::try_from(interval.span()) {
-                    Ok(span) => span,
-                    Err(_) => return refused("so long"),
-                },
-                _ if interval.span() < 0 => -1,
-                _ if interval.months != 0 => return refused("of months, which differ in length"),
-                oid::TIMESTAMPTZ
-                    if interval.days != 0
-                        && !matches!(self.env.settings.time_zone_name.as_str(), "UTC" | "GMT" | "Etc/UTC") =>
-                {
-                    return refused("of days in a time zone, where they differ in length")
-                }
-                _ => i64::from(interval.days) * MICROS_PER_DAY + interval.micros,
-            }
-        };
-        // a negative one is an error of the running query
-        Ok(count.to_string())
     }
 
     fn frame_bound(&mut self, bound: &FrameBound, counted: Option<Oid>) -> Result<String> {
-        let mut offset = |e: &Expr| match (counted, &e.kind) {
-            (Some(ty), _) => self.counted_offset(ty, e),
+        let uncounted = || PgError::internal("a frame's offset that cannot be counted");
+        // (a negative one is an error of the running query)
+        let mut offset = |e: &Expr| match counted {
+            Some(ty) => Ok(self.counted_offset(ty, e).ok_or_else(uncounted)?.to_string()),
             // SQLite takes no call for an offset, but a number
-            (None, ExprKind::Cast { arg, .. }) => match arg.kind {
-                ExprKind::Const(Datum::Int(i)) => Ok(i.to_string()),
-                _ => self.expr(e),
+            None => match super::frames::constant_integer(e) {
+                Some(i) => Ok(i.to_string()),
+                None => self.expr(e),
             },
-            _ => self.expr(e),
         };
         Ok(match bound {
             FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".into(),

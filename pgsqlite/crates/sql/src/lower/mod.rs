@@ -2,6 +2,7 @@
 //!
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
+//! * [`frames`]: window frames that SQLite does not have
 //! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
@@ -15,6 +16,7 @@
 //! support functions named in [`support`].
 
 mod expr;
+mod frames;
 mod inherit;
 mod instead;
 mod locks;
@@ -128,6 +130,12 @@ pub mod support {
     pub const MERGE_TWICE: &str = "pg_merge_twice";
     /// (type OID, value) → integer that orders and spaces as the value does: microseconds or millionths
     pub const RANGE_KEY: &str = "pg_range_key";
+    /// (type OID, value, base, offset, subtract, less) → whether the value is not beyond `base ± offset`
+    pub const IN_RANGE: &str = "pg_in_range";
+    /// (offset, 0 start or 1 end of the frame, counts rows or groups) → offset; 22004 NULL, 22013 negative
+    pub const FRAME_OFFSET: &str = "pg_frame_offset";
+    /// (n) → n; 22016 if it is no place that nth_value can have
+    pub const NTH: &str = "pg_nth";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row
     pub const SAMPLE: &str = "pg_sample";
     /// (JSON array of arrays) → array with a dimension more; 2202E where they differ in shape
@@ -177,6 +185,9 @@ struct Scope {
     ctes: Vec<String>,
     /// for entries on the far side of an outer join: what is NULL where there is no row of theirs
     present: Vec<Option<String>>,
+    /// WITH queries of our own, which come before the query
+    ahead: Vec<String>,
+    numbered: Option<frames::NumberedRows>,
 }
 
 struct Lowerer<'a> {

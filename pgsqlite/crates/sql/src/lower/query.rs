@@ -6,8 +6,8 @@ use super::{support, table_name, Lowerer, Scope};
 use crate::analyze::walk;
 use crate::catalog::RelationKind;
 use crate::typed::{
-    CteBody, Distinct, Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind, Select,
-    SetOperation, SortKey,
+    Aggregate, CteBody, Distinct, Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind,
+    Select, SetOperation, SortKey,
 };
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
@@ -87,7 +87,12 @@ impl Lowerer<'_> {
                 self.ordered_output(text, query, &limit)?
             }
         };
-        Ok(format!("{with}{body}"))
+        let ahead = std::mem::take(&mut self.scope().ahead).join(", ");
+        Ok(match (ahead.is_empty(), with.is_empty()) {
+            (true, _) => format!("{with}{body}"),
+            (false, true) => format!("WITH {ahead} {body}"),
+            (false, false) => format!("{}, {ahead} {body}", with.trim_end()),
+        })
     }
 
     pub(super) fn scope(&mut self) -> &mut Scope {
@@ -244,6 +249,7 @@ impl Lowerer<'_> {
         if stage.exprs().into_iter().any(walk::contains_set_function) {
             self.set_functions(&mut stage)?;
         }
+        self.numbered_rows(&mut stage, refers_outwards(query))?;
         if matches!(stage.select.distinct, Distinct::On(_)) || query.with_ties {
             return self.chosen_rows(&stage, query, limit);
         }
@@ -270,13 +276,21 @@ impl Lowerer<'_> {
         Ok(text + limit)
     }
 
+    fn call_over(&mut self, call: &Aggregate, index: usize, select: &Select, whole: &Expr) -> Result<String> {
+        let window = &select.windows[index];
+        match self.call_over_rows(call, index, window, whole)? {
+            Some(text) => Ok(text),
+            None => self.window_call(call, window, whole),
+        }
+    }
+
     /// An expression that may hold window calls.
     pub(super) fn windowed(&mut self, expr: &Expr, select: &Select) -> Result<String> {
         if !walk::contains_window(expr) {
             return self.expr(expr);
         }
         if let ExprKind::Window { call, window } = &expr.kind {
-            return self.window_call(call, &select.windows[*window], expr);
+            return self.call_over(call, *window, select, expr);
         }
         // each window call is lowered on its own and put back as a ready text
         let mut texts = Vec::new();
@@ -284,7 +298,7 @@ impl Lowerer<'_> {
         let base = self.scopes.len();
         let replaced = walk::map(expr, &mut |e| {
             if let ExprKind::Window { call, window } = &e.kind {
-                match self.window_call(call, &select.windows[*window], e) {
+                match self.call_over(call, *window, select, e) {
                     Ok(text) => texts.push(text),
                     Err(err) => error = Some(err),
                 }

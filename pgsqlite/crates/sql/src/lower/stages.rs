@@ -96,12 +96,10 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The stage reads from `text`, whose columns `p1`, `p2` … are `parts`.
-    fn stand_above(&mut self, stage: &mut Stage, text: &str, parts: &[Expr]) {
-        let alias = self.unique("t");
-        let rte = self.add_entry((1..=parts.len()).map(|i| format!("{alias}.p{i}")).collect());
+    /// The stage reads from `from`, an item of FROM, whose entry begins with the columns that `parts` are.
+    pub(super) fn replace_below(&mut self, stage: &mut Stage, from: &str, parts: &[Expr], rte: usize) {
         stage.replace(parts, rte);
-        stage.from = format!("({text}) AS {alias}");
+        stage.from = from.to_string();
         stage.filter = String::new();
         stage.group_having = String::new();
         stage.select.group_by.clear();
@@ -109,6 +107,13 @@ impl Lowerer<'_> {
         stage.select.grouped = false;
         stage.select.having = None;
         stage.select.filter = None;
+    }
+
+    /// The stage reads from `text`, whose columns `p1`, `p2` … are `parts`.
+    fn stand_above(&mut self, stage: &mut Stage, text: &str, parts: &[Expr]) {
+        let alias = self.unique("t");
+        let rte = self.add_entry((1..=parts.len()).map(|i| format!("{alias}.p{i}")).collect());
+        self.replace_below(stage, &format!("({text}) AS {alias}"), parts, rte);
     }
 
     // --- grouping sets -------------------------------------------------------------------------------------------------
