@@ -161,6 +161,17 @@ impl Drop for ClearRoutines {
     }
 }
 
+/// SQLite's connection to a file (made if it is not there), with nothing of ours but the way to its files.
+pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
+    use rusqlite::OpenFlags;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match crate::vfs::name() {
+        Some(vfs) => rusqlite::Connection::open_with_flags_and_vfs(path, flags, vfs),
+        None => rusqlite::Connection::open_with_flags(path, flags),
+    };
+    opened.map_err(|e| error::open_error(path, e))
+}
+
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
 pub struct Connection {
     // order matters: statements are finalized before the connection closes
@@ -184,9 +195,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn open(path: &Path) -> Result<Connection> {
-        use rusqlite::OpenFlags;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = rusqlite::Connection::open_with_flags(path, flags).map_err(|e| error::open_error(path, e))?;
+        let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
             conn.busy_timeout(std::time::Duration::from_secs(5))?;
             conn.execute_batch(

@@ -5,6 +5,7 @@ use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
 use crate::store::names::CatalogNames;
+use crate::vfs::Anchor;
 use crate::wal::Wal;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
@@ -71,6 +72,8 @@ pub struct Engine {
     pub(crate) channels: crate::notify::Channels,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
+    /// Keeps a read mark while sessions come and go. Before the keeper: it must not be the last to close.
+    anchor: Mutex<Option<Anchor>>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
     keeper: Mutex<Option<Connection>>,
     /// Held while the engine lives: another pgsqlite on the same file is refused.
@@ -113,6 +116,7 @@ impl Engine {
             wal.push("-wal");
             Wal::new(wal.into())
         });
+        let anchor = Anchor::new(&path)?;
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
@@ -132,6 +136,7 @@ impl Engine {
             advisory: Default::default(),
             channels: Default::default(),
             cookie: Mutex::new(cookie),
+            anchor: Mutex::new(anchor),
             keeper: Mutex::new(Some(keeper)),
             _lock: lock,
             _memory: memory,
@@ -177,6 +182,7 @@ impl Engine {
     pub async fn shutdown(&self) -> Result<()> {
         let _slot = self.writer.acquire().await?;
         self.idle.clear();
+        drop(self.anchor.lock().take());
         // the last connection to close checkpoints and removes the WAL
         drop(self.keeper.lock().take());
         Ok(())

@@ -24,6 +24,7 @@ pub mod statistics;
 pub mod store;
 mod text_search;
 pub mod udf;
+mod vfs;
 pub mod vtab;
 
 mod wal;

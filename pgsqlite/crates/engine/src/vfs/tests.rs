@@ -1,0 +1,117 @@
+//! What other processes see of the short cuts: nothing but a read mark that is held a little longer.
+
+use super::marks::Anchor;
+use crate::connection::open_file;
+use crate::memory::MemoryFolder;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// A database in WAL mode with one table.
+fn database(path: &Path) -> Connection {
+    let db = open_file(path).expect("opens");
+    db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (i)").expect("runs");
+    db
+}
+
+fn count(db: &Connection) -> i64 {
+    db.query_row("SELECT count(*) FROM t", [], |r| r.get(0)).expect("reads")
+}
+
+#[test]
+fn readers_and_writers_see_each_other_while_a_mark_is_held() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let writer = database(&path);
+    let reader = open_file(&path).expect("opens");
+    // not ours: SQLite's own VFS, as another program has it
+    let other = Connection::open(&path).expect("opens");
+    let anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
+    for i in 1..=300 {
+        writer.execute("INSERT INTO t VALUES (?1)", [i]).expect("writes");
+        assert_eq!((count(&reader), count(&writer), count(&other)), (i, i, i));
+        assert!(anchor.mark().is_some(), "a mark is held after a reader has gone");
+    }
+    // a transaction keeps its snapshot
+    reader.execute_batch("BEGIN").expect("begins");
+    assert_eq!(count(&reader), 300);
+    writer.execute("INSERT INTO t VALUES (0)", []).expect("writes");
+    assert_eq!((count(&reader), count(&writer)), (300, 301));
+    reader.execute_batch("COMMIT").expect("commits");
+    assert_eq!(count(&reader), 301);
+}
+
+/// A checkpoint of a connection of this process is not held up by the mark, and the log begins anew after it.
+#[test]
+fn checkpoints_come_first() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    let _anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
+    let reader = open_file(&path).expect("opens");
+    for _ in 0..3 {
+        for i in 0..100 {
+            db.execute("INSERT INTO t VALUES (?1)", [i]).expect("writes");
+            count(&reader);
+        }
+        let (busy, frames, copied): (i64, i64, i64) = db
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .expect("checkpoints");
+        assert_eq!((busy, frames, copied), (0, 0, 0), "all frames were copied and the log is empty");
+    }
+    assert_eq!(count(&reader), 300);
+}
+
+/// The log does not grow without end while there is always a reader: SQLite's own checkpoint after 1000 pages gets through.
+#[test]
+fn the_log_is_reused() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    let _anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
+    let readers = [open_file(&path).expect("opens"), open_file(&path).expect("opens")];
+    for i in 0..6000_i64 {
+        db.execute("INSERT INTO t VALUES (?1)", [i]).expect("writes");
+        count(&readers[i as usize % 2]);
+    }
+    let log = std::fs::metadata(path.with_file_name("main.db-wal")).expect("is there").len();
+    assert!(log < 1200 * 4120, "the log has {log} bytes");
+}
+
+/// The mark goes when nobody reads any more: then another program's checkpoint gets through.
+#[test]
+fn an_idle_mark_is_let_go() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    let anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
+    db.execute("INSERT INTO t VALUES (1)", []).expect("writes");
+    count(&db);
+    assert!(anchor.mark().is_some());
+    while anchor.mark().is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(count(&db), 1);
+    assert!(anchor.mark().is_some(), "and is held again after the next reader");
+}
+
+/// Frames are written whole: a copy of the files taken at any moment reads as the database did.
+#[test]
+fn frames_are_whole() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    for i in 0..50 {
+        db.execute("INSERT INTO t VALUES (zeroblob(?1 * 400))", [i]).expect("writes");
+        for end in ["", "-wal"] {
+            let name = |base: &str| path.with_file_name(format!("{base}.db{end}"));
+            std::fs::copy(name("main"), name("copy")).expect("copies");
+        }
+        let copy = Connection::open(path.with_file_name("copy.db")).expect("opens");
+        let sound: String = copy.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checks");
+        assert_eq!((count(&copy), sound.as_str()), (i + 1, "ok"));
+        drop(copy);
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(path.with_file_name(format!("copy.db{end}")));
+        }
+    }
+}
