@@ -96,6 +96,27 @@ test('functions in modules: .mjs, .cjs, default, a missing one, TypeScript', asy
   assert.equal(await db.worker({ taskPath: fixture('tasks.mjs'), taskName: 'rows', args: [table] }), 2)
 })
 
+test('nothing is run by eval or new Function, neither from a module nor inline', async () => {
+  const program = `
+    const { PgParallel } = require(${JSON.stringify(resolve('build/src/index.js'))})
+    const db = new PgParallel({ maxWorkers: 1, connectionString: ${JSON.stringify((await server()).url)} })
+    const forbidden = () => { try { return new Function('return 1')() } catch (error) { return error.name } }
+    const work = [
+      db.task(forbidden),
+      db.task({ taskPath: ${JSON.stringify(fixture('tasks.mjs'))}, taskName: 'multiply', args: [2, 3] }),
+      db.task(async (a) => (await import('node:path')).basename(a), ['/x/y']),
+      db.worker(async (client) => (await client.query('SELECT 4 AS n')).rows[0].n),
+    ]
+    Promise.all(work).then((all) => { process.stdout.write(JSON.stringify(all)); return db.shutdown() })`
+  const child = spawn(process.execPath, ['--disallow-code-generation-from-strings', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await once(child, 'close')
+  assert.equal(output, '["EvalError",6,"y",4]')
+})
+
 test('what a function throws comes out with its message, fields and cause', async () => {
   const db = await onServer({ maxWorkers: 1 })
   const error = await failure(
