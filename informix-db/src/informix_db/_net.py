@@ -66,6 +66,8 @@ class Transport:
     def __init__(self, sock: socket.socket, read_timeout: float | None) -> None:
         self._sock = sock
         self._read_timeout = read_timeout
+        # What the socket's time-out is: setting it is a system call.
+        self._timeout: float | None = None
         self._mutex = threading.Lock()
         self._busy = False
         self._cancelled = False
@@ -120,7 +122,8 @@ class Transport:
                 if request is not None:
                     if self._cancelled and session.outstanding == 0:
                         raise dead("the statement was cancelled between two requests; the connection is closed")
-                    self._sock.settimeout(self._read_timeout)
+                    if self._timeout != self._read_timeout:
+                        self._set_timeout(self._read_timeout)
                     self._sock.sendall(request)
                     request = next(op)
                     continue
@@ -129,7 +132,8 @@ class Transport:
                     left = max(deadline - time.monotonic(), 0.0)
                     wait = left if wait is None else min(wait, left)
                 try:
-                    self._sock.settimeout(wait if wait is None or wait > 0 else 0.001)
+                    if self._timeout != wait:
+                        self._set_timeout(wait if wait is None or wait > 0 else 0.001)
                     chunk = self._sock.recv(size)
                 except TimeoutError as error:
                     if deadline is None or time.monotonic() < deadline:
@@ -170,6 +174,10 @@ class Transport:
         if failure is not None:
             raise failure
         return result  # type: ignore[no-any-return]
+
+    def _set_timeout(self, timeout: float | None) -> None:
+        self._sock.settimeout(timeout)
+        self._timeout = timeout
 
     def cancel(self) -> bool:
         """Send the urgent byte if an operation runs. Any thread may call this."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 #: What this driver offers. Eight bytes: the form that every server since 12.10 has been seen to accept.
 OFFER = bytes.fromhex("fffc7ffc3c8caa97")
@@ -63,8 +64,7 @@ class ServerCapabilities:
         applid_name: str = "",
     ) -> ServerCapabilities:
         """From the mask of the server's PROTOCOLS answer and the client's offer."""
-        bits = mask_bits(raw_mask) & mask_bits(offer)
-        return cls(bits, raw_mask, cap_1, cap_2, cap_3, server_version, serial_number, applid_name)
+        return _capabilities(raw_mask, offer, cap_1, cap_2, cap_3, server_version, serial_number, applid_name)
 
     def has(self, bit: int) -> bool:
         """True when capability `bit` is in force."""
@@ -133,6 +133,12 @@ class ServerCapabilities:
         return missing
 
 
+@lru_cache(maxsize=8)
+def _capabilities(raw_mask: bytes, offer: bytes, *said: Any) -> ServerCapabilities:
+    """A server says the same to every client."""
+    return ServerCapabilities(mask_bits(raw_mask) & mask_bits(offer), raw_mask, *said)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The layouts in force, as the parsers and builders ask for them."""
@@ -149,6 +155,7 @@ class Layout:
     max_fetch_buffer: int = 1 << 20
 
     @classmethod
+    @lru_cache(maxsize=8)
     def of(cls, caps: ServerCapabilities) -> Layout:
         return cls(
             long_sql=caps.has(REMOVE_64K_LIMIT),

@@ -72,10 +72,18 @@ class Reader:
         return self.take(1)[0]
 
     def short(self) -> int:
-        return int(SHORT.unpack(self.take(2))[0])
+        pos, stop = self.pos, self.pos + 2
+        if stop > self.end:
+            raise Incomplete
+        self.pos = stop
+        return SHORT.unpack_from(self.data, pos)[0]  # type: ignore[no-any-return]
 
     def integer(self) -> int:
-        return int(INT.unpack(self.take(4))[0])
+        pos, stop = self.pos, self.pos + 4
+        if stop > self.end:
+            raise Incomplete
+        self.pos = stop
+        return INT.unpack_from(self.data, pos)[0]  # type: ignore[no-any-return]
 
     def long(self) -> int:
         return int(LONG.unpack(self.take(8))[0])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import threading
 from dataclasses import dataclass
+from struct import Struct
 
 from ...errors import InterfaceError, OperationalError, ProtocolError
 from ..errcodes import server_error
@@ -37,31 +39,68 @@ def _clean(text: str, what: str) -> bytes:
     return raw
 
 
+@functools.lru_cache(maxsize=64)
+def _name(text: str, what: str) -> bytes:
+    """What is the same for many connections, as a string of the packet."""
+    return asc(_clean(text, what))
+
+
 def login_packet(user: str, password: str | None, server: str, environment: dict[str, str]) -> bytes:
     """The request that opens a session. The database is left empty: it is opened by DBOPEN."""
-    short, integer = SHORT.pack, INT.pack
+    short = SHORT.pack
     body = [
-        short(100) + short(101) + integer(61) + asc(b"IEEEM"),
-        short(108) + b"sqlexec\0\0\0\0\0",
-        asc(CLIENT_VERSION) + asc(b"RDS#R000000") + asc(b"sqli"),
-        integer(CAP_1) + integer(0) + integer(0) + short(1),
-        asc(_clean(user, "user")),
+        _HEAD,
+        _name(user, "user"),
         short(0) if password is None else asc(_clean(password, "password")),
-        b"ol\0\0\0\0\0\0" + integer(61) + b"tlitcp\0\0" + integer(1),
-        short(104) + short(11) + integer(3) + asc(_clean(server, "server")) + short(0) + bytes(8),
-        short(106) + short(len(environment)),
-        *(asc(_clean(k, "environment name")) + asc(_clean(v, "environment value")) for k, v in environment.items()),
-        short(107) + integer(0) + integer(os.getpid() & 0x7FFFFFFF) + integer(threading.get_ident() & 0x7FFFFFFF),
-        asc(_clean(socket.gethostname(), "host name")) + short(0) + asc(_cwd()),
+        _MIDDLE,
+        _name(server, "server"),
+        bytes(10),
+        _environment(tuple(environment.items())),
+        _PROCESS(107, 0, os.getpid() & 0x7FFFFFFF, threading.get_ident() & 0x7FFFFFFF),
+        _name(socket.gethostname(), "host name"),
+        bytes(2),
+        asc(_cwd()),
+        _TAIL,
     ]
-    program = b"informix-db\0"
-    body.append(short(116) + short(10 + len(program)) + integer(0) + integer(0) + short(len(program)) + program)
-    body.append(short(127))
     packet = b"".join(body)
     length = len(packet) + 6
     if length > 32767:
         raise InterfaceError("the login packet is too long; shorten the environment")
     return short(length) + bytes((REQUEST, 60)) + short(0) + packet
+
+
+#: What stands before the user and behind the working directory is the same for all.
+_HEAD = b"".join(
+    (
+        SHORT.pack(100) + SHORT.pack(101) + INT.pack(61) + asc(b"IEEEM"),
+        SHORT.pack(108) + b"sqlexec\0\0\0\0\0",
+        asc(CLIENT_VERSION) + asc(b"RDS#R000000") + asc(b"sqli"),
+        INT.pack(CAP_1) + INT.pack(0) + INT.pack(0) + SHORT.pack(1),
+    )
+)
+#: Between the password and the server's name.
+_MIDDLE = b"".join(
+    (
+        b"ol\0\0\0\0\0\0" + INT.pack(61) + b"tlitcp\0\0" + INT.pack(1),
+        SHORT.pack(104) + SHORT.pack(11) + INT.pack(3),
+    )
+)
+#: Its code, 0, process, thread.
+_PROCESS = Struct(">hiii").pack
+_PROGRAM = b"informix-db\0"
+_TAIL = b"".join(
+    (
+        SHORT.pack(116) + SHORT.pack(10 + len(_PROGRAM)) + INT.pack(0) + INT.pack(0),
+        SHORT.pack(len(_PROGRAM)) + _PROGRAM + SHORT.pack(127),
+    )
+)
+
+
+@functools.lru_cache(maxsize=8)
+def _environment(variables: tuple[tuple[str, str], ...]) -> bytes:
+    """The block of environment variables."""
+    pairs = (asc(_clean(k, "environment name")) + asc(_clean(v, "environment value")) for k, v in variables)
+    return SHORT.pack(106) + SHORT.pack(len(variables)) + b"".join(pairs)
 
 
 def _cwd() -> bytes:
@@ -84,10 +123,16 @@ def parse_answer(data: bytes) -> tuple[int, Accepted] | None:
     if len(data) < total:
         return None
     try:
-        accepted = _body(Reader(data, 6, total), kind)
+        accepted = _accepted(bytes(data[6:total])) if kind == ACCEPT else _body(Reader(data, 6, total), kind)
     except Incomplete:
         raise ProtocolError("the login answer is shorter than its contents") from None
     return total, accepted
+
+
+@functools.lru_cache(maxsize=8)
+def _accepted(body: bytes) -> Accepted:
+    """A server says the same to every client that it lets in."""
+    return _body(Reader(body, 0, len(body)), ACCEPT)
 
 
 def _body(r: Reader, kind: int) -> Accepted:

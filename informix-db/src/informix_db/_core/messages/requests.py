@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from struct import Struct
 
 from ...errors import DataError
@@ -89,7 +90,12 @@ def protocols(offer: bytes) -> bytes:
 
 def info(environment: dict[str, str]) -> bytes:
     """Group: INFO. Its length counts the two maxima, the entries and the first trailing short."""
-    entries = [(k.encode(), v.encode()) for k, v in environment.items()]
+    return _info(tuple(environment.items()))
+
+
+@functools.lru_cache(maxsize=8)
+def _info(environment: tuple[tuple[str, str], ...]) -> bytes:
+    entries = [(k.encode(), v.encode()) for k, v in environment]
     # Lengths as they stand in the message: padded to even.
     names, values = [len(k) + (len(k) & 1) for k, _ in entries], [len(v) + (len(v) & 1) for _, v in entries]
     length = 6 + 4 * len(entries) + sum(names) + sum(values)
