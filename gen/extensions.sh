@@ -3,7 +3,7 @@
 # PostgreSQL 15 makes them with CREATE EXTENSION, and numbers them in the range that initdb leaves free.
 #
 # usage: gen/extensions.sh            (starts a throw-away server through tools/oracle.sh)
-# Output: pgsqlite/crates/types/data/extension_type.tsv; pgsqlite/crates/sql/data/extension_{proc,operator,opclass,cast,aggregate}.tsv;
+# Output: pgsqlite/crates/types/data/extension_type.tsv; pgsqlite/crates/sql/data/extension_{proc,operator,opfamily,amop,opclass,cast,aggregate}.tsv;
 #         engine/src/udf/unaccent.rules
 # The constants of `types/src/extension.rs` are numbers of extension_type.tsv (a test compares them).
 set -euo pipefail
@@ -13,19 +13,24 @@ crates=$root/pgsqlite/crates
 set -euo pipefail
 run() { psql -qAt -v ON_ERROR_STOP=1 -d template1 "$@"; }
 run -c 'CREATE EXTENSION "uuid-ossp"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent;
-        CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION intarray'
+        CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION intarray;
+        CREATE EXTENSION btree_gist'
+# Files remember the numbers of operator classes: what was added later comes last. Of btree_gist the functions that an index
+# calls and the types of its keys are left out.
 run -c "CREATE VIEW public.of AS
   SELECT e.extname, d.classid, d.objid AS oid FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
   WHERE d.deptype = 'e' AND extname <> 'plpgsql'"
 # (array types depend on their elements)
 run -c "CREATE TABLE public.types AS
   SELECT extname, t.oid, 15530 + row_number() OVER (ORDER BY extname, typname) AS number
-  FROM pg_type t JOIN public.of ON of.oid IN (t.oid, t.typelem) AND classid = 'pg_type'::regclass WHERE t.oid >= 16384"
+  FROM pg_type t JOIN public.of ON of.oid IN (t.oid, t.typelem) AND classid = 'pg_type'::regclass
+  WHERE t.oid >= 16384 AND extname <> 'btree_gist'"
 run -c "CREATE TABLE public.members AS
-  SELECT extname, p.oid, 15600 + row_number() OVER (ORDER BY extname, proname, proargtypes::text) AS number
-  FROM pg_proc p JOIN public.of USING (oid) WHERE classid = 'pg_proc'::regclass"
+  SELECT extname, p.oid, 15600 + row_number() OVER (ORDER BY extname = 'btree_gist', extname, proname, proargtypes::text) AS number
+  FROM pg_proc p JOIN public.of USING (oid)
+  WHERE classid = 'pg_proc'::regclass AND (extname <> 'btree_gist' OR proname ~ '_dist$' AND 2281 <> ALL (proargtypes::oid[]))"
 run -c "CREATE TABLE public.operators AS
-  SELECT extname, o.oid, 15950 + row_number() OVER (ORDER BY extname, oprname, oprleft, oprright) AS number
+  SELECT extname, o.oid, 15950 + row_number() OVER (ORDER BY extname = 'btree_gist', extname, oprname, oprleft, oprright) AS number
   FROM pg_operator o JOIN public.of USING (oid) WHERE classid = 'pg_operator'::regclass"
 run -c "CREATE FUNCTION public.type(oid) RETURNS oid STABLE LANGUAGE sql AS
           'SELECT coalesce((SELECT number::int8::oid FROM public.types t WHERE t.oid = \$1), \$1)';
@@ -55,11 +60,22 @@ copy "$1/extension_operator.tsv" "
          public.type(oprresult) AS oprresult, public.proc(oprcode) AS oprcode, public.operator(oprcom) AS oprcom,
          public.operator(oprnegate) AS oprnegate, oprcanmerge, oprcanhash, extname
   FROM pg_operator JOIN public.operators o USING (oid) ORDER BY number"
-# (their families are left out)
+run -c "CREATE TABLE public.families AS
+  SELECT extname, f.oid, 14000 + row_number() OVER (ORDER BY extname, opfname, opfmethod) AS number
+  FROM pg_opfamily f JOIN public.of USING (oid) WHERE classid = 'pg_opfamily'::regclass"
+copy "$1/extension_opfamily.tsv" "
+  SELECT number AS oid, opfmethod, opfname, extname FROM pg_opfamily JOIN public.families USING (oid) ORDER BY number"
+copy "$1/extension_amop.tsv" "
+  SELECT 14100 + row_number() OVER (ORDER BY f.number, amoplefttype, amoprighttype, amopstrategy) AS oid, f.number AS amopfamily,
+         public.type(amoplefttype) AS amoplefttype, public.type(amoprighttype) AS amoprighttype, amopstrategy, amoppurpose,
+         public.operator(amopopr) AS amopopr, amopmethod, amopsortfamily, f.extname
+  FROM pg_amop a JOIN public.families f ON f.oid = amopfamily ORDER BY 1"
 copy "$1/extension_opclass.tsv" "
-  SELECT 16050 + row_number() OVER (ORDER BY extname, opcname, amname) AS oid, amname, opcname, public.type(opcintype) AS opcintype, opcdefault,
-         public.type(opckeytype) AS opckeytype, 0 AS opcfamily, opcmethod, extname
-  FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod JOIN public.of ON of.oid = o.oid AND classid = 'pg_opclass'::regclass ORDER BY 1"
+  SELECT 16050 + row_number() OVER (ORDER BY of.extname = 'btree_gist', of.extname, opcname, amname) AS oid, amname, opcname, public.type(opcintype) AS opcintype, opcdefault,
+         CASE of.extname WHEN 'btree_gist' THEN 0 ELSE public.type(opckeytype) END AS opckeytype, f.number AS opcfamily, opcmethod,
+         of.extname
+  FROM pg_opclass o JOIN pg_am am ON am.oid = opcmethod JOIN public.of ON of.oid = o.oid AND classid = 'pg_opclass'::regclass
+  JOIN public.families f ON f.oid = opcfamily ORDER BY 1"
 copy "$1/extension_cast.tsv" "
   SELECT 16100 + row_number() OVER (ORDER BY extname, c.oid) AS oid, public.type(castsource) AS castsource, public.type(casttarget) AS casttarget,
          public.proc(castfunc) AS castfunc, castcontext, castmethod, extname

@@ -14,6 +14,7 @@ pub mod connection;
 pub mod ddl;
 pub mod engine;
 pub mod error;
+mod exclusion;
 mod memory;
 mod notify;
 pub mod pg_catalog;

@@ -154,6 +154,8 @@ pub enum ConstraintKind {
     Unique {
         nulls_not_distinct: bool,
     },
+    /// EXCLUDE: its index says by which operators rows may not be related.
+    Exclusion,
     /// PostgreSQL SQL text of the condition.
     Check {
         expression: String,
@@ -182,9 +184,9 @@ pub struct Constraint {
     pub oid: Oid,
     pub name: String,
     pub kind: ConstraintKind,
-    /// attnums in the table
+    /// attnums in the table; of EXCLUDE those of its keys, 0 for an expression
     pub columns: Vec<i16>,
-    /// the index behind PRIMARY KEY and UNIQUE
+    /// the index behind PRIMARY KEY, UNIQUE and EXCLUDE
     #[serde(default)]
     pub index: Oid,
     #[serde(default)]
@@ -214,6 +216,11 @@ impl Constraint {
     /// PRIMARY KEY or UNIQUE.
     pub fn is_key(&self) -> bool {
         matches!(self.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
+    }
+
+    /// It goes together with its index.
+    pub fn has_index(&self) -> bool {
+        self.is_key() || self.kind == ConstraintKind::Exclusion
     }
 }
 
@@ -249,6 +256,9 @@ pub struct Index {
     /// of a DEFERRABLE constraint: an ordinary index in SQLite, whose keys are checked after the statement or at COMMIT
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferrable: bool,
+    /// of EXCLUDE: for each key the operator (OID); two rows may not be related by all of them
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclusion: Vec<Oid>,
     /// `btree`, `hash`, `gin` … (all are SQLite b-trees; the name is kept)
     pub method: String,
     pub columns: Vec<IndexColumn>,
@@ -484,12 +494,16 @@ impl Relation {
             _ => None,
         })
     }
-    /// PRIMARY KEY and UNIQUE constraints that are DEFERRABLE, in the order in which PostgreSQL checks them.
+    /// EXCLUDE constraints that are looked at for each row when it is written.
+    pub fn immediate_exclusions(&self) -> impl Iterator<Item = &Constraint> {
+        self.constraints.iter().filter(|c| c.kind == ConstraintKind::Exclusion && !c.deferrable)
+    }
+    /// PRIMARY KEY, UNIQUE and EXCLUDE constraints that are DEFERRABLE, in the order in which PostgreSQL checks them.
     pub fn deferrable_keys(&self) -> impl Iterator<Item = &Constraint> {
         let of = |primary: bool| {
-            self.constraints
-                .iter()
-                .filter(move |c| c.deferrable && matches!(c.kind, ConstraintKind::PrimaryKey) == primary && c.is_key())
+            self.constraints.iter().filter(move |c| {
+                c.deferrable && matches!(c.kind, ConstraintKind::PrimaryKey) == primary && c.has_index()
+            })
         };
         of(true).chain(of(false))
     }
@@ -801,7 +815,7 @@ impl Catalog {
         self.relations.insert(relation.oid, Arc::new(relation));
     }
 
-    /// The tables that have a deferrable PRIMARY KEY or UNIQUE constraint.
+    /// The tables that have a deferrable PRIMARY KEY, UNIQUE or EXCLUDE constraint.
     pub fn tables_with_deferrable_keys(&self) -> impl Iterator<Item = &Arc<Relation>> {
         self.deferrable_tables.iter().filter_map(|oid| self.relations.get(oid))
     }

@@ -80,7 +80,7 @@ pub struct ReadBack {
     pub row: String,
 }
 
-/// A data modification that fires triggers (`lower/triggered.rs`). Its two statements are SQLite's.
+/// A data modification that fires triggers or must satisfy EXCLUDE constraints (`lower/triggered.rs`). Its two statements are SQLite's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triggered {
     pub table: Oid,
@@ -109,6 +109,8 @@ pub struct Triggered {
     pub place: String,
     /// `rowid = ?n`
     pub condition: String,
+    /// EXCLUDE constraints that a row must satisfy when it is stored
+    pub exclusions: Vec<crate::lower::exclusion::Exclusion>,
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
     /// row, as of an UPDATE.
     pub conflict: Option<Box<Triggered>>,

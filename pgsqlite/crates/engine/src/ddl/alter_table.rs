@@ -500,6 +500,16 @@ impl Ddl<'_> {
             }
             self.put_relation(new)?;
         }
+        for spec in &elements.exclusions {
+            let mut new = (**self.required(table)?).clone();
+            let mut indexes = Vec::new();
+            self.add_exclusion(&mut new, spec, &mut indexes)?;
+            for index in indexes {
+                self.make_sqlite_index(&index, &new)?;
+                self.put_relation(index)?;
+            }
+            self.put_relation(new)?;
+        }
         for spec in &elements.foreign_keys {
             let old = (**self.required(table)?).clone();
             let mut constraint = self.foreign_key(&old, spec)?;
@@ -563,7 +573,11 @@ impl Ddl<'_> {
             .iter()
             .any(|k| k.index == index_relation.oid && !matches!(k.kind, ConstraintKind::ForeignKey { .. }))
         {
-            return Err(wrong(format!("index \"{}\" is already associated with a constraint", c.indexname)));
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("index \"{}\" is already associated with a constraint", c.indexname),
+            )
+            .at(c.location));
         }
         if index.table != old.oid {
             return Err(wrong(format!("index \"{}\" does not belong to table \"{}\"", c.indexname, old.name)));
@@ -915,13 +929,15 @@ impl Ddl<'_> {
             if let RelationKind::Index(definition) = &mut index.kind {
                 let method = definition.method.clone();
                 for key in definition.columns.iter_mut().filter(|k| k.key == KeyPart::Column(column.attnum)) {
-                    key.opclass = super::naming::default_opclass(&self.catalog, ty, &method).ok_or_else(|| {
-                        PgError::new(
-                            SqlState::UNDEFINED_OBJECT,
-                            format!("data type {display} has no default operator class for access method \"{method}\""),
-                        )
-                    })?;
+                    key.opclass = super::naming::default_opclass(&self.catalog, ty, &method)
+                        .ok_or_else(|| self.no_opclass(ty, &method))?;
                     key.collation = super::naming::default_collation(&self.catalog, ty);
+                }
+                for (key, operator) in definition.columns.iter().zip(&mut definition.exclusion) {
+                    if key.key == KeyPart::Column(column.attnum) {
+                        let name = pgsqlite_sql::builtins::catalog::operator_by_oid(*operator).map_or("", |o| o.name);
+                        *operator = self.exclusion_operator(name, ty, key.opclass)?;
+                    }
                 }
             }
             self.put_relation(index)?;

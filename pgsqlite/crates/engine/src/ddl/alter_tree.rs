@@ -339,6 +339,8 @@ impl Ddl<'_> {
             ConstraintKind::Check { no_inherit: false, .. } => {}
             ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => return Ok(()),
             _ if !table.is_partitioned() => return Ok(()),
+            // (a partitioned table has none)
+            ConstraintKind::Exclusion => return Ok(()),
             ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => {
                 return self.pass_on_index(parent, constraint.index)
             }

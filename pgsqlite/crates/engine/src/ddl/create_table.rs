@@ -21,6 +21,13 @@ pub(super) struct KeySpec {
     pub location: i32,
 }
 
+/// What LIKE says of the constraint behind an index that it copies.
+#[derive(Clone, Copy)]
+pub(super) struct CopiedConstraint {
+    pub deferrable: bool,
+    pub initially_deferred: bool,
+}
+
 /// A CHECK constraint to make.
 pub(super) struct CheckSpec {
     pub name: String,
@@ -48,12 +55,12 @@ pub(super) struct Elements {
     pub identities: Vec<(i16, Identity, Vec<ast::Node>)>,
     pub checks: Vec<CheckSpec>,
     pub keys: Vec<KeySpec>,
+    pub exclusions: Vec<ast::Constraint>,
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// texts of CHECKs taken over by LIKE: (name, text)
     pub copied_checks: Vec<(String, String)>,
     /// indexes taken over by LIKE … INCLUDING INDEXES
-    /// and for that of a constraint, whether that is (deferrable, initially deferred)
-    pub copied_indexes: Vec<(Index, Option<(bool, bool)>)>,
+    pub copied_indexes: Vec<(Index, Option<CopiedConstraint>)>,
     /// (attnum, comment)
     pub comments: Vec<(i16, String)>,
 }
@@ -518,7 +525,7 @@ impl Ddl<'_> {
                 initially_deferred: c.initdeferred,
                 constraint: Box::new(c.clone()),
             }),
-            ast::ConstrType::ConstrExclusion => return Err(PgError::not_supported("EXCLUDE").at(c.location)),
+            ast::ConstrType::ConstrExclusion => elements.exclusions.push(c.clone()),
             _ => return Err(PgError::not_supported("this table constraint").at(c.location)),
         }
         Ok(())
@@ -622,11 +629,10 @@ impl Ddl<'_> {
             let indexes: Vec<(Oid, Index)> =
                 self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
             for (index_oid, mut index) in indexes {
-                let constraint = source
-                    .constraints
-                    .iter()
-                    .find(|c| c.is_key() && c.index == index_oid)
-                    .map(|c| (c.deferrable, c.initially_deferred));
+                let constraint =
+                    source.constraints.iter().find(|c| c.has_index() && c.index == index_oid).map(|c| {
+                        CopiedConstraint { deferrable: c.deferrable, initially_deferred: c.initially_deferred }
+                    });
                 for key in &mut index.columns {
                     if let KeyPart::Column(attnum) = &mut key.key {
                         *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
@@ -709,6 +715,9 @@ impl Ddl<'_> {
                 ));
             }
             self.copy_index(&mut relation, index, constraint, &mut indexes)?;
+        }
+        for constraint in &elements.exclusions {
+            self.add_exclusion(&mut relation, constraint, &mut indexes)?;
         }
         self.catalog.add_relation(relation.clone());
         for index in &indexes {

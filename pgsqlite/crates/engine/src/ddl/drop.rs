@@ -185,6 +185,11 @@ impl Ddl<'_> {
                 for constraint in self.constraints_of_column(relation, attnum) {
                     out.push((Object::Constraint(table, constraint), true));
                 }
+                for constraint in self.exclusions_over(relation, attnum)? {
+                    if !out.iter().any(|(o, _)| *o == Object::Constraint(table, constraint)) {
+                        out.push((Object::Constraint(table, constraint), false));
+                    }
+                }
                 for (child, constraint) in self.catalog.referencing(table) {
                     if let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind {
                         if columns.contains(&attnum) {

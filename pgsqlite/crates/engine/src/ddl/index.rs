@@ -1,6 +1,6 @@
 //! Indexes: CREATE INDEX, and those behind PRIMARY KEY and UNIQUE. All access methods are SQLite b-trees; the method's name is kept.
 
-use super::create_table::KeySpec;
+use super::create_table::{CopiedConstraint, KeySpec};
 use super::storage::Parameters;
 use super::{naming, sqlite_quote, strings, Ddl};
 use crate::store::sqlite_error;
@@ -98,6 +98,7 @@ impl Ddl<'_> {
             primary: spec.primary,
             nulls_not_distinct: false,
             deferrable: spec.deferrable,
+            exclusion: vec![],
             method: "btree".into(),
             columns,
             include,
@@ -126,7 +127,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn push_index(
+    pub(super) fn push_index(
         &mut self,
         relation: &Relation,
         name: String,
@@ -155,7 +156,7 @@ impl Ddl<'_> {
         })
     }
 
-    fn no_opclass(&self, ty: Oid, method: &str) -> PgError {
+    pub(super) fn no_opclass(&self, ty: Oid, method: &str) -> PgError {
         PgError::new(
             SqlState::UNDEFINED_OBJECT,
             format!("data type {} has no default operator class for access method \"{method}\"", self.display_type(ty)),
@@ -163,13 +164,12 @@ impl Ddl<'_> {
         .hint("You must specify an operator class for the index or define a default operator class for the data type.")
     }
 
-    /// LIKE … INCLUDING INDEXES: the same index on the new table. `constraint`: whether that of its constraint is (deferrable,
-    /// initially deferred).
+    /// LIKE … INCLUDING INDEXES: the same index on the new table, and the constraint behind it.
     pub(super) fn copy_index(
         &mut self,
         relation: &mut Relation,
         index: Index,
-        constraint: Option<(bool, bool)>,
+        constraint: Option<CopiedConstraint>,
         indexes: &mut Vec<Relation>,
     ) -> Result<()> {
         let keys: Vec<i16> = index
@@ -180,7 +180,10 @@ impl Ddl<'_> {
                 KeyPart::Expression(_) => None,
             })
             .collect();
-        if let Some((deferrable, initially_deferred)) = constraint {
+        if let (Some(CopiedConstraint { initially_deferred, .. }), false) = (constraint, index.exclusion.is_empty()) {
+            return self.push_exclusion(relation, "", index, initially_deferred, indexes);
+        }
+        if let Some(CopiedConstraint { deferrable, initially_deferred }) = constraint {
             let names = |attnums: &[i16]| -> Vec<String> {
                 attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone()).collect()
             };
@@ -290,6 +293,7 @@ impl Ddl<'_> {
             primary: false,
             nulls_not_distinct: false,
             deferrable: false,
+            exclusion: vec![],
             method: method.to_string(),
             columns,
             include,
@@ -342,7 +346,7 @@ impl Ddl<'_> {
             .ok_or_else(|| PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
     }
 
-    fn index_key(&self, relation: &Relation, element: &ast::IndexElem, method: &str) -> Result<IndexColumn> {
+    pub(super) fn index_key(&self, relation: &Relation, element: &ast::IndexElem, method: &str) -> Result<IndexColumn> {
         let (key, ty, mut collation) = match &element.expr {
             None => {
                 let column = self.key_column(relation, &element.name)?;
@@ -426,8 +430,18 @@ impl Ddl<'_> {
         if index_relation.sqlite_name.is_empty() || index_relation.sqlite_name.starts_with("sqlite_autoindex_") {
             return Ok(());
         }
+        // what an exclusion constraint compares by other operators than equality, no SQLite index finds
+        let exclusion = match index.exclusion.is_empty() {
+            true => None,
+            false => {
+                Some(self.analyze_stored(|e| pgsqlite_sql::lower::exclusion::exclusion(e, table, index_relation))?)
+            }
+        };
         let mut keys = Vec::new();
-        for key in &index.columns {
+        for (i, key) in index.columns.iter().enumerate() {
+            if exclusion.as_ref().is_some_and(|e| !e.equal.contains(&i)) {
+                continue;
+            }
             let mut text = match &key.key {
                 KeyPart::Column(attnum) => {
                     let column = table
@@ -451,6 +465,9 @@ impl Ddl<'_> {
             }
             keys.push(text);
         }
+        if let (Some(exclusion), true) = (&exclusion, keys.is_empty()) {
+            return self.check_exclusion(exclusion, table);
+        }
         let schema = if table.temporary { "temp." } else { "" };
         let mut sql = format!(
             "CREATE {}INDEX {schema}{} ON {} ({})",
@@ -459,7 +476,7 @@ impl Ddl<'_> {
             sqlite_quote(&table.sqlite_name),
             keys.join(", ")
         );
-        if let Some(predicate) = &index.predicate {
+        if let (Some(predicate), None) = (&index.predicate, &exclusion) {
             sql.push_str(&format!(" WHERE {}", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
         }
         self.conn.execute_batch(&sql).map_err(|error| {
@@ -475,6 +492,9 @@ impl Ddl<'_> {
             }
             sqlite_error(error)
         })?;
+        if let Some(exclusion) = &exclusion {
+            return self.check_exclusion(exclusion, table);
+        }
         if index.deferrable && self.has_duplicates(index, table)? {
             return Err(self.duplicate_keys(index_relation, index, table));
         }
@@ -558,7 +578,7 @@ fn duplicates(columns: &[&Column], table: &Relation) -> String {
 }
 
 /// What an index's chosen name says of its keys.
-fn index_name_columns(relation: &Relation, index: &Index) -> String {
+pub(super) fn index_name_columns(relation: &Relation, index: &Index) -> String {
     let names = naming::index_column_names(relation, index);
     naming::joined_columns(names.iter().map(String::as_str))
 }

@@ -19,6 +19,7 @@ mod create_table;
 mod default_privileges;
 mod domain;
 mod drop;
+mod exclusion;
 mod foreign_key;
 pub(crate) mod function;
 mod grant;

@@ -73,15 +73,14 @@ pub fn index_column_names(relation: &Relation, index: &Index) -> Vec<String> {
     names
 }
 
-/// What PostgreSQL calls an expression key in a chosen name: the function's name, else `expr`.
+/// What PostgreSQL calls an expression key in a chosen name: as a column of a query, else `expr`.
 fn expression_name(text: &str) -> String {
     let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}")).unwrap_or_default();
     if let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) {
         if let Some(NodeEnum::ResTarget(target)) = select.target_list.first().and_then(|t| t.node.as_ref()) {
-            if let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) {
-                if let Some(name) = super::strings(&call.funcname).last() {
-                    return (*name).to_string();
-                }
+            let name = target.val.as_deref().map(pgsqlite_sql::analyze::column_name);
+            if let Some(name) = name.filter(|n| n != "?column?") {
+                return name;
             }
         }
     }

@@ -153,7 +153,7 @@ impl Ddl<'_> {
         }
         let mut rebuild = gone.is_foreign_key() && !gone.managed;
         new.constraints.retain(|c| c.inherited.parent != constraint);
-        if matches!(gone.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
+        if gone.has_index() {
             let index = self.required(gone.index)?.clone();
             if gone.kind == ConstraintKind::PrimaryKey
                 && (old.rowid_column.is_some() || index.sqlite_name.starts_with("sqlite_autoindex_"))

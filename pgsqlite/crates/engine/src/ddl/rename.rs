@@ -157,10 +157,7 @@ impl Ddl<'_> {
                     return Err(PgError::not_supported("renaming a CHECK of a table that another program made"));
                 }
                 constraint.name = new_name.to_string();
-                let index = match constraint.kind {
-                    ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => constraint.index,
-                    _ => 0,
-                };
+                let index = if constraint.has_index() { constraint.index } else { 0 };
                 if index != 0 {
                     let index = self.required(index)?.clone();
                     self.check_free(index.schema, new_name)?;

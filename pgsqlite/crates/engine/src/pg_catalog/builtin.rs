@@ -294,16 +294,41 @@ pub(super) fn languages(rows: &mut Rows) {
     }
 }
 
-pub(super) fn operator_families(rows: &mut Rows) {
-    for line in include_str!("../../../sql/data/pg_opfamily.tsv").lines().skip(1) {
+pub(super) fn operator_families(rows: &mut Rows, catalog: &Catalog) {
+    let extensions = include_str!("../../../sql/data/extension_opfamily.tsv").lines().skip(1);
+    for line in include_str!("../../../sql/data/pg_opfamily.tsv").lines().skip(1).chain(extensions) {
         let f: Vec<&str> = line.split('\t').collect();
+        let family = f[0].parse().unwrap_or(0);
+        let Some(schema) = catalog.schema_of_builtin(family) else { continue };
         let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));
         rows.push(&[
             ("oid", number(0)),
             ("opfmethod", number(1)),
             ("opfname", text(f.get(2).copied().unwrap_or_default())),
-            ("opfnamespace", int(PG_CATALOG)),
+            ("opfnamespace", int(schema)),
             ("opfowner", int(BOOTSTRAP_ROLE)),
+        ]);
+    }
+}
+
+pub(super) fn family_operators(rows: &mut Rows, catalog: &Catalog) {
+    rows.push_file(include_str!("../../../sql/data/pg_amop.tsv"));
+    for line in include_str!("../../../sql/data/extension_amop.tsv").lines().skip(1) {
+        let f: Vec<&str> = line.split('\t').collect();
+        let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));
+        if catalog.schema_of_builtin(f.get(1).and_then(|v| v.parse().ok()).unwrap_or(0)).is_none() {
+            continue;
+        }
+        rows.push(&[
+            ("oid", number(0)),
+            ("amopfamily", number(1)),
+            ("amoplefttype", number(2)),
+            ("amoprighttype", number(3)),
+            ("amopstrategy", number(4)),
+            ("amoppurpose", text(f.get(5).copied().unwrap_or_default())),
+            ("amopopr", number(6)),
+            ("amopmethod", number(7)),
+            ("amopsortfamily", number(8)),
         ]);
     }
 }
@@ -345,7 +370,7 @@ const fn native(name: &'static str, version: &'static str, comment: &'static str
     Extension { oid: None, name, version, trusted: true, relocatable: true, schema: None, comment }
 }
 
-pub(crate) const EXTENSIONS: [Extension; 9] = [
+pub(crate) const EXTENSIONS: [Extension; 10] = [
     Extension {
         oid: Some(13559),
         name: "plpgsql",
@@ -371,6 +396,7 @@ pub(crate) const EXTENSIONS: [Extension; 9] = [
     native("citext", "1.6", "data type for case-insensitive character strings"),
     native("hstore", "1.8", "data type for storing sets of (key, value) pairs"),
     native("intarray", "1.5", "functions, operators, and index support for 1-D arrays of integers"),
+    native("btree_gist", "1.7", "support for indexing common datatypes in GiST"),
 ];
 
 fn is_installed(catalog: &Catalog, extension: &Extension) -> bool {

@@ -69,6 +69,7 @@ fn extensions(edges: &mut Edges, catalog: &Catalog) {
         }
         for c in builtin::all_operator_classes().iter().filter(|c| of(c.oid)) {
             edges.push((OPERATOR_CLASS, i64::from(c.oid), 0), whole, "e");
+            edges.push((OPERATOR_FAMILY, i64::from(c.family), 0), whole, "e");
         }
     }
 }
@@ -76,6 +77,7 @@ fn extensions(edges: &mut Edges, catalog: &Catalog) {
 /// Classes of objects: OIDs of their catalogs.
 const OPERATOR: Oid = 2617;
 const OPERATOR_CLASS: Oid = 2616;
+const OPERATOR_FAMILY: Oid = 2753;
 const EXTENSION: Oid = 3079;
 
 pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
@@ -116,7 +118,14 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
                     .find(|c| c.index == relation.oid && !matches!(c.kind, ConstraintKind::ForeignKey { .. }))
             });
             match constraint {
-                Some(c) => edges.push(own, (CONSTRAINT, i64::from(c.oid), 0), "i"),
+                Some(c) => {
+                    edges.push(own, (CONSTRAINT, i64::from(c.oid), 0), "i");
+                    let members = index.columns.iter().map(|k| (OPERATOR_CLASS, k.opclass));
+                    let members = members.chain(index.exclusion.iter().map(|o| (OPERATOR, *o)));
+                    for (class, member) in members.filter(|(_, m)| builtin_extensions::of(*m).is_some()) {
+                        edges.push((CONSTRAINT, i64::from(c.oid), 0), (class, i64::from(member), 0), "n");
+                    }
+                }
                 None => of_index(edges, environment, catalog, relation, index),
             }
         }
@@ -174,7 +183,7 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
             edges.push(constraint, (CONSTRAINT, i64::from(c.inherited.parent), 0), "P");
             edges.push(constraint, own, "S");
         }
-        for &attnum in &c.columns {
+        for &attnum in c.columns.iter().filter(|a| **a != 0) {
             edges.push(constraint, (CLASS, table, attnum), "a");
         }
         match &c.kind {

@@ -458,6 +458,8 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
                 ConstraintKind::Unique { nulls_not_distinct } => ("UNIQUE", yes(!nulls_not_distinct)),
                 ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => ("CHECK", Datum::Null),
                 ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", Datum::Null),
+                // (the SQL standard does not know it)
+                ConstraintKind::Exclusion => continue,
             };
             push(c.name.clone(), kind, c.deferrable, c.initially_deferred, distinct);
         }

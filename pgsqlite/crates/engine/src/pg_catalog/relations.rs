@@ -417,6 +417,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indisunique", index.unique.into()),
             ("indnullsnotdistinct", index.nulls_not_distinct.into()),
             ("indisprimary", index.primary.into()),
+            ("indisexclusion", (!index.exclusion.is_empty()).into()),
             ("indimmediate", (!index.deferrable).into()),
             ("indisclustered", (of_table.clustered == relation.oid).into()),
             ("indisreplident", (of_table.replica_identity == ReplicaIdentity::Index(relation.oid)).into()),
@@ -476,6 +477,12 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             match &c.kind {
                 ConstraintKind::PrimaryKey => row.push(("contype", text("p"))),
                 ConstraintKind::Unique { .. } => row.push(("contype", text("u"))),
+                ConstraintKind::Exclusion => {
+                    row.push(("contype", text("x")));
+                    if let Some(RelationKind::Index(index)) = catalog.relation(c.index).map(|r| &r.kind) {
+                        row.push(("conexclop", numbers(&index.exclusion)));
+                    }
+                }
                 ConstraintKind::SqliteCheck { text: expression } | ConstraintKind::Check { expression, .. } => {
                     row.push(("contype", text("c")));
                     row.push(("conbin", text(&**expression)));

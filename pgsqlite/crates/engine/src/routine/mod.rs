@@ -16,6 +16,7 @@ pub(crate) mod after;
 pub(crate) mod aggregate;
 pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
+mod exclusion;
 mod foreign_key;
 pub(crate) mod plpgsql;
 mod spread;

@@ -158,6 +158,14 @@ impl<'t> Storing<'t> {
         values
     }
 
+    /// The rowid of an updated row, from the statement's parameters and the row as it is now.
+    fn rowid_of(&self, values: &[Datum], row: &[Datum]) -> Datum {
+        match self.key_column {
+            Some(at) => row[at].clone(),
+            None => values[self.t.parameters].clone(),
+        }
+    }
+
     fn store(&mut self, host: Host, values: &[Datum], width: usize) -> Result<Option<Vec<Datum>>> {
         store(host, &mut self.apply, values, width).map_err(|e| {
             told_more(host, &self.t.modify, self.t.shown.as_ref(), values, e, |sql| {
@@ -522,9 +530,20 @@ impl<'t, 'h> Part<'t, 'h> {
             run.changes = changes_in_all(host);
             match stored {
                 Some(mut result) => {
-                    if self.updates.is_some() {
+                    let inserted = || {
                         // SAFETY: a live connection.
-                        self.touched.insert(unsafe { libsqlite3_sys::sqlite3_last_insert_rowid(host.db) });
+                        unsafe { libsqlite3_sys::sqlite3_last_insert_rowid(host.db) }
+                    };
+                    let rowid = match t.event {
+                        Event::Insert => Datum::Int(inserted()),
+                        _ => storing.rowid_of(&values, &result),
+                    };
+                    if !super::exclusion::stays(host, &t.exclusions, &self.relation, &rowid)? {
+                        run.changes = changes_in_all(host);
+                        continue;
+                    }
+                    if self.updates.is_some() {
+                        self.touched.insert(inserted());
                     }
                     let returned = result.split_off(width);
                     self.done(returned);
@@ -581,6 +600,8 @@ impl<'t, 'h> Part<'t, 'h> {
         let Some(mut result) = updating.store(host, &values, width + returning)? else {
             return Err(modified_meanwhile(Event::Update));
         };
+        let rowid = updating.rowid_of(&values, &result);
+        super::exclusion::stays(host, &updating.t.exclusions, &self.relation, &rowid)?;
         let returned = result.split_off(width);
         self.done(returned);
         self.stored(true, Some(old), Some(result))

@@ -1,4 +1,4 @@
-//! DEFERRABLE PRIMARY KEY and UNIQUE constraints: checked after their statement, by SET CONSTRAINTS, or at COMMIT.
+//! DEFERRABLE PRIMARY KEY, UNIQUE and EXCLUDE constraints: checked after their statement, by SET CONSTRAINTS, or at COMMIT.
 //!
 //! SQLite checks a unique index at each row, so the index of such a constraint is an ordinary one. While a transaction writes,
 //! its connection notes the rows that are written of tables with such keys ([`crate::written`]), by whatever; here each of those
@@ -7,12 +7,15 @@
 use super::diagnose::printed;
 use super::Session;
 use crate::connection::Connection;
+use crate::exclusion::violation;
 use crate::written::Rows;
-use pgsqlite_sql::catalog::{Column, Constraint, Relation};
+use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};
+use pgsqlite_sql::lower::exclusion::{exclusion, Exclusion};
 use pgsqlite_sql::lower::{rowid_name, table_name};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::codec::Context;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// What a transaction knows of its deferrable keys.
@@ -26,10 +29,10 @@ pub(super) struct Watch {
     checked: u64,
 }
 
-/// A deferrable key of a table.
-struct Key<'a> {
-    table: &'a Relation,
-    columns: Vec<&'a Column>,
+/// A deferrable constraint of a table: the query of the rows that may not stand beside each other.
+enum Key<'a> {
+    Unique { table: &'a Relation, columns: Vec<&'a Column> },
+    Exclusion(Exclusion),
 }
 
 fn quoted(name: &str) -> String {
@@ -37,29 +40,43 @@ fn quoted(name: &str) -> String {
 }
 
 impl<'a> Key<'a> {
-    fn new(table: &'a Relation, constraint: &'a Constraint) -> Result<Key<'a>> {
+    fn new(environment: &Environment, table: &'a Relation, constraint: &'a Constraint) -> Result<Key<'a>> {
+        if constraint.kind == ConstraintKind::Exclusion {
+            let index = environment.catalog.relation(constraint.index);
+            let index = index.ok_or_else(|| PgError::internal("an exclusion constraint without its index"))?;
+            return Ok(Key::Exclusion(exclusion(environment, table, index)?));
+        }
         let columns: Option<Vec<&Column>> = constraint.columns.iter().map(|a| table.column_by_attnum(*a)).collect();
         let columns = columns.ok_or_else(|| PgError::internal("a key on a column that is not there"))?;
-        Ok(Key { table, columns })
+        Ok(Key::Unique { table, columns })
     }
 
-    /// The key of a row that has the same key as one that was there before it (or of any row).
-    fn violation(&self, connection: &Connection, rows: &Rows, rowid: Option<i64>) -> Result<Option<Vec<Datum>>> {
-        let id = rowid_name(self.table)?;
-        let names: Vec<String> = self.columns.iter().map(|c| quoted(&c.name)).collect();
+    /// SQL: the rowids of rows that may not stand beside a row (`?1`; `any`: of one such pair), with the values that the error tells.
+    fn query(&self, any: bool) -> Result<String> {
+        let (table, columns) = match self {
+            Key::Unique { table, columns } => (table, columns),
+            Key::Exclusion(exclusion) if any => return Ok(exclusion.any.clone()),
+            Key::Exclusion(exclusion) => return Ok(exclusion.of_row.clone()),
+        };
+        let id = rowid_name(table)?;
+        let names: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
         let values: Vec<String> = names.iter().map(|n| format!("n.{n}")).collect();
         let equal: Vec<String> = names.iter().map(|n| format!("o.{n} = n.{n}")).collect();
-        let table = table_name(self.table);
-        let mut sql = format!(
-            "SELECT o.{id}, {} FROM {table} AS n, {table} AS o WHERE {} AND o.{id} <> n.{id}",
+        let table = table_name(table);
+        let end = if any { " LIMIT 1".to_string() } else { format!(" AND n.{id} = ?1") };
+        Ok(format!(
+            "SELECT o.{id}, {} FROM {table} AS n, {table} AS o WHERE {} AND o.{id} <> n.{id}{end}",
             values.join(", "),
             equal.join(" AND ")
-        );
+        ))
+    }
+
+    /// What the error tells of a row that has the same key as one that was there before it (or of any row).
+    fn violation(&self, connection: &Connection, rows: &Rows, rowid: Option<i64>) -> Result<Option<Vec<Datum>>> {
+        let sql = self.query(rowid.is_none())?;
         let Some(rowid) = rowid else {
-            sql.push_str(" LIMIT 1");
             return Ok(connection.first_row(&sql, &[])?.map(|mut row| row.split_off(1)));
         };
-        sql.push_str(&format!(" AND n.{id} = ?1"));
         let when = rows.when(rowid);
         for mut row in connection.all_rows(&sql, &[Datum::Int(rowid)])? {
             // of two new rows the later one is told
@@ -69,6 +86,36 @@ impl<'a> Key<'a> {
             }
         }
         Ok(None)
+    }
+
+    fn error(
+        &self,
+        catalog: &Catalog,
+        context: &Context,
+        table: &Relation,
+        name: &str,
+        values: &[Datum],
+    ) -> Result<PgError> {
+        let schema = catalog.schema_name(table.schema);
+        let types: Vec<Oid> = match self {
+            Key::Unique { columns, .. } => columns.iter().map(|c| c.type_oid).collect(),
+            Key::Exclusion(exclusion) => exclusion.types.iter().chain(&exclusion.types).copied().collect(),
+        };
+        let shown: Vec<String> =
+            types.iter().zip(values).map(|(ty, v)| printed(catalog, context, *ty, v)).collect::<Result<_>>()?;
+        let columns = match self {
+            Key::Unique { columns, .. } => columns,
+            Key::Exclusion(exclusion) => return Ok(violation(exclusion, schema, &table.name, &shown)),
+        };
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        Ok(PgError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("duplicate key value violates unique constraint \"{name}\""),
+        )
+        .detail(format!("Key ({})=({}) already exists.", names.join(", "), shown.join(", ")))
+        .schema(schema)
+        .table(table.name.clone())
+        .constraint(name))
     }
 }
 
@@ -93,7 +140,7 @@ impl Session {
         Ok(())
     }
 
-    /// After a statement: 23505 for a key that is immediate now and that a row written by the statement has twice.
+    /// After a statement: 23505 (23P01) for a key that is immediate now and that a row written by the statement has twice.
     pub(super) fn check_written_keys(&mut self) -> Result<()> {
         if !self.transaction.keys.on {
             return Ok(());
@@ -198,21 +245,9 @@ impl Session {
         events.sort_by_key(|e| e.0);
         for (_, table, rows, rowid) in events {
             for constraint in table.deferrable_keys().filter(|c| wanted(c)) {
-                let key = Key::new(table, constraint)?;
+                let key = self.with_environment(&view, |environment| Key::new(environment, table, constraint))?;
                 let Some(values) = key.violation(connection, &rows, rowid)? else { continue };
-                let mut shown = Vec::new();
-                for (column, value) in key.columns.iter().zip(&values) {
-                    shown.push(printed(&view.catalog, &context, column.type_oid, value)?);
-                }
-                let names: Vec<&str> = key.columns.iter().map(|c| c.name.as_str()).collect();
-                let error = PgError::new(
-                    SqlState::UNIQUE_VIOLATION,
-                    format!("duplicate key value violates unique constraint \"{}\"", constraint.name),
-                )
-                .detail(format!("Key ({})=({}) already exists.", names.join(", "), shown.join(", ")))
-                .schema(view.catalog.schema_name(table.schema))
-                .table(table.name.clone())
-                .constraint(constraint.name.clone());
+                let error = key.error(&view.catalog, &context, table, &constraint.name, &values)?;
                 return Ok(Some((table.clone(), error)));
             }
         }

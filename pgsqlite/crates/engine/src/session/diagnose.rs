@@ -421,7 +421,7 @@ fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str
 }
 
 /// A value as its type's output function prints it.
-pub(super) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+pub(crate) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
     if *value == Datum::Null {
         return Ok("null".into());
     }

@@ -501,6 +501,7 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
+        self.defer_self_references(triggered.table)?;
         let connection = self.connection()?;
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
         let mut rows: Vec<Box<[Datum]>> = Vec::new();

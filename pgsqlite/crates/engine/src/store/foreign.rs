@@ -418,6 +418,7 @@ fn add_index(
             unique,
             primary,
             nulls_not_distinct: false,
+            exclusion: vec![],
             deferrable: false,
             method: "btree".into(),
             columns: keys,

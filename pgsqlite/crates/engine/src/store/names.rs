@@ -2,7 +2,7 @@
 
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::builtins::text_search;
-use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -125,7 +125,13 @@ impl RegNames for CatalogNames<'_> {
             oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
             oid::REGCOLLATION => names.collation(value),
             oid::REGOPER | oid::REGOPERATOR => builtin::operator_by_oid(value).map(|o| match reg_type {
-                oid::REGOPER => o.name.to_string(),
+                oid::REGOPER => match self.operators(o.name).count() {
+                    1 => o.name.to_string(),
+                    _ => {
+                        let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
+                        format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
+                    }
+                },
                 _ => {
                     let side = |t: Oid| if t == 0 { "NONE".to_string() } else { names.type_name(t, -1) };
                     format!("{}({},{})", o.name, side(o.left), side(o.right))

@@ -45,6 +45,7 @@ use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 pub use polymorphic::concrete_type;
 pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};
+pub use select::column_name;
 use std::sync::Arc;
 pub use view_target::{is_updatable_view, why_not_updatable};
 
@@ -385,6 +386,21 @@ pub fn analyze_expression_node(
             None => analyzer.resolve_unknown(expr),
         }
     })
+}
+
+/// The operator of a name for two operands of a type, as an EXCLUDE constraint has it. Errors: 42883.
+pub fn operator_for(environment: &Environment, name: &str, ty: Oid) -> Result<Oid> {
+    let analyzer = Analyzer::new(environment, &[], false);
+    Ok(analyzer.resolve_operator(name, Some(ty), ty, -1)?.0.oid)
+}
+
+/// An operator over two operands.
+pub(crate) fn related(environment: &Environment, operator: Oid, left: Expr, right: Expr) -> Result<Expr> {
+    let mut analyzer = Analyzer::new(environment, &[], false);
+    analyzer.levels.push(Level::new());
+    let found = crate::builtins::catalog::operator_by_oid(operator);
+    let name = found.ok_or_else(|| PgError::internal("an operator that is not there"))?.name;
+    analyzer.operator(name, Some(left), right, -1)
 }
 
 /// Analyzes a domain's CHECK: VALUE stands for a value of the base type.

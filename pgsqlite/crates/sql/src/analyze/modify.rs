@@ -503,6 +503,13 @@ impl Analyzer<'_> {
             }
             None => None,
         };
+        let arbiter = conflict_target.as_ref().map_or(0, |t| t.index);
+        if target.constraints.iter().any(|c| c.kind == ConstraintKind::Exclusion && c.index == arbiter) {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                "ON CONFLICT DO UPDATE not supported with exclusion constraints",
+            ));
+        }
         Ok(OnConflict { target: conflict_target, set: Some(set), filter })
     }
 
@@ -528,7 +535,10 @@ impl Analyzer<'_> {
                     format!("constraint \"{}\" for table \"{}\" does not exist", infer.conname, target.name),
                 )
             })?;
-            if !matches!(constraint.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. }) {
+            if constraint.kind == ConstraintKind::Exclusion {
+                return Ok(ConflictTarget { keys: vec![], filter: None, index: constraint.index });
+            }
+            if !constraint.is_key() {
                 return Err(PgError::new(
                     SqlState::WRONG_OBJECT_TYPE,
                     "constraint in ON CONFLICT clause has no associated index",

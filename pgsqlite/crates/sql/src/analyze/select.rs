@@ -879,7 +879,7 @@ fn distinct_on_mismatch(location: i32) -> PgError {
 }
 
 /// The name of an unnamed output column (FigureColname of PostgreSQL: manual 7.3.2).
-pub(crate) fn column_name(node: &ast::Node) -> String {
+pub fn column_name(node: &ast::Node) -> String {
     name_of(node).map_or_else(|| "?column?".to_string(), |(n, _)| n)
 }
 

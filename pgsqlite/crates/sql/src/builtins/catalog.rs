@@ -2,7 +2,7 @@
 
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// One row of `pg_proc`.
@@ -484,6 +484,28 @@ pub fn all_operator_classes() -> &'static [OperatorClass] {
 }
 pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
     all_operator_classes().iter().find(|c| c.oid == oid)
+}
+
+/// Whether an operator is one that a family's indexes can search by (a row of `pg_amop`).
+pub fn is_in_family(operator: Oid, family: Oid) -> bool {
+    static TABLE: OnceLock<HashSet<(Oid, Oid)>> = OnceLock::new();
+    let members = TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_amop.tsv").lines().skip(1);
+        let own = include_str!("../../data/pg_amop.tsv").lines().skip(1);
+        own.chain(extensions).map(fields).filter(|f| f[5] == "s").map(|f| (oid(f[6]), oid(f[1]))).collect()
+    });
+    members.contains(&(operator, family))
+}
+
+/// The name of an operator family.
+pub fn operator_family_name(family: Oid) -> Option<&'static str> {
+    static TABLE: OnceLock<HashMap<Oid, &'static str>> = OnceLock::new();
+    let names = TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_opfamily.tsv").lines().skip(1);
+        let own = include_str!("../../data/pg_opfamily.tsv").lines().skip(1);
+        own.chain(extensions).map(fields).map(|f| (oid(f[0]), f[2])).collect()
+    });
+    names.get(&family).copied()
 }
 
 /// One row of `pg_am`: (oid, name, handler function, `i` index or `t` table).

@@ -1,5 +1,5 @@
 //! Extensions whose types, functions and operators are here natively: uuid-ossp, pgcrypto, pg_trgm, unaccent, citext, hstore,
-//! intarray.
+//! intarray, btree_gist.
 //!
 //! Their signatures are data like PostgreSQL's own (`extension_proc.tsv`, `extension_operator.tsv`,
 //! `extension_opclass.tsv` …), with fixed OIDs; they are seen once
@@ -81,6 +81,8 @@ pub const ROWS: &[Row] = &[
          sort_desc subarray uniq",
         Native,
     ),
+    row("int2_dist int4_dist int8_dist float4_dist float8_dist date_dist", Sql("abs($1 - $2)")),
+    row("cash_dist time_dist interval_dist", Sql("greatest($1 - $2, $2 - $1)")),
 ];
 
 const MATCH: &str = "regexp_match($1::text, $2::text, CASE WHEN strpos($3, 'c') = 0 THEN $3 || 'i' ELSE $3 END)";
@@ -101,7 +103,8 @@ pub fn of(oid: Oid) -> Option<&'static str> {
             (extension != "\\N").then_some((oid, extension))
         };
         let classes = include_str!("../../data/extension_opclass.tsv").lines().skip(1);
-        procs.chain(operators).chain(classes).filter_map(member).collect()
+        let families = include_str!("../../data/extension_opfamily.tsv").lines().skip(1);
+        procs.chain(operators).chain(classes).chain(families).filter_map(member).collect()
     });
     members.get(&oid).copied()
 }

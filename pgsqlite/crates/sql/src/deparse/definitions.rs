@@ -89,6 +89,11 @@ pub fn constraint_definition(
             }
             out
         }
+        ConstraintKind::Exclusion => {
+            let index = catalog.relation(constraint.index);
+            let index = index.ok_or_else(|| PgError::internal("an exclusion constraint without its index"))?;
+            index_text(environment, index, true, style)?.unwrap_or_default()
+        }
         ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full, delete_columns } => {
             let parent = catalog
                 .relation(*references)
@@ -142,71 +147,96 @@ pub fn index_definition(
     style: Style,
 ) -> Result<Option<String>> {
     let RelationKind::Index(index) = &relation.kind else { return Ok(None) };
+    if column == 0 {
+        return index_text(environment, relation, false, style);
+    }
+    let catalog = environment.catalog;
+    let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
+    let included =
+        index.include.iter().filter_map(|&a| table.column_by_attnum(a)).map(|c| Ok(quote_identifier(&c.name)));
+    let keys = index.columns.iter().map(|key| Ok(key_text(environment, table, key, style)?.0));
+    Ok(Some(keys.chain(included).nth(column - 1).transpose()?.unwrap_or_default()))
+}
+
+/// A key of an index without its options; its type, and the collation of the column that it is (0: an expression).
+fn key_text(
+    environment: &Environment,
+    table: &Relation,
+    key: &IndexColumn,
+    style: Style,
+) -> Result<(String, Oid, Oid)> {
+    match &key.key {
+        KeyPart::Column(attnum) => {
+            let column =
+                table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
+            Ok((quote_identifier(&column.name), column.type_oid, column.collation))
+        }
+        KeyPart::Expression(text) => {
+            let expr = analyzed(environment, text, Some(table))?;
+            let names = Names::new(environment.catalog, environment.search_path);
+            // its COLLATE is the key's
+            let expr = match expr.kind {
+                ExprKind::Cast { arg, form: CastForm::Collate, .. } => *arg,
+                _ => expr,
+            };
+            let printed = expression(names, style, &expr, Some(table))?;
+            let call = matches!(
+                expr.kind,
+                ExprKind::Func { .. }
+                    | ExprKind::Coalesce(_)
+                    | ExprKind::Greatest(_)
+                    | ExprKind::Least(_)
+                    | ExprKind::NullIf { .. }
+            );
+            Ok((if call { printed } else { format!("({printed})") }, expr.ty, 0))
+        }
+    }
+}
+
+/// The whole definition of an index: CREATE INDEX, or EXCLUDE of the `constraint` that it is of. None: the relation is no index.
+fn index_text(
+    environment: &Environment,
+    relation: &Relation,
+    constraint: bool,
+    style: Style,
+) -> Result<Option<String>> {
+    let RelationKind::Index(index) = &relation.kind else { return Ok(None) };
     let catalog = environment.catalog;
     let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
     let mut keys: Vec<String> = Vec::new();
-    for key in &index.columns {
-        let (mut text, ty, own_collation) = match &key.key {
-            KeyPart::Column(attnum) => {
-                let column =
-                    table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
-                (quote_identifier(&column.name), column.type_oid, column.collation)
-            }
-            KeyPart::Expression(text) => {
-                let expr = analyzed(environment, text, Some(table))?;
-                let names = Names::new(catalog, environment.search_path);
-                // its COLLATE is the key's
-                let expr = match expr.kind {
-                    ExprKind::Cast { arg, form: CastForm::Collate, .. } => *arg,
-                    _ => expr,
-                };
-                let printed = expression(names, style, &expr, Some(table))?;
-                let call = matches!(
-                    expr.kind,
-                    ExprKind::Func { .. }
-                        | ExprKind::Coalesce(_)
-                        | ExprKind::Greatest(_)
-                        | ExprKind::Least(_)
-                        | ExprKind::NullIf { .. }
-                );
-                (if call { printed } else { format!("({printed})") }, expr.ty, 0)
-            }
+    for (i, key) in index.columns.iter().enumerate() {
+        let (mut text, ty, own_collation) = key_text(environment, table, key, style)?;
+        let default = match catalog.type_entry(catalog.base_type(ty)) {
+            _ if own_collation != 0 => own_collation,
+            Some(TypeEntry::Builtin(t)) => t.collation,
+            _ => key.collation,
         };
-        if column == 0 {
-            let default = match catalog.type_entry(catalog.base_type(ty)) {
-                _ if own_collation != 0 => own_collation,
-                Some(TypeEntry::Builtin(t)) => t.collation,
-                _ => key.collation,
-            };
-            if key.collation != 0 && key.collation != default {
-                let names = Names::new(catalog, environment.search_path);
-                text.push_str(&format!(" COLLATE {}", names.collation(key.collation).unwrap_or_default()));
+        if key.collation != 0 && key.collation != default {
+            let names = Names::new(catalog, environment.search_path);
+            text.push_str(&format!(" COLLATE {}", names.collation(key.collation).unwrap_or_default()));
+        }
+        if key.opclass_explicit {
+            if let Some(class) = builtin::operator_class_by_oid(key.opclass) {
+                text.push(' ');
+                text.push_str(&prefix_unless_visible(environment, class.oid));
+                text.push_str(&quote_identifier(class.name));
             }
-            if key.opclass_explicit {
-                if let Some(class) = builtin::operator_class_by_oid(key.opclass) {
-                    text.push(' ');
-                    match catalog.schema_of_builtin(class.oid) {
-                        Some(schema) if schema != PG_CATALOG && !environment.search_path.contains(&schema) => {
-                            text.push_str(&format!("{}.", quote_identifier(catalog.schema_name(schema))));
-                        }
-                        _ => {}
-                    }
-                    text.push_str(&quote_identifier(class.name));
-                }
-            }
-            text.push_str(match (key.descending, key.nulls_first) {
-                (false, false) => "",
-                (false, true) => " NULLS FIRST",
-                (true, true) => " DESC",
-                (true, false) => " DESC NULLS LAST",
+        }
+        text.push_str(match (key.descending, key.nulls_first) {
+            (false, false) => "",
+            (false, true) => " NULLS FIRST",
+            (true, true) => " DESC",
+            (true, false) => " DESC NULLS LAST",
+        });
+        if let (true, Some(operator)) = (constraint, index.exclusion.get(i)) {
+            let name = builtin::operator_by_oid(*operator).map_or("", |o| o.name);
+            let schema = prefix_unless_visible(environment, *operator);
+            text.push_str(&match schema.is_empty() {
+                true => format!(" WITH {name}"),
+                false => format!(" WITH OPERATOR({schema}{name})"),
             });
         }
         keys.push(text);
-    }
-    if column > 0 {
-        let included =
-            index.include.iter().filter_map(|&a| table.column_by_attnum(a)).map(|c| quote_identifier(&c.name));
-        return Ok(Some(keys.into_iter().chain(included).nth(column - 1).unwrap_or_default()));
     }
     let names = Names::new(catalog, environment.search_path);
     let table_name = if style == Style::Pretty {
@@ -214,23 +244,38 @@ pub fn index_definition(
     } else {
         format!("{}.{}", quote_identifier(catalog.schema_name(table.schema)), quote_identifier(&table.name))
     };
-    let mut out = format!(
-        "CREATE {}INDEX {} ON {}{table_name} USING {} ({})",
-        if index.unique { "UNIQUE " } else { "" },
-        quote_identifier(&relation.name),
-        // (the indexes of its partitions are definitions of their own)
-        if table.is_partitioned() { "ONLY " } else { "" },
-        quote_identifier(&index.method),
-        keys.join(", ")
-    );
+    let mut out = match constraint {
+        true => format!("EXCLUDE USING {} ({})", quote_identifier(&index.method), keys.join(", ")),
+        false => format!(
+            "CREATE {}INDEX {} ON {}{table_name} USING {} ({})",
+            if index.unique { "UNIQUE " } else { "" },
+            quote_identifier(&relation.name),
+            // (the indexes of its partitions are definitions of their own)
+            if table.is_partitioned() { "ONLY " } else { "" },
+            quote_identifier(&index.method),
+            keys.join(", ")
+        ),
+    };
     if !index.include.is_empty() {
         out.push_str(&format!(" INCLUDE ({})", column_names(table, &index.include)));
     }
     out.push_str(&with_parameters(&relation.storage.parameters));
     if let Some(predicate) = &index.predicate {
-        out.push_str(&format!(" WHERE {}", stored_expression(environment, predicate, Some(table), style)?));
+        let text = stored_expression(environment, predicate, Some(table), style)?;
+        out.push_str(&if constraint { format!(" WHERE ({text})") } else { format!(" WHERE {text}") });
     }
     Ok(Some(out))
+}
+
+/// `schema.` of an extension's operator or operator class that the session does not see without it.
+fn prefix_unless_visible(environment: &Environment, oid: Oid) -> String {
+    let catalog = environment.catalog;
+    match catalog.schema_of_builtin(oid) {
+        Some(schema) if schema != PG_CATALOG && !environment.search_path.contains(&schema) => {
+            format!("{}.", quote_identifier(catalog.schema_name(schema)))
+        }
+        _ => String::new(),
+    }
 }
 
 /// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.

@@ -82,6 +82,7 @@ impl Lowerer<'_> {
             shown.push(self.expr(&target.expr)?);
         }
         let triggered = Triggered {
+            exclusions: vec![],
             table: target.oid,
             event,
             set,

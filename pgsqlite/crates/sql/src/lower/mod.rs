@@ -1,5 +1,6 @@
 //! Typed tree → SQLite SQL.
 //!
+//! * [`exclusion`]: what EXCLUDE constraints look at
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`frames`]: window frames that SQLite does not have
@@ -15,6 +16,7 @@
 //! statement, so no name of the user can be captured. Besides the native functions of the table, lowering uses the
 //! support functions named in [`support`].
 
+pub mod exclusion;
 mod expr;
 mod frames;
 mod inherit;

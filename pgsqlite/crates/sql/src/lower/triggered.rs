@@ -4,8 +4,9 @@
 //! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
 //! So triggers run between SQLite's statements, never inside one that writes.
 //!
-//! Tables with foreign keys that the server carries out ([`crate::foreign_key`]) go the same way. What would change such a table in
-//! another way is refused: its triggers would not fire.
+//! The same way go changes of tables with foreign keys that the server carries out ([`crate::foreign_key`]), and INSERT and UPDATE
+//! on a table with EXCLUDE constraints, which are looked at for each row that is stored. What would change such a table in
+//! another way is refused: its triggers would not fire, its constraints not be looked at.
 
 use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
@@ -39,6 +40,11 @@ fn fires(relation: &Relation, event: Event) -> bool {
     relation.triggers.iter().any(|t| t.is_on() && t.events.contains(&event))
 }
 
+/// Whether an event makes rows that EXCLUDE constraints must be satisfied by at once.
+fn may_exclude(relation: &Relation, event: Event) -> bool {
+    matches!(event, Event::Insert | Event::Update) && relation.immediate_exclusions().next().is_some()
+}
+
 pub(super) fn row_tag(event: Event) -> Tag {
     match event {
         Event::Insert => Tag::Insert,
@@ -48,11 +54,13 @@ pub(super) fn row_tag(event: Event) -> Tag {
 }
 
 impl Lowerer<'_> {
-    /// Whether a statement fires triggers of its table.
+    /// Whether a statement fires triggers of its table, or stores rows that EXCLUDE constraints are to look at.
     pub(super) fn fires_triggers(&self, modify: &Modify) -> bool {
         let catalog = self.env.catalog;
         events(modify).iter().any(|(event, set)| {
-            fires(&modify.target, *event) || catalog.concerns_managed_keys(&modify.target, *event, set)
+            fires(&modify.target, *event)
+                || may_exclude(&modify.target, *event)
+                || catalog.concerns_managed_keys(&modify.target, *event, set)
         })
     }
 
@@ -66,8 +74,12 @@ impl Lowerer<'_> {
             )));
         }
         if own && self.fires_triggers(modify) {
+            let because = match events(modify).iter().any(|(event, _)| fires(&modify.target, *event)) {
+                true => "whose triggers it fires",
+                false => "which has exclusion constraints",
+            };
             return Err(PgError::not_supported(format!(
-                "this form of data modification on table \"{}\", whose triggers it fires,",
+                "this form of data modification on table \"{}\", {because},",
                 modify.target.name
             )));
         }
@@ -94,6 +106,18 @@ impl Lowerer<'_> {
                 (ForeignKeyAction::Cascade, Event::Delete) => Event::Delete,
                 _ => Event::Update,
             };
+            // (a key in an expression or a condition may be any of the columns)
+            let keys = |c: &crate::catalog::Constraint| {
+                let index = self.env.catalog.relation(c.index).map(|r| &r.kind);
+                let plain = matches!(index, Some(RelationKind::Index(i)) if i.predicate.is_none());
+                !plain || c.columns.iter().any(|a| *a == 0 || constraint.columns.contains(a))
+            };
+            if caused == Event::Update && child.immediate_exclusions().any(keys) {
+                return Err(PgError::not_supported(format!(
+                    "a change of table \"{}\" that reaches table \"{}\", which has exclusion constraints, by foreign key \"{}\"",
+                    parent.name, child.name, constraint.name
+                )));
+            }
             if fires(child, caused) || self.env.catalog.concerns_managed_keys(child, caused, &constraint.columns) {
                 return Err(PgError::not_supported(format!(
                     "a change of table \"{}\" that reaches table \"{}\", which has triggers, by foreign key \"{}\"",
@@ -191,7 +215,10 @@ impl Lowerer<'_> {
                     columns: attnums.clone(),
                     source: InsertSource::Values(vec![values]),
                     // a row that is there is changed as by UPDATE: its triggers fire
-                    on_conflict: on_conflict.clone().map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
+                    on_conflict: on_conflict
+                        .clone()
+                        .filter(|c| !c.target.as_ref().is_some_and(|t| super::exclusion::is_exclusion(&target, t)))
+                        .map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
                 };
                 self.scope().entries = vec![self.target_columns(&target, "")];
                 (self.proposed_rows(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
@@ -256,8 +283,16 @@ impl Lowerer<'_> {
                 step.sql.replace(&place, &format!(" WHERE {} = ?{key}", rowid_name(&target)?))
             }
         };
+        let exclusions = match (event, &modify.action) {
+            (Event::Insert, ModifyAction::Insert { on_conflict, .. }) => {
+                self.immediate_exclusions(&target, on_conflict.as_ref())?
+            }
+            (Event::Update, _) => self.immediate_exclusions(&target, None)?,
+            _ => vec![],
+        };
         let triggered = Triggered {
             table: target.oid,
+            exclusions,
             event,
             set,
             rows: format!("{with}{rows}"),
@@ -387,6 +422,7 @@ impl Lowerer<'_> {
         }
         Ok(Triggered {
             table: target.oid,
+            exclusions: self.immediate_exclusions(&target, None)?,
             event: Event::Update,
             set: set.iter().map(|s| s.0).collect(),
             current: self.current_row(&target)?,

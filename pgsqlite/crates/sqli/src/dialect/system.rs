@@ -85,6 +85,8 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                         ConstraintKind::PrimaryKey => "P",
                         ConstraintKind::Unique { .. } => "U",
                         ConstraintKind::ForeignKey { .. } => "R",
+                        // Informix has no such constraint: it is shown as what it is most like
+                        ConstraintKind::Exclusion => "U",
                         ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => "C",
                     };
                     let index = index_name(catalog, c);
