@@ -442,12 +442,29 @@ impl Connection {
     pub fn watch(&mut self, tables: impl Iterator<Item = (bool, String)>) -> Result<()> {
         let mut written = self.written.lock();
         written.set_tables(tables);
+        drop(written);
+        self.listen()
+    }
+
+    /// Notes from now on which rows of a table are deleted, as far as SQLite tells.
+    pub fn watch_deletes(&mut self, temporary: bool, table: &str) -> Result<()> {
+        self.written.lock().watch_deletes(temporary, table);
+        self.listen()
+    }
+
+    /// The cursors that asked for it are closed.
+    pub fn forget_deletes(&mut self) -> Result<()> {
+        self.written.lock().forget_deletes();
+        self.listen()
+    }
+
+    fn listen(&mut self) -> Result<()> {
+        let written = self.written.lock();
         let hook = if written.is_watching() {
             let written = self.written.clone();
-            Some(move |action: rusqlite::hooks::Action, database: &str, table: &str, rowid: i64| {
-                if action != rusqlite::hooks::Action::SQLITE_DELETE {
-                    written.lock().note(database == "temp", table, rowid);
-                }
+            Some(move |action: rusqlite::hooks::Action, database: &str, table: &str, rowid: i64| match action {
+                rusqlite::hooks::Action::SQLITE_DELETE => written.lock().note_deleted(database == "temp", table, rowid),
+                _ => written.lock().note(database == "temp", table, rowid),
             })
         } else {
             None

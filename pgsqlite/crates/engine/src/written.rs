@@ -39,6 +39,17 @@ pub struct Written {
     tables: HashMap<(bool, String), Rows>,
     /// counts the rows that were noted
     now: u64,
+    /// of the tables that cursors stand on: rows that were deleted, and when. Another row may have such a number now.
+    gone: HashMap<(bool, String), Gone>,
+    /// how many rows were deleted of all tables
+    deleted: u64,
+}
+
+#[derive(Debug, Default)]
+struct Gone {
+    rows: HashMap<i64, u64>,
+    /// when all were deleted together, of which SQLite does not tell one by one
+    all: u64,
 }
 
 impl Written {
@@ -52,7 +63,42 @@ impl Written {
     }
 
     pub fn is_watching(&self) -> bool {
-        !self.tables.is_empty()
+        !self.tables.is_empty() || !self.gone.is_empty()
+    }
+
+    /// Notes from now on which rows of a table are deleted.
+    pub fn watch_deletes(&mut self, temporary: bool, table: &str) {
+        self.gone.entry((temporary, table.to_string())).or_default();
+    }
+
+    pub fn note_deleted(&mut self, temporary: bool, table: &str, rowid: i64) {
+        self.deleted += 1;
+        if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
+            self.now += 1;
+            gone.rows.insert(rowid, self.now);
+        }
+    }
+
+    /// How many rows SQLite has told to be deleted.
+    pub fn deleted(&self) -> u64 {
+        self.deleted
+    }
+
+    /// Rows were deleted of which SQLite did not tell one by one.
+    pub fn note_all_deleted(&mut self) {
+        self.now += 1;
+        self.gone.values_mut().for_each(|gone| gone.all = self.now);
+    }
+
+    /// Whether a row that was there at `since` was deleted meanwhile.
+    pub fn is_gone(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> bool {
+        let found = self.gone.get(&(temporary, table.to_string()));
+        found.is_some_and(|gone| gone.all > since || gone.rows.get(&rowid).is_some_and(|at| *at > since))
+    }
+
+    /// The cursors are closed.
+    pub fn forget_deletes(&mut self) {
+        self.gone.clear();
     }
 
     pub fn note(&mut self, temporary: bool, table: &str, rowid: i64) {
@@ -83,6 +129,8 @@ impl Written {
     /// Nothing that was written matters any more.
     pub fn clear(&mut self) {
         self.tables.values_mut().for_each(|rows| *rows = Rows::default());
-        self.now = 0;
+        if self.gone.is_empty() {
+            self.now = 0;
+        }
     }
 }

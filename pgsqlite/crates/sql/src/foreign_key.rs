@@ -88,6 +88,7 @@ impl Catalog {
             || !table.inheritance.is_default()
             || self.stands_for_several(table)
             || table.managed_keys().next().is_some()
+            || table.immediate_exclusions().next().is_some()
     }
 
     /// Whether SQLite cannot carry out the foreign key of `child`, as things are.
@@ -124,6 +125,9 @@ impl Catalog {
             }
             if caused == Event::Delete {
                 continue;
+            }
+            if child.immediate_exclusions().next().is_some() {
+                return true;
             }
             if action == ForeignKeyAction::SetDefault
                 && constraint.columns.iter().filter_map(own).any(|c| c.default.is_some())

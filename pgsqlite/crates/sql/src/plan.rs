@@ -66,6 +66,8 @@ pub struct QueryPlan {
     pub calls_writers: bool,
     /// … NOWAIT: do not wait for the slot; the table that 55P03 names
     pub nowait: Option<String>,
+    /// WHERE CURRENT OF: the cursor, and the tables (OIDs) whose rows the statement may change
+    pub current_of: Option<(String, Vec<Oid>)>,
     /// its one step does the same as these two statements, which cost less
     pub read_back: Option<ReadBack>,
 }

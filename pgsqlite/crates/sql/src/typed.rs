@@ -208,6 +208,11 @@ pub enum ExprKind {
     },
     /// GROUPING(…): indexes in the group clause
     Grouping(Vec<usize>),
+    /// WHERE CURRENT OF: the number (tid) of the row that the cursor stands on, if it is of the table with this OID
+    CurrentOf {
+        cursor: String,
+        table: Box<Expr>,
+    },
     SubLink {
         kind: SubLinkKind,
         query: Box<Query>,

@@ -143,6 +143,9 @@ impl Planned {
             rows(vec![value.clone()])?;
             return Ok(Done { rows: 1 });
         }
+        if self.plan.query.current_of.is_some() {
+            return Err(PgError::not_supported("WHERE CURRENT OF in a function"));
+        }
         if let Some(triggered) = &self.plan.query.triggered {
             let rows = super::trigger::run(host, triggered, parameters, rows)?;
             return Ok(Done { rows });

@@ -269,19 +269,6 @@ impl Session {
         Ok(())
     }
 
-    /// Before a statement is carried out row by row: rows may refer to rows of the same statement that are stored later.
-    pub(super) fn defer_self_references(&mut self, table: Oid) -> Result<()> {
-        let refers_to_itself =
-            |c: &Constraint| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == table);
-        let catalog = self.catalog();
-        let needed = catalog.relation(table).is_some_and(|r| r.constraints.iter().any(refers_to_itself));
-        if needed && !self.transaction.defers_all {
-            self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.transaction.defers_all = true;
-        }
-        Ok(())
-    }
-
     /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(super) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;

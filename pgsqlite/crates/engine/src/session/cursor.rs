@@ -150,7 +150,7 @@ impl Session {
         if d.portalname.is_empty() {
             return Err(PgError::new(SqlState::INVALID_CURSOR_NAME, "invalid cursor name: must not be empty"));
         }
-        let (query, _) = self.plan(&inner, &prepared.parameters)?;
+        let (mut query, _) = self.plan(&inner, &prepared.parameters)?;
         let Body::Plan(plan) = &query.body else { return Err(PgError::internal("a cursor over no plan")) };
         if !plan.query.modifies.is_empty() {
             return Err(PgError::new(
@@ -158,6 +158,7 @@ impl Session {
                 "DECLARE CURSOR must not contain data-modifying statements in WITH",
             ));
         }
+        let locks = plan.query.locks_rows;
         if self.portals.contains_key(&d.portalname) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_CURSOR,
@@ -165,16 +166,29 @@ impl Session {
             ));
         }
         let formats = vec![Format::Text; query.columns.as_ref().map_or(0, |c| c.len())];
+        let (standing, hidden) = match self.standing(&inner, &prepared.parameters)? {
+            Some((standing, extended)) => {
+                let shown = query.columns.as_ref().map_or(0, |c| c.len());
+                query = extended;
+                (standing, query.columns.as_ref().map_or(0, |c| c.len()) - shown)
+            }
+            None => Default::default(),
+        };
         let mut portal = Portal::new(Some(query.clone()), parameters.to_vec(), formats);
+        portal.hidden = hidden;
+        portal.standing = standing;
         let scroll = match d.options & (SCROLL | NO_SCROLL) {
             SCROLL => Some(true),
             NO_SCROLL => Some(false),
+            // rows that are locked come once
+            _ if locks => Some(false),
             _ => None,
         };
         portal.spool = Spool::new(match scroll {
             Some(true) => Keep::All,
-            Some(false) => Keep::Nothing,
-            None => Keep::Recent,
+            // (the row that it stands on is kept for WHERE CURRENT OF)
+            Some(false) if hidden == 0 => Keep::Nothing,
+            _ => Keep::Recent,
         });
         portal.cursor = Some(Cursor {
             scroll,
@@ -190,6 +204,7 @@ impl Session {
             Ok(()) => self.on_sqlite(&mut portal, false, |session, portal| session.open(portal)),
             Err(e) => Err(e),
         };
+        let opened = opened.and_then(|()| self.watch_standing(&mut portal.standing));
         if let Err(e) = opened {
             self.close(portal);
             return Err(e);

@@ -22,6 +22,7 @@ mod copy_format;
 mod copy_from;
 mod copy_options;
 mod copy_to;
+mod current_of;
 mod cursor;
 mod deferred_keys;
 pub(crate) mod diagnose;

@@ -30,6 +30,10 @@ pub(super) struct Portal {
     paused: u64,
     /// its several steps run inside SQLite's savepoint `pg_statement`
     savepoint: bool,
+    /// columns behind those that the client sees
+    pub hidden: usize,
+    /// the tables on whose rows WHERE CURRENT OF may work
+    pub standing: super::current_of::Standing,
     /// made by DECLARE
     pub cursor: Option<super::cursor::Cursor>,
     /// how many savepoints the transaction had when it was made
@@ -67,6 +71,8 @@ impl Portal {
             position: 0,
             paused: 0,
             savepoint: false,
+            hidden: 0,
+            standing: Default::default(),
             cursor: None,
             depth: 0,
             spent: Default::default(),
@@ -88,7 +94,11 @@ impl Portal {
     }
 
     pub fn columns(&self) -> Option<Arc<[OutputColumn]>> {
-        self.prepared.as_ref().and_then(|p| p.columns.clone())
+        let columns = self.prepared.as_ref().and_then(|p| p.columns.clone())?;
+        match self.hidden {
+            0 => Some(columns),
+            n => Some(columns[..columns.len().saturating_sub(n)].into()),
+        }
     }
 
     /// A cursor WITH HOLD whose transaction has committed.
@@ -189,9 +199,17 @@ impl Session {
             }
             Body::Plan(plan) => {
                 let query = &plan.query;
+                if let Some((cursor, tables)) = &query.current_of {
+                    self.show_current(cursor, tables)?;
+                }
                 let result = self.on_sqlite(portal, query.bounded, |session, portal| {
                     session.run_plan(portal, query, prepared.epoch, max_rows, sink)
                 });
+                if query.current_of.is_some() {
+                    if let Some(connection) = &self.connection {
+                        connection.cell.rows.current.take();
+                    }
+                }
                 if matches!(portal.state, State::Stale) {
                     portal.state = State::New;
                     return Box::pin(self.run_portal(portal, max_rows, sink)).await;
@@ -501,7 +519,6 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        self.defer_self_references(triggered.table)?;
         let connection = self.connection()?;
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
         let mut rows: Vec<Box<[Datum]>> = Vec::new();
@@ -572,8 +589,12 @@ impl Session {
                 }
                 return Ok(None);
             }
+            let told = connection.written().deleted();
             let result = run_to_end(connection, &mut statement, &step.output);
             let changed = connection.changes();
+            if plan.tag == Tag::Delete && connection.written().deleted() - told < changed {
+                connection.written().note_all_deleted();
+            }
             connection.release(&step.sql, statement);
             result?;
             if step.counts {

@@ -57,6 +57,8 @@ pub(super) struct Transaction {
     pub defers_all: bool,
     /// deferrable PRIMARY KEY and UNIQUE constraints
     pub keys: super::deferred_keys::Watch,
+    /// cursors stand on rows: the connection notes which are deleted
+    pub cursors_stand: bool,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
     /// settings to go back to on rollback
@@ -587,6 +589,11 @@ impl Session {
         for (name, value) in std::mem::take(&mut self.transaction.local) {
             if self.gucs.set(&name, value.as_deref()).is_err() {
                 tracing::debug!(name, "a SET LOCAL value could not be put back");
+            }
+        }
+        if let (true, Some(connection)) = (self.transaction.cursors_stand, &mut self.connection) {
+            if let Err(problem) = connection.forget_deletes() {
+                tracing::debug!(%problem, "the connection still notes deleted rows");
             }
         }
         self.transaction = Transaction::default();

@@ -295,6 +295,9 @@ impl Session {
                 connection.clear_cache();
             }
         }
+        if let (NodeEnum::TruncateStmt(_), true) = (&raw.node, self.transaction.cursors_stand) {
+            self.connection()?.written().note_all_deleted();
+        }
         if let NodeEnum::TruncateStmt(t) = &raw.node {
             let depth = self.transaction.savepoints.len();
             for node in &t.relations {

@@ -16,6 +16,15 @@ pub struct StatementRows {
     touched: RefCell<HashSet<Vec<Key>>>,
     /// the row at hand was there before the statement
     updates: Cell<bool>,
+    /// what WHERE CURRENT OF means
+    pub(crate) current: RefCell<Option<Current>>,
+}
+
+/// The row that a cursor stands on.
+pub(crate) struct Current {
+    pub cursor: String,
+    /// the table's OID and the row's number; None: there is no such row any more
+    pub row: Option<(i64, i64)>,
 }
 
 /// A part of a row's identity, comparable.
@@ -44,7 +53,8 @@ impl StatementRows {
         if self.kept.borrow().is_empty() && self.touched.borrow().is_empty() {
             return StatementRows { updates, ..Default::default() };
         }
-        StatementRows { kept: RefCell::new(self.kept.take()), touched: RefCell::new(self.touched.take()), updates }
+        let (kept, touched) = (RefCell::new(self.kept.take()), RefCell::new(self.touched.take()));
+        StatementRows { kept, touched, updates, ..Default::default() }
     }
 
     /// The other statement has ended.
@@ -125,6 +135,15 @@ fn next_row(c: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
 
+fn current_of(c: &Call) -> Result<Datum> {
+    let current = c.session.rows.current.borrow();
+    match current.as_ref().filter(|found| c.text(0).is_ok_and(|name| name == found.cursor)) {
+        None => Err(PgError::not_supported("WHERE CURRENT OF in this place")),
+        Some(Current { row: Some((table, number)), .. }) if *table == c.int(1)? => Ok(Datum::Int(*number)),
+        Some(_) => Ok(Datum::Null),
+    }
+}
+
 fn after(c: &Call) -> Result<Datum> {
     Ok(c.datum(c.len() - 1).to_owned())
 }
@@ -132,6 +151,7 @@ fn after(c: &Call) -> Result<Datum> {
 /// (name, number of arguments, deterministic, function)
 pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::AFTER, -1, false, after),
+    (support::CURRENT_OF, 2, false, current_of),
     (support::KEEP, 2, false, keep),
     (support::KEPT, 1, false, kept),
     (support::XMAX, 0, false, xmax),

@@ -723,8 +723,25 @@ impl Analyzer<'_> {
 
     fn where_clause(&mut self, node: Option<&ast::Node>) -> Result<Option<Expr>> {
         let Some(node) = node else { return Ok(None) };
+        if let Some(NodeEnum::CurrentOfExpr(c)) = &node.node {
+            return self.current_of(&c.cursor_name).map(Some);
+        }
         let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
         self.coerce_boolean(filter, "WHERE").map(Some)
+    }
+
+    /// WHERE CURRENT OF: the target's row with the number of the one that the cursor stands on.
+    fn current_of(&mut self, cursor: &str) -> Result<Expr> {
+        let stored = matches!(&self.level().range_table[0].kind, RteKind::Relation(r) if r.is_stored());
+        if self.level().view_target.is_some() || !stored {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "WHERE CURRENT OF on a view is not implemented"));
+        }
+        // (the target is the first item that names are looked up in)
+        let missing = || PgError::internal("a table without system columns");
+        let number = self.system_column(0, 0, "ctid", -1)?.ok_or_else(missing)?;
+        let table = Box::new(self.system_column(0, 0, "tableoid", -1)?.ok_or_else(missing)?);
+        let here = Expr::new(ExprKind::CurrentOf { cursor: cursor.to_string(), table }, oid::TID, -1);
+        self.operator("=", Some(number), here, -1)
     }
 
     /// SET of UPDATE and ON CONFLICT DO UPDATE.

@@ -21,6 +21,7 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }
         | ExprKind::BoolTest { arg, .. }
+        | ExprKind::CurrentOf { table: arg, .. }
         | ExprKind::Field { arg, .. } => f(arg),
         ExprKind::And(list)
         | ExprKind::Or(list)
@@ -309,6 +310,7 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }
         | ExprKind::BoolTest { arg, .. }
+        | ExprKind::CurrentOf { table: arg, .. }
         | ExprKind::Field { arg, .. } => f(arg),
         ExprKind::And(list)
         | ExprKind::Or(list)

@@ -192,6 +192,10 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Aggregate(call) => self.aggregate(call)?,
             ExprKind::Window { call, window } => self.window_call(call, *window)?,
+            ExprKind::CurrentOf { cursor, .. } => {
+                self.out.push_str("CURRENT OF ");
+                self.out.push_str(&super::quote_identifier(cursor));
+            }
             ExprKind::Grouping(positions) => {
                 let keys: &'a [Expr] = self.levels.last().map_or(&[], |l| l.group_by);
                 let args: Vec<Expr> = positions.iter().filter_map(|i| keys.get(*i)).cloned().collect();

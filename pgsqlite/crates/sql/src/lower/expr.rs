@@ -153,6 +153,9 @@ impl Lowerer<'_> {
             ExprKind::Least(list) => self.extreme(list, "<", expr)?,
             ExprKind::Aggregate(call) => self.aggregate(call, expr)?,
             ExprKind::Window { .. } => return Err(PgError::internal("a window call outside its query")),
+            ExprKind::CurrentOf { cursor, table } => {
+                format!("{}({}, {})", support::CURRENT_OF, super::quote_text(cursor), self.expr(table)?)
+            }
             ExprKind::Grouping(_) => return Err(PgError::not_supported("GROUPING").at(expr.location)),
             ExprKind::SubLink { kind, query } => self.sub_link(kind, query, expr)?,
             ExprKind::Array(elements) => {

@@ -154,6 +154,8 @@ pub mod support {
     pub const AGGREGATE: &str = "pg_aggregate";
     /// (what, direct argument …) → what the aggregate gives without rows
     pub const AGGREGATE_NONE: &str = "pg_aggregate_none";
+    /// (cursor, table OID) → the number of the row that the cursor stands on; NULL if that is of another table
+    pub const CURRENT_OF: &str = "pg_current_of";
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
@@ -244,6 +246,7 @@ impl<'a> Lowerer<'a> {
                 locks_rows: locks.any,
                 nowait: locks.nowait,
                 read_back: None,
+                current_of: None,
                 calls_writers: self.calls_writers(),
                 triggered: None,
                 bounded: is_bounded(&query, self.env),

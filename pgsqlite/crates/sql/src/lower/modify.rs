@@ -80,10 +80,29 @@ impl Lowerer<'_> {
                 nowait: super::locks::of_modify(&modify).nowait,
                 calls_writers: self.calls_writers(),
                 triggered: None,
+                current_of: self.current_of(&modify),
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
             },
             uses_catalog: true,
         })
+    }
+
+    /// The cursor on whose row a statement works, and the tables that may have the row.
+    pub(super) fn current_of(&self, modify: &Modify) -> Option<(String, Vec<Oid>)> {
+        let (ModifyAction::Update { filter, .. } | ModifyAction::Delete { filter, .. }) = &modify.action else {
+            return None;
+        };
+        let mut found = None;
+        crate::analyze::walk::deep(filter.as_ref()?, 0, &mut |_, e| {
+            if let ExprKind::CurrentOf { cursor, .. } = &e.kind {
+                found = Some(cursor.clone());
+            }
+        });
+        let tables = match modify.range_table.first().is_some_and(|rte| rte.only) {
+            true => vec![modify.target.oid],
+            false => self.env.catalog.tables_with_rows(modify.target.oid).iter().map(|t| t.oid).collect(),
+        };
+        found.map(|cursor| (cursor, tables))
     }
 
     fn bounded_filter(&self, filter: &Option<Expr>, modify: &Modify) -> bool {

@@ -164,6 +164,7 @@ impl Lowerer<'_> {
             locks_rows: false,
             calls_writers: true,
             nowait: None,
+            current_of: self.current_of(modify),
             read_back: None,
             triggered: Some(Box::new(triggered)),
         })
