@@ -137,6 +137,7 @@ impl Ddl<'_> {
             deferrable,
             initially_deferred,
             not_valid: false,
+            managed: false,
             inherited: Inherited::default(),
         });
         Ok(())
