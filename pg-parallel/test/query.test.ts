@@ -162,6 +162,8 @@ test('a full queue refuses at once', async () => {
 test('demand above the server’s max_connections waits', async () => {
   const small = await startServer({ maxConnections: 5 })
   const db = open({ connectionString: small.url, max: 40, circuitBreaker: { failureThreshold: 1 } })
+  const { connections, errors } = await db.warmup({ threads: 0 })
+  assert(connections <= 5 && errors.length > 0)
   const results = await Promise.all(
     Array.from({ length: 400 }, (_, n) => db.query<{ n: number }>('SELECT $1::int AS n', [n])),
   )

@@ -82,6 +82,12 @@ test('a cancel request that cannot be delivered costs the connection: it might a
   await fake.stop()
   const key = { processID: 1, secretKey: 2, ...address }
   await assert.rejects(sendCancel(key, {}, 1_000), { code: 'ECONNREFUSED' })
+  const { connection } = await open()
+  connection.client.port = address.port
+  connection.cancel(1_000)
+  await connection.cancelled
+  assert(!connection.usable)
+  assert.match(connection.failure?.message ?? '', /ECONNREFUSED/)
 })
 
 test('the role comes from what the server reports, or from asking', async () => {

@@ -191,9 +191,21 @@ test('warm-up opens a bounded number at a time, and reports what fails', async (
   assert.equal(pool.stats.connecting, MAX_OPENING)
   assert.deepEqual(await warming, [])
   assert.equal(pool.stats.idle, 25)
-  const { fake, pool: refused } = await setup({ max: 2 })
+  const { fake, pool: refused, told } = await setup({ max: 2 })
   fake.refuse = '57P03'
   assert.equal((await refused.warmup(2)).length, 2)
+  assert.deepEqual(told, ['failed 57P03 1'], 'what fails together is one failure')
+})
+
+test('warm-up of a server without room for all takes what there is, and is no failure', async () => {
+  const { fake, pool, told } = await setup({ max: 30 })
+  await pool.warmup(5)
+  fake.refuse = '53300'
+  const errors = await pool.warmup(30)
+  assert(errors.length > 0 && errors.every((error) => error.sqlState === '53300'))
+  assert.equal(pool.stats.idle, 5)
+  assert.equal(pool.stats.ceiling, 5)
+  assert.deepEqual([...new Set(told)], ['connected', 'full'])
 })
 
 test('pipelining: single statements share a connection up to the depth, a lease does not', async () => {

@@ -415,21 +415,30 @@ export class Pool {
     throw failure ?? new PgParallelError('no hosts to connect to', { category: 'configuration' })
   }
 
+  /** The server is there, and has no room for another connection. */
+  #isFull(error: PgParallelError): boolean {
+    return error.sqlState === '53300' && this.#all.size + this.#lent > 0
+  }
+
+  /** Makes do with what there is, and asks again in a while. */
+  #full(error: PgParallelError): void {
+    this.#ceiling = Math.max(1, this.#all.size + this.#opening + this.#lent)
+    this.#hooks.full(error, CEILING_MS)
+    clearTimeout(this.#ceilingTimer)
+    this.#ceilingTimer = setTimeout(() => {
+      // One attempt shows whether there is room again.
+      this.#ceiling++
+      this.#pump()
+    }, CEILING_MS).unref()
+  }
+
   #openFailed(error: PgParallelError, round: number): void {
-    const alive = this.#all.size + this.#lent
-    if (error.sqlState === '53300' && alive > 0) {
-      // The server is there, and full: make do with what there is, and ask again in a while.
-      this.#ceiling = Math.max(1, this.#all.size + this.#opening + this.#lent)
-      this.#hooks.full(error, CEILING_MS)
-      clearTimeout(this.#ceilingTimer)
-      this.#ceilingTimer = setTimeout(() => {
-        // One attempt shows whether there is room again.
-        this.#ceiling++
-        this.#pump()
-      }, CEILING_MS).unref()
+    if (this.#isFull(error)) {
+      this.#full(error)
       this.#quiet()
       return
     }
+    const alive = this.#all.size + this.#lent
     // Attempts that were under way together fail together: that is one failure.
     if (round !== this.#round) {
       this.#grow()
@@ -471,7 +480,9 @@ export class Pool {
   async warmup(count: number): Promise<PgParallelError[]> {
     const errors: PgParallelError[] = []
     const one = async (): Promise<void> => {
-      while (!this.#closed && errors.length < MAX_OPENING && this.#used < Math.min(count, this.#settings.max)) {
+      const room = (): number => Math.min(count, this.#settings.max, this.#ceiling) - this.#used
+      while (!this.#closed && errors.length < MAX_OPENING && room() > 0) {
+        const round = this.#round
         this.#opening++
         try {
           const connection = await this.#connect()
@@ -480,8 +491,15 @@ export class Pool {
           this.#settle(connection)
         } catch (error) {
           this.#opening--
-          errors.push(ErrorUtils.wrap(error))
-          this.#hooks.connectFailed(ErrorUtils.wrap(error), 1, undefined)
+          const failure = ErrorUtils.wrap(error)
+          errors.push(failure)
+          if (this.#isFull(failure)) {
+            this.#full(failure)
+          } else if (round === this.#round) {
+            // Attempts that were under way together fail together: that is one failure.
+            this.#round++
+            this.#hooks.connectFailed(failure, 1, undefined)
+          }
           return // the others go on with what is left
         }
       }
