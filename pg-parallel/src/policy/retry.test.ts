@@ -3,20 +3,39 @@ import { test } from 'node:test'
 import { Deadline } from './deadline'
 import { RetryUtils } from './retry'
 
-test('without jitter the pauses grow up to the limit', () => {
-  const backoff = RetryUtils.backoff({ initialDelayMs: 10, backoffFactor: 2, maxDelayMs: 50, jitter: false })
-  assert.deepEqual(
-    [1, 2, 3, 4, 5].map(() => backoff.next()),
-    [10, 20, 40, 50, 50],
-  )
+for (const [factor, pauses] of [
+  [1, [10, 10, 10, 10, 10]],
+  [2, [10, 20, 40, 50, 50]],
+  [3, [10, 30, 50, 50, 50]],
+] as const) {
+  test(`without jitter the pauses grow by a factor of ${factor} up to the limit`, () => {
+    const backoff = RetryUtils.backoff({ initialDelayMs: 10, backoffFactor: factor, maxDelayMs: 50, jitter: false })
+    assert.deepEqual(
+      pauses.map(() => backoff.next()),
+      pauses,
+    )
+  })
+}
+
+test('with jitter they are anywhere below', () => {
+  const seen = new Set<number>()
+  for (let round = 0; round < 200; round++) {
+    const backoff = RetryUtils.backoff({ initialDelayMs: 10, backoffFactor: 2, maxDelayMs: 50, jitter: true })
+    for (const most of [10, 20, 40, 50]) {
+      const delay = backoff.next()
+      assert(delay >= 0 && delay < most, `${delay}`)
+      if (most === 50) seen.add(Math.floor(delay / 10))
+    }
+  }
+  assert.deepEqual([...seen].sort(), [0, 1, 2, 3, 4])
 })
 
-test('with jitter they stay below', () => {
-  const backoff = RetryUtils.backoff({ initialDelayMs: 10, backoffFactor: 2, maxDelayMs: 50, jitter: true })
-  for (const most of [10, 20, 40, 50]) {
-    const delay = backoff.next()
-    assert(delay >= 0 && delay <= most, `${delay}`)
-  }
+test('no pause stays no pause', () => {
+  const backoff = RetryUtils.backoff({ initialDelayMs: 0, maxDelayMs: 0, jitter: false })
+  assert.deepEqual(
+    Array.from({ length: 2_000 }, () => backoff.next()).filter((delay) => delay !== 0),
+    [],
+  )
 })
 
 test('run tries as often as allowed, and only where it may', async () => {

@@ -1,5 +1,5 @@
 /** Retry: how often and after which pauses. *Whether* a statement may be sent again is `errors.ts` and `replay.ts`. */
-import { ExponentialBackoff, fullJitterGenerator, noJitterGenerator, type IBackoff } from 'cockatiel'
+import { ExponentialBackoff, type GeneratorFn, type IBackoff } from 'cockatiel'
 import { PgParallelError } from '../errors'
 import { pause, type Deadline } from './deadline'
 
@@ -44,6 +44,17 @@ function resolve(options: Partial<RetryOptions> | false | undefined, base = DEFA
   return merged
 }
 
+/** cockatiel's own generators double the pause whatever the exponent. */
+const growing: GeneratorFn<number> = (tries = 0, { initialDelay, maxDelay, exponent }) => [
+  initialDelay === 0 ? 0 : Math.min(maxDelay, initialDelay * exponent ** tries),
+  tries + 1,
+]
+
+const spread: GeneratorFn<number> = (tries, options) => {
+  const [most, next] = growing(tries, options)
+  return [Math.floor(Math.random() * most), next]
+}
+
 /** The pauses, one after the other. */
 class Backoff {
   readonly #options: RetryOptions
@@ -63,7 +74,7 @@ class Backoff {
         initialDelay: initialDelayMs,
         maxDelay: maxDelayMs,
         exponent: backoffFactor,
-        generator: jitter ? fullJitterGenerator : noJitterGenerator,
+        generator: jitter ? spread : growing,
       }).next()
     }
     return this.#current.duration
