@@ -24,7 +24,8 @@ export interface StreamOptions extends CallOptions {
 
 /** What reading a portal needs to know beside the statement. */
 export interface PortalRun {
-  readonly deadline: Deadline | undefined
+  /** The first to pass cancels the batch that is being read. */
+  readonly deadlines: readonly (Deadline | undefined)[]
   readonly cancelTimeoutMs: number
   readonly idempotent?: boolean | undefined
 }
@@ -43,15 +44,17 @@ export function portalFor(
   return new Portal(text, values ?? [], size, name)
 }
 
-/** The next batch, undefined after the last. The deadline cancels it on the server. */
+/** The next batch, undefined after the last. A deadline cancels it on the server. */
 export async function readBatch(portal: Portal, connection: Connection, run: PortalRun): Promise<Row[] | undefined> {
-  const { deadline, cancelTimeoutMs, idempotent } = run
-  deadline?.check()
+  const { deadlines, cancelTimeoutMs, idempotent } = run
+  for (const deadline of deadlines) deadline?.check()
   if (!connection.usable) throw ErrorUtils.wrap(connection.failure ?? new Error('Connection terminated'))
-  const forget = deadline?.onEnd((reason) => {
-    connection.cancel(cancelTimeoutMs)
-    portal.giveUp(ErrorUtils.wrap(reason, { retryable: false }))
-  })
+  const stops = deadlines.map((deadline) =>
+    deadline?.onEnd((reason) => {
+      connection.cancel(cancelTimeoutMs)
+      portal.giveUp(ErrorUtils.wrap(reason, { retryable: false }))
+    }),
+  )
   try {
     return await portal.read(connection)
   } catch (error) {
@@ -61,7 +64,7 @@ export async function readBatch(portal: Portal, connection: Connection, run: Por
     if (verdict.class.connectionDead) connection.fail(error as Error)
     throw verdictError(error, verdict, 1)
   } finally {
-    forget?.()
+    for (const forget of stops) forget?.()
   }
 }
 
@@ -83,7 +86,7 @@ export async function* stream<R extends QueryResultRow>(
   let failure: unknown
   try {
     deadline = core.deadlineOf(options)
-    const run = { deadline, cancelTimeoutMs: settings.cancelTimeoutMs, idempotent: options?.idempotent }
+    const run = { deadlines: [deadline], cancelTimeoutMs: settings.cancelTimeoutMs, idempotent: options?.idempotent }
     for (;;) {
       attempts++
       try {

@@ -122,6 +122,31 @@ test('a statement that runs out of its own time is cancelled before the next one
   assert.deepEqual(fake.texts.slice(2), ['slow', 'ROLLBACK TO SAVEPOINT pg_parallel_1', 'next', 'COMMIT'])
 })
 
+test('a stream has a time limit and a signal of its own', async () => {
+  const { fake, run } = await setup((text) => ({ hang: text === 'slow', rows: [{ n: '1' }, { n: '2' }] }))
+  const read = async (stream: AsyncIterable<unknown>, after?: () => void): Promise<void> => {
+    for await (const _row of stream) after?.()
+  }
+  await run(async (tx) => {
+    await assert.rejects(
+      tx.savepoint(async (inner) => read(inner.stream('slow', [], { timeoutMs: 20 }))),
+      { category: 'timeout' },
+    )
+    assert.equal(fake.cancels.length, 1)
+    const stop = new AbortController()
+    await assert.rejects(
+      read(tx.stream('rows', [], { signal: stop.signal, batchSize: 1 }), () => {
+        stop.abort()
+      }),
+      { category: 'aborted' },
+    )
+    await assert.rejects(read(tx.stream('never', [], { timeoutMs: -1 })), { category: 'configuration' })
+    await tx.query('next')
+  })
+  assert.equal(fake.cancels.length, 1, 'nothing ran when the signal came')
+  assert.deepEqual(fake.texts.at(-1), 'COMMIT')
+})
+
 test('streams share the transaction and leave no portal behind', async () => {
   const { fake, run } = await setup((text) => (text === 'rows' ? { rows: [{ n: '1' }, { n: '2' }, { n: '3' }] } : {}))
   const seen = await run(async (tx) => {

@@ -88,22 +88,31 @@ export class Transaction {
     >
   }
 
-  /** Rows of a query, `batchSize` at a time. Other statements of the transaction may run inside the loop. */
+  /**
+   * Rows of a query, `batchSize` at a time. Other statements of the transaction may run inside the loop.
+   *
+   * @param options - a time limit or signal ends the loop as it ends a statement of {@link Transaction.query}
+   */
   async *stream<R extends QueryResultRow = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
-    options?: Pick<StreamOptions, 'batchSize'>,
+    options?: Pick<StreamOptions, 'batchSize' | keyof DeadlineOptions>,
   ): AsyncGenerator<R, void, undefined> {
     const portal = portalFor(text, values, options?.batchSize, `pg_parallel_${++this.#names}`)
-    const run = { deadline: this.#deadline, cancelTimeoutMs: this.#cancelTimeoutMs }
+    const own = Deadline.from(options)
+    const run = { deadlines: [this.#deadline, own], cancelTimeoutMs: this.#cancelTimeoutMs }
     try {
       for (;;) {
         if (this.#over) throw over()
         const rows = await this.#inTurn(() => readBatch(portal, this.#connection, run))
         if (!rows) return
-        yield* rows as R[]
+        for (const row of rows) {
+          yield row as R
+          own?.check()
+        }
       }
     } finally {
+      own?.dispose()
       // Afterwards the connection is somebody else's, and the portal went with the transaction.
       if (!this.#over && this.#connection.usable) {
         await this.#inTurn(
