@@ -477,6 +477,12 @@ impl Ddl<'_> {
                     format!("multiple primary keys for table \"{}\" are not allowed", old.name),
                 ));
             }
+            if let (true, Some(name)) = (spec.primary, spec.columns.iter().find(|c| old.column(c).is_none())) {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{name}\" of relation \"{}\" does not exist", old.name),
+                ));
+            }
             let mut new = old.clone();
             let mut indexes = Vec::new();
             self.add_key(&mut new, spec, &mut indexes, false)?;

@@ -113,9 +113,6 @@ impl Ddl<'_> {
 
     /// The columns of a table (or materialized view) that a query fills.
     fn columns_of_query(&self, relation: &mut Relation, query: &Query, aliases: &[&str]) -> Result<()> {
-        if query.columns.is_empty() {
-            return Err(PgError::not_supported("a table without columns"));
-        }
         for (i, (column, attnum)) in query.columns.iter().zip(1i16..).enumerate() {
             let name = aliases.get(i).map_or(column.name.as_str(), |a| a);
             if relation.column(name).is_some() {

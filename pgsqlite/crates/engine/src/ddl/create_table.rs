@@ -651,9 +651,6 @@ impl Ddl<'_> {
         if relation.columns.len() > 1600 {
             return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "tables can have at most 1600 columns"));
         }
-        if relation.columns.is_empty() {
-            return Err(PgError::not_supported("a table without columns"));
-        }
         // Sequences first: the defaults name them.
         for &attnum in &elements.serials {
             self.add_owned_sequence(&mut relation, attnum, false, &[])?;

@@ -46,8 +46,8 @@ impl Ddl<'_> {
         self.sqlite(&format!("ALTER TABLE {database}.{name} RENAME TO {}", sqlite_quote(&aside)))?;
         let made = self.table_sql(new, &new.sqlite_name)?;
         self.sqlite(&made)?;
-        let columns: Vec<String> = new.live_columns().map(|c| sqlite_quote(&c.name)).collect();
-        let sources: Vec<String> = new
+        let mut columns: Vec<String> = new.live_columns().map(|c| sqlite_quote(&c.name)).collect();
+        let mut sources: Vec<String> = new
             .live_columns()
             .map(|c| {
                 values.get(&c.attnum).cloned().unwrap_or_else(|| {
@@ -55,6 +55,10 @@ impl Ddl<'_> {
                 })
             })
             .collect();
+        if columns.is_empty() {
+            columns.push(sqlite_quote(pgsqlite_sql::lower::NO_COLUMN));
+            sources.push("NULL".into());
+        }
         let copy = format!(
             "INSERT INTO {database}.{} ({}) SELECT {} FROM {database}.{} ORDER BY rowid",
             sqlite_quote(&new.sqlite_name),
@@ -195,9 +199,6 @@ impl Ddl<'_> {
                 column.name
             )));
         }
-        if old.live_columns().count() == 1 {
-            return Err(PgError::not_supported("dropping a table's only column"));
-        }
         let mut indexes = Vec::new();
         for (index, definition) in self.catalog.indexes_of(table) {
             let mut uses = definition.include.contains(&attnum);
@@ -243,7 +244,11 @@ impl Ddl<'_> {
         if new.rowid_column == Some(attnum) {
             new.rowid_column = None;
         }
-        self.put_relation(new)?;
+        self.put_relation(new.clone())?;
+        if new.live_columns().next().is_none() {
+            // SQLite's tables have at least one
+            return self.rebuild(&old, &new, &HashMap::new());
+        }
         let name = sqlite_quote(&old.sqlite_name);
         let database = if old.temporary { "temp" } else { "main" };
         self.sqlite(&format!("ALTER TABLE {database}.{name} DROP COLUMN {}", sqlite_quote(&column.name)))?;

@@ -4,6 +4,7 @@
 
 use super::{naming::sqlite_quote, Ddl};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::lower::NO_COLUMN;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// SQLite's storage class of a type's values: `INTEGER`, `REAL`, `TEXT` or `BLOB`.
@@ -76,6 +77,9 @@ impl Ddl<'_> {
         let mut items: Vec<String> = Vec::new();
         for column in relation.live_columns() {
             items.push(self.column_sql(relation, column)?);
+        }
+        if items.is_empty() {
+            items.push(sqlite_quote(NO_COLUMN));
         }
         let names = |attnums: &[i16], table: &Relation| -> Result<String> {
             let names: Vec<String> = attnums

@@ -372,7 +372,7 @@ impl Analyzer<'_> {
         let self_reference =
             cte.recursive && matches!(&cte.body, crate::typed::CteBody::Query(q) if q.columns.is_empty());
         let mut columns = cte.columns.clone();
-        if columns.is_empty() {
+        if columns.is_empty() && !matches!(&cte.body, crate::typed::CteBody::Query(_)) {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!("WITH query \"{}\" does not have a RETURNING clause", r.relname),

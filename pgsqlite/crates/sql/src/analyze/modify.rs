@@ -901,6 +901,13 @@ impl Analyzer<'_> {
         }
         self.level().clause = Clause::Returning;
         let mut targets = self.target_list(&clause.exprs)?;
+        if targets.is_empty() {
+            let location = match clause.exprs.first().and_then(|n| n.node.as_ref()) {
+                Some(NodeEnum::ResTarget(t)) => t.val.as_deref().map_or(t.location, super::location_of),
+                _ => -1,
+            };
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "RETURNING must have at least one column").at(location));
+        }
         for target in &mut targets {
             target.expr = self.resolve_unknown(target.expr.clone())?;
         }

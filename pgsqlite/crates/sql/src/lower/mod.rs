@@ -162,6 +162,9 @@ pub mod support {
     pub const SET_JSON: &str = "pg_jsonb_set_path";
 }
 
+/// SQLite's column of a table that has none: it is never read.
+pub const NO_COLUMN: &str = "__pgsqlite_no_column";
+
 /// Lowers an analyzed statement to a plan.
 pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<Oid>) -> Result<Plan> {
     crate::parse::with_stack(|| {

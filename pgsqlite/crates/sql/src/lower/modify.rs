@@ -347,11 +347,11 @@ impl Lowerer<'_> {
                     let folded = if i == 0 { &folded[..] } else { &[] };
                     out.push(format!("({})", self.insert_row(&target, row, &columns, kept, folded)?.join(", ")));
                 }
-                if columns.is_empty() {
+                if columns.is_empty() && rows.len() > 1 {
+                    let rows = vec!["(NULL)"; rows.len()].join(", ");
+                    text = format!("{} VALUES {rows}", self.into_no_column(&target, &alias)?);
+                } else if columns.is_empty() {
                     text = format!("INSERT INTO {} AS {alias} DEFAULT VALUES", table_name(&target));
-                    if rows.len() > 1 {
-                        return Err(PgError::not_supported("several rows without columns"));
-                    }
                 } else {
                     text = format!("{into} VALUES {}", out.join(", "));
                 }
@@ -382,7 +382,13 @@ impl Lowerer<'_> {
                 }
                 let source_alias = self.unique("t");
                 self.source_entry(modify, query, &source_alias)?;
-                if must_name_rows {
+                if columns.is_empty() && must_name_rows {
+                    return Err(PgError::not_supported("INSERT without values into a table with checks"));
+                }
+                if columns.is_empty() {
+                    let into = self.into_no_column(&target, &alias)?;
+                    text = format!("{into} SELECT NULL FROM ({inner}) AS {source_alias} WHERE 1");
+                } else if must_name_rows {
                     let row = self.insert_row(&target, values, &columns, &[], &[])?;
                     let named: Vec<String> =
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
@@ -408,6 +414,17 @@ impl Lowerer<'_> {
         // RETURNING sees the new row by the bare names of the target's columns
         self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
+    }
+
+    /// `INSERT INTO` for rows that get no value: a column that is NULL without one stands for all.
+    fn into_no_column(&self, target: &Relation, alias: &str) -> Result<String> {
+        let table = table_name(target);
+        let column = match target.live_columns().next() {
+            None => Some(super::NO_COLUMN),
+            Some(_) => target.live_columns().find(|c| !c.sqlite_default && !c.is_generated()).map(|c| c.name.as_str()),
+        };
+        let column = column.ok_or_else(|| PgError::not_supported("several rows without columns"))?;
+        Ok(format!("INSERT INTO {table} AS {alias} ({})", quote(column)))
     }
 
     /// Makes the columns of an INSERT's query known to its values.
