@@ -106,7 +106,7 @@ test('whatever goes wrong is an answer', async () => {
 test('a worker asks for a slot before it connects, tells of the connection, and gives it back when asked', async () => {
   const fake = await FakeServer.start(() => ({ rows: [{ n: '1' }] }))
   stops.unshift(() => fake.stop())
-  const { orders, said, run } = start({ options: { ...fake.options, password: '' } }, () => ({
+  const { orders, said, run } = start({ options: { ...fake.options, password: '', idleTimeoutMillis: 0 } }, () => ({
     type: 'granted',
     password: 'secret',
   }))
@@ -124,7 +124,11 @@ test('a worker asks for a slot before it connects, tells of the connection, and 
   assert(opened?.type === 'opened')
   assert.equal(opened.key?.processID, fake.sessions[0]?.pid)
   orders.postMessage({ type: 'reclaim' } satisfies MainMessage)
-  while (said.length < 4) await new Promise(setImmediate)
+  const asked = performance.now()
+  while (said.length < 4) {
+    assert(performance.now() - asked < 20_000, 'it is not given back')
+    await new Promise(setImmediate)
+  }
   assert.equal(said[3]?.type, 'closed')
 })
 
