@@ -27,6 +27,17 @@ test('a read that was cut is sent again, a write is not', async () => {
   assert.deepEqual(other.texts, ['INSERT'])
 })
 
+test('each further attempt is told of', async () => {
+  const { core } = await onFake(first({ cut: true }, {}))
+  const told: unknown[] = []
+  core.events.on('retry', ({ kind, error, attempt, delayMs }) => {
+    told.push(kind, error.category, attempt, delayMs >= 0)
+  })
+  await callQuery(core, 'SELECT 1', undefined, undefined)
+  assert.deepEqual(told, ['query', 'connection', 1, true])
+  assert.equal(core.calls.retried, 1)
+})
+
 test('idempotent makes the difference, as an argument and in the query object', async () => {
   for (const call of [
     (core: Core) => callQuery(core, 'INSERT', [], { idempotent: true }),

@@ -23,12 +23,13 @@ async function setup(
 }
 
 test('all rows in order, and the connection is back in the pool', async () => {
-  const { core, read } = await setup(() => FIVE)
+  const { fake, core, read } = await setup(() => FIVE)
   assert.deepEqual(await read(), [1, 2, 3, 4, 5])
   assert.deepEqual(await read({}, 3), [1, 2, 3])
   assert.deepEqual(await read(), [1, 2, 3, 4, 5])
   assert.deepEqual(core.calls, { started: 3, succeeded: 3, failed: 0, retried: 0 })
   assert.equal(core.pool.stats.total, 1)
+  assert.equal(fake.sessions.length, 1, 'leaving the loop does not cost the connection')
 })
 
 test('it begins again as long as no row was handed out, and never after that', async () => {
