@@ -29,10 +29,10 @@ impl TypeCodec {
             }
             TypeCodec::Interval => Datum::Text(io::stored_interval(value)?.apply_typmod(typmod)?.to_storage()),
             TypeCodec::Array(element, ..) => {
-                let Array { dimensions, elements } = array::stored(value, element)?;
+                let Array { dimensions, lower, elements } = array::stored(value, element)?;
                 let elements: Result<Vec<Datum>> =
                     elements.iter().map(|e| element.coerce_typmod(e.as_ref(), typmod, explicit)).collect();
-                Array { dimensions, elements: elements? }.to_datum()
+                Array { dimensions, lower, elements: elements? }.to_datum()
             }
             _ => value.to_owned(),
         })

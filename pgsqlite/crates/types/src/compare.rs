@@ -82,7 +82,7 @@ pub fn bpchar(a: &str, b: &str) -> Ordering {
     a.trim_end_matches(' ').cmp(b.trim_end_matches(' '))
 }
 
-/// `pg_array_…`: element by element, NULLs last, then by number of elements, of dimensions, then their lengths.
+/// `pg_array_…`: element by element, NULLs last, then by number of elements, of dimensions, then their lengths and bounds.
 pub fn array(a: &str, b: &str, element: &TypeCodec) -> Ordering {
     if a == b {
         return Ordering::Equal;
@@ -103,7 +103,9 @@ fn arrays(x: &Array, y: &Array, element: &TypeCodec) -> Ordering {
         }
     }
     let shape = |a: &Array| (a.elements.len(), a.dimensions.len());
-    shape(x).cmp(&shape(y)).then_with(|| x.dimensions.cmp(&y.dimensions))
+    // (arrays that differ in their lower bounds alone are not equal)
+    let bounds = || x.lower_bounds().cmp(&y.lower_bounds());
+    shape(x).cmp(&shape(y)).then_with(|| x.dimensions.cmp(&y.dimensions)).then_with(bounds)
 }
 
 /// `pg_range_…`: by lower, then by upper bound.

@@ -310,7 +310,7 @@ fn array(codec: &TypeCodec, element: &TypeCodec, value: DatumRef) -> Result<Datu
     let DatumRef::Text(t) = value else { return Err(invalid("array", value)) };
     if let Some(a) = Array::from_storage(t, element) {
         let elements: Result<Vec<Datum>> = a.elements.iter().map(|e| normalize(element, -1, e.as_ref())).collect();
-        return Ok(Array { dimensions: a.dimensions, elements: elements? }.to_datum());
+        return Ok(Array { elements: elements?, ..a }.to_datum());
     }
     let settings = settings(DateOrder::Ymd);
     codec.text_in(t, -1, &Context { settings: &settings, names: &NoNames })

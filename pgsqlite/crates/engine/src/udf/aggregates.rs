@@ -471,7 +471,11 @@ impl State for Arrays {
         if array.dimensions.is_empty() {
             return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "cannot accumulate empty arrays"));
         }
-        if self.0.front().is_some_and(|first| first.dimensions != array.dimensions) {
+        if self
+            .0
+            .front()
+            .is_some_and(|first| (&first.dimensions, first.lower_bounds()) != (&array.dimensions, array.lower_bounds()))
+        {
             return Err(PgError::new(
                 SqlState::ARRAY_SUBSCRIPT_ERROR,
                 "cannot accumulate arrays of different dimensionality",
@@ -488,7 +492,8 @@ impl State for Arrays {
         let Some(first) = self.0.front() else { return Ok(Datum::Null) };
         let dimensions = std::iter::once(self.0.len()).chain(first.dimensions.iter().copied()).collect();
         let elements = self.0.iter().flat_map(|a| a.elements.iter().cloned()).collect();
-        Ok(Array { dimensions, elements }.to_datum())
+        let lower = std::iter::once(1).chain(first.lower_bounds()).collect();
+        Ok(Array { dimensions, lower, elements }.to_datum())
     }
 }
 

@@ -20,27 +20,30 @@ fn argument(c: &Call, i: usize) -> Result<Array> {
 fn subscript(message: &str) -> PgError {
     PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
 }
-fn dimension(c: &Call) -> Result<Option<usize>> {
+/// The array at SQL argument 0 with its bounds: the vectors of the catalogs begin at 0.
+fn bounded(c: &Call) -> Result<Array> {
+    let mut array = untyped(c.text(1)?)?;
+    if matches!(c.types()?.args[0], oid::INT2VECTOR | oid::OIDVECTOR) {
+        array.lower = vec![0];
+    }
+    Ok(array)
+}
+/// The first and the last subscript of the dimension that is asked for.
+fn dimension(c: &Call) -> Result<Option<(i64, i64)>> {
     if c.is_null(1) || c.is_null(2) {
         return Ok(None);
     }
-    let (array, n) = (untyped(c.text(1)?)?, c.int(2)?);
-    Ok(usize::try_from(n - 1).ok().and_then(|n| array.dimensions.get(n).copied()))
-}
-/// The first subscript: the vectors of the catalogs begin at 0.
-fn base(c: &Call) -> Result<i64> {
-    Ok(!matches!(c.types()?.args[0], oid::INT2VECTOR | oid::OIDVECTOR) as i64)
+    let (array, n) = (bounded(c)?, c.int(2)?);
+    Ok(usize::try_from(n - 1).ok().and_then(|n| Some((array.lower_bound(n), array.upper_bound(n)?))))
 }
 fn length(c: &Call) -> Result<Datum> {
-    Ok(dimension(c)?.map(|n| n as i64).into())
+    Ok(dimension(c)?.map(|(low, high)| high - low + 1).into())
 }
 fn lower(c: &Call) -> Result<Datum> {
-    let base = base(c)?;
-    Ok(dimension(c)?.map(|_| base).into())
+    Ok(dimension(c)?.map(|(low, _)| low).into())
 }
 fn upper(c: &Call) -> Result<Datum> {
-    let base = base(c)?;
-    Ok(dimension(c)?.map(|n| base + n as i64 - 1).into())
+    Ok(dimension(c)?.map(|(_, high)| high).into())
 }
 fn dimensions(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
@@ -53,9 +56,7 @@ fn shape(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
         return Ok(Datum::Null);
     }
-    let base = base(c)?;
-    let dimensions = untyped(c.text(1)?)?.dimensions;
-    let shape: String = dimensions.iter().map(|n| format!("[{base}:{}]", base + *n as i64 - 1)).collect();
+    let shape = bounded(c)?.shown_bounds();
     Ok((!shape.is_empty()).then_some(shape).into())
 }
 fn cardinality(c: &Call) -> Result<Datum> {
@@ -70,17 +71,23 @@ fn one_dimensional(array: &Array) -> Result<()> {
     }
     Ok(())
 }
+/// A one-dimensional array that has got more elements, or fewer, and begins where it began.
+fn with_length(array: Array) -> Result<Datum> {
+    let array = Array { lower: array.lower, ..Array::from_elements(array.elements) };
+    array.check_size()?;
+    Ok(array.to_datum())
+}
 fn append(c: &Call) -> Result<Datum> {
     let mut array = if c.is_null(1) { Array::default() } else { argument(c, 0)? };
     one_dimensional(&array)?;
     array.elements.push(c.datum(2).to_owned());
-    Ok(Array::from_elements(array.elements).to_datum())
+    with_length(array)
 }
 fn prepend(c: &Call) -> Result<Datum> {
     let mut array = if c.is_null(2) { Array::default() } else { argument(c, 1)? };
     one_dimensional(&array)?;
     array.elements.insert(0, c.datum(1).to_owned());
-    Ok(Array::from_elements(array.elements).to_datum())
+    with_length(array)
 }
 fn cat(c: &Call) -> Result<Datum> {
     if c.is_null(1) || c.is_null(2) {
@@ -103,16 +110,19 @@ fn cat(c: &Call) -> Result<Datum> {
         subscript("cannot concatenate incompatible arrays")
             .detail(format!("Arrays {what} are not compatible for concatenation."))
     };
-    let dimensions = if x.len() == y.len() && x[1..] == y[1..] {
-        std::iter::once(x[0] + y[0]).chain(x[1..].iter().copied()).collect()
-    } else if x.len() + 1 == y.len() && x[..] == y[1..] {
-        std::iter::once(y[0] + 1).chain(y[1..].iter().copied()).collect()
-    } else if y.len() + 1 == x.len() && y[..] == x[1..] {
-        std::iter::once(x[0] + 1).chain(x[1..].iter().copied()).collect()
+    let (low, other) = (a.lower_bounds(), b.lower_bounds());
+    let (dimensions, lower) = if x.len() == y.len() && x[1..] == y[1..] && low[1..] == other[1..] {
+        (std::iter::once(x[0] + y[0]).chain(x[1..].iter().copied()).collect(), low)
+    } else if x.len() + 1 == y.len() && x[..] == y[1..] && low[..] == other[1..] {
+        (std::iter::once(y[0] + 1).chain(y[1..].iter().copied()).collect(), other)
+    } else if y.len() + 1 == x.len() && y[..] == x[1..] && other[..] == low[1..] {
+        (std::iter::once(x[0] + 1).chain(x[1..].iter().copied()).collect(), low)
     } else {
         return Err(incompatible());
     };
-    Ok(Array { dimensions, elements: a.elements.into_iter().chain(b.elements).collect() }.to_datum())
+    let array = Array { dimensions, lower, elements: a.elements.into_iter().chain(b.elements).collect() };
+    array.check_size()?;
+    Ok(array.to_datum())
 }
 fn trim(c: &Call) -> Result<Datum> {
     if c.is_null(1) || c.is_null(2) {
@@ -132,6 +142,8 @@ fn trim(c: &Call) -> Result<Datum> {
     let each = array.elements.len() / have;
     array.dimensions[0] = have - n as usize;
     array.elements.truncate((have - n as usize) * each);
+    // (it is a slice)
+    array.lower.clear();
     Ok(array.to_datum())
 }
 /// Equality in which NULLs are equal, as `array_remove` and its like take it.
@@ -153,7 +165,7 @@ fn remove(c: &Call) -> Result<Datum> {
         ));
     }
     let kept = array.elements.into_iter().filter(|e| !same(&codec, e.as_ref(), c.datum(2)));
-    Ok(Array::from_elements(kept.collect()).to_datum())
+    with_length(Array { lower: array.lower, ..Array::from_elements(kept.collect()) })
 }
 fn replace(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
@@ -186,12 +198,13 @@ fn position(c: &Call) -> Result<Datum> {
         if c.is_null(3) {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
         }
-        c.int(3)?.max(1) as usize - 1
+        usize::try_from(c.int(3)? - array.lower_bound(0)).unwrap_or(0)
     } else {
         0
     };
     let mut rest = array.elements.iter().enumerate().skip(from);
-    Ok(rest.find(|(_, e)| same(&codec, e.as_ref(), c.datum(2))).map(|(i, _)| i as i64 + 1).into())
+    let found = rest.find(|(_, e)| same(&codec, e.as_ref(), c.datum(2)));
+    Ok(found.map(|(i, _)| i as i64 + array.lower_bound(0)).into())
 }
 fn positions(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
@@ -200,7 +213,7 @@ fn positions(c: &Call) -> Result<Datum> {
     let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
     searchable(&array)?;
     let found = array.elements.iter().enumerate().filter(|(_, e)| same(&codec, e.as_ref(), c.datum(2)));
-    Ok(Array::from_elements(found.map(|(i, _)| Datum::Int(i as i64 + 1)).collect()).to_datum())
+    Ok(Array::from_elements(found.map(|(i, _)| Datum::Int(i as i64 + array.lower_bound(0))).collect()).to_datum())
 }
 /// Whether every element of `inner` is one of `outer`; NULL is like none.
 fn includes(codec: &TypeCodec, outer: &Array, inner: &Array) -> bool {
@@ -248,9 +261,8 @@ fn expand(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(out))
 }
 fn subscripts(c: &Call) -> Result<Datum> {
-    let base = base(c)?;
-    let n = dimension(c)?.unwrap_or(0) as i64;
-    let mut all: Vec<Datum> = (base..base + n).map(Datum::Int).collect();
+    let (low, high) = dimension(c)?.unwrap_or((1, 0));
+    let mut all: Vec<Datum> = (low..=high).map(Datum::Int).collect();
     if c.len() > 3 && c.bool(3)? {
         all.reverse();
     }
@@ -310,15 +322,14 @@ fn fill(c: &Call) -> Result<Datum> {
             format!("number of array dimensions ({}) exceeds the maximum allowed (6)", lengths.len()),
         ));
     }
+    let mut lower = Vec::new();
     if c.len() > 3 {
         let bounds = numbers(3)?;
         if bounds.len() != lengths.len() {
             return Err(subscript("wrong number of array subscripts")
                 .detail("Low bound array has different size than dimensions array."));
         }
-        if bounds.iter().any(|b| *b != 1) {
-            return Err(PgError::not_supported("an array that does not begin at 1"));
-        }
+        lower = bounds;
     }
     const MOST: i64 = 134_217_727;
     let too_large =
@@ -331,7 +342,9 @@ fn fill(c: &Call) -> Result<Datum> {
         return Ok(Datum::from("[]"));
     }
     let dimensions = lengths.iter().map(|n| *n as usize).collect();
-    Ok(Array { dimensions, elements: vec![c.datum(1).to_owned(); count as usize] }.to_datum())
+    let array = Array { dimensions, lower, elements: vec![c.datum(1).to_owned(); count as usize] };
+    array.check_size()?;
+    Ok(array.to_datum())
 }
 /// How many of the sorted thresholds are at or below the operand.
 fn width_bucket(c: &Call) -> Result<Datum> {

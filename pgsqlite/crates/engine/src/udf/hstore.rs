@@ -164,7 +164,7 @@ fn fetch_all(c: &Call) -> Result<Datum> {
     let value = hstore(c, 0)?;
     let array = array(c, 1)?;
     let found = |key: Datum| datum(text(key).and_then(|k| value.get(&k).cloned().flatten()));
-    Ok(Array { elements: array.elements.into_iter().map(found).collect(), dimensions: array.dimensions }.to_datum())
+    Ok(Array { elements: array.elements.into_iter().map(found).collect(), ..array }.to_datum())
 }
 
 fn slice(c: &Call) -> Result<Datum> {
@@ -191,7 +191,7 @@ fn flat(c: &Call, matrix: bool) -> Result<Datum> {
         (_, true) => vec![count, 2],
         (_, false) => vec![2 * count],
     };
-    Ok(Array { dimensions, elements: all.collect() }.to_datum())
+    Ok(Array { dimensions, lower: vec![], elements: all.collect() }.to_datum())
 }
 
 fn each(c: &Call) -> Result<Datum> {

@@ -98,7 +98,12 @@ fn sorted(c: &Call, descending: bool) -> Result<Datum> {
     if descending {
         values.reverse();
     }
-    Ok(Array { elements: values.into_iter().map(Datum::Int).collect(), dimensions: array.dimensions }.to_datum())
+    Ok(Array {
+        elements: values.into_iter().map(Datum::Int).collect(),
+        dimensions: array.dimensions,
+        lower: array.lower,
+    }
+    .to_datum())
 }
 
 fn sort(c: &Call) -> Result<Datum> {

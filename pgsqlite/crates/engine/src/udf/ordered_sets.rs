@@ -100,7 +100,7 @@ impl State for Percentile {
                 self.kind.pick(&self.sorted, fraction(f.as_ref())?)?
             });
         }
-        Ok(Array { dimensions: fractions.dimensions, elements }.to_datum())
+        Ok(Array { dimensions: fractions.dimensions, lower: fractions.lower, elements }.to_datum())
     }
 }
 

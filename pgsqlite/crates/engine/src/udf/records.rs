@@ -108,8 +108,8 @@ fn zip(c: &Call) -> Result<Datum> {
 
 /// ["[1,2]", "[3,4]"] → [[1,2],[3,4]]: what ARRAY(SELECT array …) gives.
 fn nest(c: &Call) -> Result<Datum> {
-    let mut parts = Vec::new();
-    let mut shape: Option<Vec<usize>> = None;
+    let mut all = Array::default();
+    let mut count = 0;
     for item in untyped(c.text(0)?)?.elements {
         let Datum::Text(text) = item else {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
@@ -118,19 +118,23 @@ fn nest(c: &Call) -> Result<Datum> {
         if array.dimensions.is_empty() {
             return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "cannot accumulate empty arrays"));
         }
-        match &shape {
-            None => shape = Some(array.dimensions),
-            Some(s) if *s == array.dimensions => {}
-            Some(_) => {
-                return Err(PgError::new(
-                    SqlState::ARRAY_SUBSCRIPT_ERROR,
-                    "cannot accumulate arrays of different dimensionality",
-                ))
-            }
+        if count == 0 {
+            (all.dimensions, all.lower) = (array.dimensions.clone(), array.lower_bounds());
+        } else if all.dimensions != array.dimensions || all.lower != array.lower_bounds() {
+            return Err(PgError::new(
+                SqlState::ARRAY_SUBSCRIPT_ERROR,
+                "cannot accumulate arrays of different dimensionality",
+            ));
         }
-        parts.push(text);
+        count += 1;
+        all.elements.extend(array.elements);
     }
-    Ok(Datum::Text(format!("[{}]", parts.join(","))))
+    if count == 0 {
+        return Ok(Array::default().to_datum());
+    }
+    all.dimensions.insert(0, count);
+    all.lower.insert(0, 1);
+    Ok(all.to_datum())
 }
 
 /// A JSON value (its text) as a value of a type, in storage form: what json_to_record and its like do for each column.
@@ -451,20 +455,23 @@ fn null_subscript() -> PgError {
     PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")
 }
 
-/// Subscripts start at 1 in every array that can be stored.
-fn position(subscript: i64) -> Result<usize> {
-    if subscript < 1 {
-        return Err(PgError::not_supported("an array whose lower bound is not 1"));
+/// Makes room for the subscripts `low` to `high` in an array of one dimension: NULLs come between.
+fn extend(array: &mut Array, low: i64, high: i64) -> Result<()> {
+    use pgsqlite_types::array::{too_many_elements, MAX_ELEMENTS};
+    let first = array.lower_bound(0);
+    let last = first + array.elements.len() as i64 - 1;
+    if high.max(last) - low.min(first) >= MAX_ELEMENTS {
+        return Err(too_many_elements());
     }
-    let position = subscript as usize - 1;
-    // PostgreSQL's MaxArraySize
-    if position >= 134_217_727 {
-        return Err(PgError::new(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            "array size exceeds the maximum allowed (134217727)",
-        ));
+    if low < first {
+        array.elements.splice(0..0, std::iter::repeat_n(Datum::Null, (first - low) as usize));
+        array.lower = vec![low];
     }
-    Ok(position)
+    if high > last {
+        array.elements.resize((high - array.lower_bound(0) + 1) as usize, Datum::Null);
+    }
+    array.dimensions = vec![array.elements.len()];
+    array.check_size()
 }
 
 /// (array, value, subscript …) → the array with that element changed, extended by NULLs if need be
@@ -475,39 +482,29 @@ fn set_element(c: &Call) -> Result<Datum> {
         if c.is_null(i) {
             return Err(null_subscript());
         }
-        at.push(position(c.int(i)?)?);
+        at.push(c.int(i)?);
     }
     let value = c.datum(1).to_owned();
     if array.dimensions.is_empty() {
         // a new array of this one element
-        if at.len() > 1 {
-            if at.iter().any(|p| *p > 0) {
-                return Err(PgError::not_supported("an array whose lower bound is not 1"));
-            }
-            return Ok(Array { dimensions: vec![1; at.len()], elements: vec![value] }.to_datum());
-        }
-        if at[0] > 0 {
-            return Err(PgError::not_supported("an array whose lower bound is not 1"));
-        }
-        return Ok(Array::from_elements(vec![value]).to_datum());
+        let array = Array { dimensions: vec![1; at.len()], lower: at, elements: vec![value] };
+        array.check_size()?;
+        return Ok(array.to_datum());
     }
     if array.dimensions.len() != at.len() {
         return Err(subscript_error("wrong number of array subscripts"));
     }
     if let [only] = at[..] {
-        if only >= array.elements.len() {
-            array.elements.resize(only + 1, Datum::Null);
-            array.dimensions[0] = only + 1;
-        }
-        array.elements[only] = value;
+        extend(&mut array, only, only)?;
+        let index = (only - array.lower_bound(0)) as usize;
+        array.elements[index] = value;
         return Ok(array.to_datum());
     }
     let mut index = 0;
-    for (p, length) in at.iter().zip(&array.dimensions) {
-        if p >= length {
-            return Err(subscript_error("array subscript out of range"));
-        }
-        index = index * length + p;
+    for (d, p) in at.iter().enumerate() {
+        let length = array.dimensions[d];
+        let place = usize::try_from(p - array.lower_bound(d)).ok().filter(|p| *p < length);
+        index = index * length + place.ok_or_else(|| subscript_error("array subscript out of range"))?;
     }
     array.elements[index] = value;
     Ok(array.to_datum())
@@ -521,9 +518,8 @@ fn set_slice(c: &Call) -> Result<Datum> {
     let source = untyped(c.text(1)?)?;
     let mut array = if c.is_null(0) { Array::default() } else { untyped(c.text(0)?)? };
     let dimensions = (c.len() - 2) / 2;
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let mut ranges: Vec<(i64, i64)> = Vec::new();
     for d in 0..dimensions {
-        let length = array.dimensions.get(d).copied().unwrap_or(0);
         let bound = |i: usize, default: Option<i64>| -> Result<i64> {
             match c.datum(i) {
                 DatumRef::Null => Err(null_subscript()),
@@ -535,51 +531,56 @@ fn set_slice(c: &Call) -> Result<Datum> {
                 _ => c.int(i),
             }
         };
-        let known = (length > 0).then_some(length as i64);
-        let low = bound(2 + 2 * d, known.map(|_| 1))?;
-        let high = bound(3 + 2 * d, known)?;
+        let last = array.upper_bound(d);
+        let low = bound(2 + 2 * d, last.map(|_| array.lower_bound(d)))?;
+        let high = bound(3 + 2 * d, last)?;
         if high < low {
             return Err(subscript_error("upper bound cannot be less than lower bound"));
         }
-        ranges.push((position(low)?, position(high)?));
+        ranges.push((low, high));
     }
-    let wanted: usize = ranges.iter().map(|(l, h)| h - l + 1).product();
-    if source.elements.len() < wanted {
-        return Err(subscript_error("source array too small"));
-    }
+    let too_small = || subscript_error("source array too small");
+    let needed = |ranges: &[(i64, i64)]| {
+        ranges.iter().try_fold(1i64, |n, (low, high)| n.checked_mul(high - low + 1)).unwrap_or(i64::MAX) as usize
+    };
     if array.dimensions.is_empty() {
-        if ranges.iter().any(|(low, _)| *low > 0) {
-            return Err(PgError::not_supported("an array whose lower bound is not 1"));
-        }
-        let dimensions = ranges.iter().map(|(_, high)| high + 1).collect();
-        return Ok(Array { dimensions, elements: source.elements[..wanted].to_vec() }.to_datum());
+        let wanted = needed(&ranges);
+        let array = Array {
+            dimensions: ranges.iter().map(|(low, high)| (high - low + 1) as usize).collect(),
+            lower: ranges.iter().map(|(low, _)| *low).collect(),
+            elements: source.elements.get(..wanted).ok_or_else(too_small)?.to_vec(),
+        };
+        array.check_size()?;
+        return Ok(array.to_datum());
     }
     if dimensions > array.dimensions.len() {
         return Err(subscript_error("wrong number of array subscripts"));
     }
     if let ([(low, high)], 1) = (&ranges[..], array.dimensions.len()) {
-        if *high >= array.elements.len() {
-            array.elements.resize(high + 1, Datum::Null);
-            array.dimensions[0] = high + 1;
-        }
-        array.elements[*low..=*high].clone_from_slice(&source.elements[..wanted]);
+        extend(&mut array, *low, *high)?;
+        let values = source.elements.get(..needed(&ranges)).ok_or_else(too_small)?;
+        let first = (low - array.lower_bound(0)) as usize;
+        array.elements[first..first + values.len()].clone_from_slice(values);
         return Ok(array.to_datum());
     }
     for d in dimensions..array.dimensions.len() {
-        ranges.push((0, array.dimensions[d] - 1));
+        ranges.push((array.lower_bound(d), array.upper_bound(d).unwrap_or_default()));
     }
-    if ranges.iter().zip(&array.dimensions).any(|((_, high), length)| high >= length) {
+    let beyond = |(d, (low, high)): (usize, &(i64, i64))| {
+        *low < array.lower_bound(d) || array.upper_bound(d).is_none_or(|last| *high > last)
+    };
+    if ranges.iter().enumerate().any(beyond) {
         return Err(subscript_error("array subscript out of range"));
     }
-    let needed: usize = ranges.iter().map(|(l, h)| h - l + 1).product();
-    if source.elements.len() < needed {
-        return Err(subscript_error("source array too small"));
+    if source.elements.len() < needed(&ranges) {
+        return Err(too_small());
     }
+    let lower = array.lower_bounds();
     let mut values = source.elements.into_iter();
     'each: for i in 0..array.elements.len() {
         let mut rest = i;
-        for (length, (low, high)) in array.dimensions.iter().zip(&ranges).rev() {
-            let at = rest % length;
+        for ((length, first), (low, high)) in array.dimensions.iter().zip(&lower).zip(&ranges).rev() {
+            let at = (rest % length) as i64 + first;
             rest /= length;
             if at < *low || at > *high {
                 continue 'each;

@@ -5,7 +5,7 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar, State};
 use pgsqlite_sql::lower::support;
 use pgsqlite_sql::typed::RowCheckOf;
-use pgsqlite_types::array::Array;
+use pgsqlite_types::array::{split_bounds, Array};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::geometry::io as geometry;
@@ -363,7 +363,9 @@ pub(super) fn untyped(text: &str) -> Result<Array> {
         Ok(())
     }
     let mut out = Array::default();
+    let (lower, text) = split_bounds(text);
     walk(text, 0, &mut out)?;
+    out.lower = lower;
     Ok(out)
 }
 
@@ -387,13 +389,14 @@ fn array(c: &Call) -> Result<Datum> {
         return Ok(Array::from_elements((1..c.len()).map(|i| c.datum(i).to_owned()).collect()).to_datum());
     }
     let mut out = Array::default();
-    let mut shape: Option<Vec<usize>> = None;
+    let mut shape: Option<(Vec<usize>, Vec<i64>)> = None;
     for i in 1..c.len() {
         // A NULL or empty array among others has no shape.
         let inner = if c.is_null(i) { Array::default() } else { untyped(c.text(i)?)? };
+        let own = (inner.dimensions.clone(), inner.lower_bounds());
         match &shape {
-            None => shape = Some(inner.dimensions.clone()),
-            Some(s) if *s == inner.dimensions => {}
+            None => shape = Some(own),
+            Some(s) if *s == own => {}
             Some(_) => {
                 return Err(PgError::new(
                     SqlState::ARRAY_SUBSCRIPT_ERROR,
@@ -403,11 +406,12 @@ fn array(c: &Call) -> Result<Datum> {
         }
         out.elements.extend(inner.elements);
     }
-    let shape = shape.unwrap_or_default();
+    let (shape, lower) = shape.unwrap_or_default();
     if shape.is_empty() {
         return Ok(Datum::from("[]"));
     }
     out.dimensions = std::iter::once(c.len() - 1).chain(shape).collect();
+    out.lower = std::iter::once(1).chain(lower).collect();
     Ok(out.to_datum())
 }
 
@@ -438,7 +442,7 @@ fn array_join(c: &Call) -> Result<Datum> {
         }
         match (out.dimensions.first_mut(), inner.dimensions.first()) {
             (Some(all), Some(more)) => *all += more,
-            _ => out.dimensions = inner.dimensions,
+            _ => (out.dimensions, out.lower) = (inner.dimensions, inner.lower),
         }
         out.elements.extend(inner.elements);
     }
@@ -468,7 +472,7 @@ fn flatten(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
         return Ok(Datum::Null);
     }
-    let text = c.text(0)?;
+    let text = split_bounds(c.text(0)?).1;
     if !text.starts_with("[[") {
         return Ok(Datum::from(text));
     }
@@ -479,13 +483,13 @@ fn element(c: &Call) -> Result<Datum> {
     if (0..c.len()).any(|i| c.is_null(i)) {
         return Ok(Datum::Null);
     }
-    let mut item = c.text(0)?;
+    let (lower, mut item) = split_bounds(c.text(0)?);
     for i in 1..c.len() {
-        let index = c.int(i)?;
-        if !item.starts_with('[') || index < 1 {
+        let index = c.int(i)? - lower.get(i - 1).copied().unwrap_or(1);
+        if !item.starts_with('[') || index < 0 {
             return Ok(Datum::Null);
         }
-        match Items::of(item)?.nth(index as usize - 1) {
+        match Items::of(item)?.nth(index as usize) {
             Some(next) => item = next,
             None => return Ok(Datum::Null),
         }
@@ -512,12 +516,14 @@ fn slice(c: &Call) -> Result<Datum> {
             DatumRef::Text("") => Ok(default),
             _ => c.int(i),
         };
-        let low = bound(1 + 2 * d, 1)?.max(1);
-        let high = bound(2 + 2 * d, length as i64)?.min(length as i64);
+        let first = array.lower_bound(d);
+        let last = first + length as i64 - 1;
+        let low = bound(1 + 2 * d, first)?.max(first);
+        let high = bound(2 + 2 * d, last)?.min(last);
         if low > high {
             return Ok(Datum::from("[]"));
         }
-        ranges.push((low as usize - 1, high as usize - 1));
+        ranges.push(((low - first) as usize, (high - first) as usize));
     }
     let mut elements = Vec::new();
     'each: for (i, e) in array.elements.iter().enumerate() {
@@ -532,7 +538,7 @@ fn slice(c: &Call) -> Result<Datum> {
         elements.push(e.clone());
     }
     let dimensions = ranges.iter().map(|(l, h)| h - l + 1).collect();
-    Ok(Array { dimensions, elements }.to_datum())
+    Ok(Array { dimensions, lower: vec![], elements }.to_datum())
 }
 
 /// An element's cast where it is not that through the text form; None: it is.

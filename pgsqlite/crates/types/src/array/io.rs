@@ -31,7 +31,7 @@ pub(crate) fn text_in(
     }
     let _ = element_oid;
     let literal = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    let body = if literal.starts_with('[') { literal_bounds(text, literal)? } else { literal };
+    let (lower, body) = if literal.starts_with('[') { literal_bounds(text, literal)? } else { (vec![], literal) };
     if !body.starts_with('{') {
         return Err(malformed(text, "Array value must start with \"{\" or dimension information."));
     }
@@ -44,7 +44,9 @@ pub(crate) fn text_in(
             None => Datum::Null,
         });
     }
-    Ok(Array { dimensions: parser.dimensions, elements }.to_datum())
+    let array = Array { dimensions: parser.dimensions, lower, elements };
+    array.check_size()?;
+    Ok(array.to_datum())
 }
 
 /// Whether an element's text needs quotes inside `{…}`.
@@ -74,6 +76,10 @@ pub(crate) fn text_out(
     if array.dimensions.is_empty() {
         out.extend_from_slice(b"{}");
         return Ok(());
+    }
+    if array.has_bounds() {
+        out.extend_from_slice(array.shown_bounds().as_bytes());
+        out.push(b'=');
     }
     let mut scratch = Vec::new();
     let last = array.dimensions.len() - 1;
@@ -152,18 +158,20 @@ pub(crate) fn binary_in(
             ),
         ));
     }
-    let lower = if delimiter == VECTOR_DELIMITER { 0 } else { 1 };
+    let vector = delimiter == VECTOR_DELIMITER;
     let mut dimensions = Vec::new();
+    let mut lower = Vec::new();
     for _ in 0..count {
         let length = r.i32()?;
         let bound = r.i32()?;
         if length < 0 {
             return Err(PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed"));
         }
-        if bound != lower && length > 0 {
-            return Err(PgError::not_supported("an array whose lower bound is not 1"));
+        if vector && bound != 0 && length > 0 {
+            return Err(PgError::not_supported("a vector that does not begin at 0"));
         }
         dimensions.push(length as usize);
+        lower.push(if vector { 1 } else { i64::from(bound) });
     }
     let total = dimensions.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).unwrap_or(usize::MAX);
     let total = if dimensions.is_empty() { 0 } else { total };
@@ -184,7 +192,9 @@ pub(crate) fn binary_in(
     if total == 0 {
         dimensions.clear();
     }
-    Ok(Array { dimensions, elements }.to_datum())
+    let array = Array { dimensions, lower, elements };
+    array.check_size()?;
+    Ok(array.to_datum())
 }
 
 pub(crate) fn binary_out(
@@ -204,9 +214,10 @@ pub(crate) fn binary_out(
     out.extend_from_slice(&(array.dimensions.len() as i32).to_be_bytes());
     out.extend_from_slice(&(nulls as i32).to_be_bytes());
     out.extend_from_slice(&element_oid.to_be_bytes());
-    for d in &array.dimensions {
+    for (i, d) in array.dimensions.iter().enumerate() {
+        let bound = if vector { 0 } else { array.lower_bound(i) as i32 };
         out.extend_from_slice(&(*d as i32).to_be_bytes());
-        out.extend_from_slice(&i32::from(!vector).to_be_bytes());
+        out.extend_from_slice(&bound.to_be_bytes());
     }
     for e in &array.elements {
         length_prefixed(e, element, context, out)?;

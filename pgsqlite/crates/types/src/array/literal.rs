@@ -1,4 +1,4 @@
-//! The text form of arrays: `{a,"b c",NULL}`, nested, with explicit bounds in front of it where they say nothing new.
+//! The text form of arrays: `{a,"b c",NULL}`, nested, with explicit bounds in front of it where they are not 1.
 
 use super::MAX_DIMENSIONS;
 use crate::write::is_space;
@@ -15,10 +15,11 @@ pub(super) fn too_deep(n: usize) -> PgError {
     )
 }
 
-/// Explicit bounds `[1:2]…=`: allowed where they say nothing new, else refused; gives what follows.
-pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<&'a str> {
+/// Explicit bounds `[0:2]…=`: the lower ones, and what follows.
+pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<(Vec<i64>, &'a str)> {
     let mut rest = literal;
     let mut lengths: Vec<i64> = Vec::new();
+    let mut lower: Vec<i64> = Vec::new();
     let int = |t: &str| -> Option<i64> { t.parse::<i32>().ok().map(i64::from) };
     while let Some(inner) = rest.trim_start().strip_prefix('[') {
         if lengths.len() >= MAX_DIMENSIONS {
@@ -44,9 +45,7 @@ pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<&'a str
         if high < low {
             return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "upper bound cannot be less than lower bound"));
         }
-        if low != 1 {
-            return Err(PgError::not_supported("an array whose lower bound is not 1"));
-        }
+        lower.push(low);
         lengths.push(high - low + 1);
         rest = after;
     }
@@ -62,7 +61,7 @@ pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<&'a str
     if shape.dimensions.iter().map(|d| *d as i64).ne(lengths.iter().copied()) {
         return Err(malformed(text, "Specified array dimensions do not match array contents."));
     }
-    Ok(body)
+    Ok((lower, body))
 }
 
 /// Parser of `{…}`.

@@ -1,7 +1,8 @@
 //! Arrays. Stored as compact JSON text, as SQLite's `json_array` prints it: numbers as JSON numbers (NaN and infinities
 //! as strings), booleans as 0 and 1, SQL NULL as `null`, everything else as strings; nested for more dimensions. Equal
 //! arrays are equal texts, but for floats that SQLite printed itself (it may use more digits): the collation
-//! `pg_array_…` compares values. Lower bounds other than 1 have no place in the form and are refused.
+//! `pg_array_…` compares values. Where a lower bound is not 1, the bounds of all dimensions stand in front, as in PostgreSQL's
+//! text form: `[0:2]=[1,2,3]`. SQLite's JSON functions refuse such a text; ours take the bounds off first.
 //!
 //! This file has the value and its storage form; `literal` reads `{…}`, `io` is the codec.
 
@@ -14,16 +15,21 @@ use crate::codec::TypeCodec;
 use crate::json::write_string;
 use crate::oid::Oid;
 use crate::write::{int, is_space};
-use crate::Datum;
 use crate::{bytea, catalog, float};
+use crate::{Datum, PgError, Result, SqlState};
 
 /// Most dimensions of an array.
 pub const MAX_DIMENSIONS: usize = 6;
 
-/// An array in memory: the length of each dimension (none: empty) and the elements in storage form, row by row.
+/// Most elements of an array, as PostgreSQL's MaxArraySize has it.
+pub const MAX_ELEMENTS: i64 = 134_217_727;
+
+/// An array in memory: the length of each dimension (none: empty), the lower bound of each (none: all are 1) and the elements in
+/// storage form, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Array {
     pub dimensions: Vec<usize>,
+    pub lower: Vec<i64>,
     pub elements: Vec<Datum>,
 }
 
@@ -63,13 +69,62 @@ fn write_element(value: &Datum, out: &mut Vec<u8>) {
 impl Array {
     /// A one-dimensional array.
     pub fn from_elements(elements: Vec<Datum>) -> Array {
-        Array { dimensions: if elements.is_empty() { Vec::new() } else { vec![elements.len()] }, elements }
+        let dimensions = if elements.is_empty() { Vec::new() } else { vec![elements.len()] };
+        Array { dimensions, lower: Vec::new(), elements }
+    }
+
+    /// The first subscript of a dimension.
+    pub fn lower_bound(&self, dimension: usize) -> i64 {
+        self.lower.get(dimension).copied().unwrap_or(1)
+    }
+
+    /// The last subscript of a dimension; None: there is no such dimension.
+    pub fn upper_bound(&self, dimension: usize) -> Option<i64> {
+        Some(self.lower_bound(dimension) + *self.dimensions.get(dimension)? as i64 - 1)
+    }
+
+    /// The lower bounds of all dimensions.
+    pub fn lower_bounds(&self) -> Vec<i64> {
+        (0..self.dimensions.len()).map(|d| self.lower_bound(d)).collect()
+    }
+
+    /// A lower bound is not 1.
+    pub fn has_bounds(&self) -> bool {
+        (0..self.dimensions.len()).any(|d| self.lower_bound(d) != 1)
+    }
+
+    /// `[0:2][1:3]`: the bounds of all dimensions.
+    pub fn shown_bounds(&self) -> String {
+        let one = |d: usize| format!("[{}:{}]", self.lower_bound(d), self.upper_bound(d).unwrap_or_default());
+        (0..self.dimensions.len()).map(one).collect()
+    }
+
+    /// 54000 if there are too many elements or a bound is beyond 32 bits.
+    pub fn check_size(&self) -> Result<()> {
+        let count = self.dimensions.iter().try_fold(1i64, |n, d| n.checked_mul(i64::try_from(*d).ok()?));
+        if count.is_none_or(|n| n > MAX_ELEMENTS) {
+            return Err(too_many_elements());
+        }
+        for (d, length) in self.dimensions.iter().enumerate() {
+            let lower = self.lower_bound(d);
+            if lower + *length as i64 > i64::from(i32::MAX) {
+                return Err(PgError::new(
+                    SqlState::PROGRAM_LIMIT_EXCEEDED,
+                    format!("array lower bound is too large: {lower}"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The storage form.
     pub fn to_storage(&self) -> String {
         let mut out = Vec::new();
         let mut next = 0;
+        if self.has_bounds() {
+            out.extend_from_slice(self.shown_bounds().as_bytes());
+            out.push(b'=');
+        }
         self.write_level(0, &mut next, &mut out);
         String::from_utf8(out).expect("JSON of valid strings is valid UTF-8")
     }
@@ -96,9 +151,38 @@ impl Array {
 
     /// Reads a storage form whose elements are of `element`; None for anything else.
     pub fn from_storage(text: &str, element: &TypeCodec) -> Option<Array> {
+        let (bounds, text) = split_bounds(text);
         let mut reader = Stored { text, at: 0, element, array: Array::default() };
         reader.level(0)?;
-        (reader.at == text.len()).then_some(reader.array)
+        reader.array.lower = bounds;
+        let fits = reader.array.lower.is_empty() || reader.array.lower.len() == reader.array.dimensions.len();
+        (fits && reader.at == text.len()).then_some(reader.array)
+    }
+}
+
+/// 54000: more elements than PostgreSQL's arrays can have.
+pub fn too_many_elements() -> PgError {
+    let message = format!("array size exceeds the maximum allowed ({MAX_ELEMENTS})");
+    PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+}
+
+/// A storage form as its lower bounds (none: all are 1) and the JSON array.
+pub fn split_bounds(text: &str) -> (Vec<i64>, &str) {
+    let mut lower = Vec::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix('[') {
+        // (most arrays have none: the first character that is no number tells)
+        let end = inner.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(0);
+        let Some((Ok(low), after)) = inner[end..].strip_prefix(':').map(|after| (inner[..end].parse(), after)) else {
+            break;
+        };
+        let Some((_, after)) = after.split_once(']') else { break };
+        lower.push(low);
+        rest = after;
+    }
+    match rest.strip_prefix('=') {
+        Some(json) if !lower.is_empty() => (lower, json),
+        _ => (Vec::new(), text),
     }
 }
 
