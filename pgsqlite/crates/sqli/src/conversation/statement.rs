@@ -109,7 +109,7 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]
 /// Whether values that would be sent as `stored` can be sent as `hint`.
 fn fits(hint: Type, stored: Type) -> bool {
     match (hint, stored) {
-        (Type::DateTime(a), Type::DateTime(b)) => a.from == b.from,
+        (Type::DateTime(a), Type::DateTime(b)) => a.is_timestamp() == b.is_timestamp(),
         (Type::Interval(_), Type::Interval(_)) => true,
         (Type::Char(_) | Type::VarChar(_) | Type::LVarChar(_) | Type::NChar(_), b) => matches!(b, Type::LVarChar(_)),
         (Type::Decimal(..) | Type::Money(..), b) => matches!(b, Type::Decimal(..)),

@@ -503,13 +503,7 @@ impl Parser<'_> {
                     Type::Text
                 }
             }
-            "datetime" => {
-                let q = self.qualifier(false)?;
-                if q.from != qualifier::YEAR && q.from != qualifier::HOUR {
-                    return Err(Failure::refused(format!("the type {}", q.type_name(false))).at(place));
-                }
-                Type::DateTime(q)
-            }
+            "datetime" => Type::DateTime(self.qualifier(false)?),
             "interval" => Type::Interval(self.qualifier(true)?),
             "blob" => Type::Blob,
             "clob" => Type::Clob,

@@ -54,13 +54,17 @@ impl Printer<'_> {
         let mut printed = Vec::new();
         if !matches!(name, "dbinfo" | "decode" | "substr" | "to_char" | "max" | "min" | "nvl") {
             for argument in arguments {
-                printed.push(self.expr(argument)?);
+                printed.push(if name == "count" { self.partial_or(argument, None)? } else { self.expr(argument)? });
             }
         }
         if matches!(name, "max" | "min" | "nvl") {
             let known = arguments.first().and_then(|a| self.known_type(a)).or(target);
             for argument in arguments {
-                printed.push(self.expr_for(argument, known)?);
+                let same = self.partial(argument).is_some_and(|q| known == Some(Type::DateTime(q)));
+                printed.push(match same {
+                    true => self.partial_or(argument, known)?,
+                    false => self.expr_for(argument, known)?,
+                });
             }
         }
         if matches!(name, "filetoblob" | "filetoclob") {

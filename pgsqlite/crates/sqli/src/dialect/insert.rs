@@ -53,6 +53,7 @@ impl Printer<'_> {
                 format!("VALUES ({})", out.join(", "))
             }
             InsertSource::Query(query) => {
+                self.partial_items = true;
                 let query = self.query(query)?;
                 match (&serial, place) {
                     (Some((_, sequence)), Some(place)) => {

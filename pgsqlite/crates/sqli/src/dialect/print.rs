@@ -121,6 +121,8 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             client_files: vec![],
             asked_sequences: vec![],
             new_owners: vec![],
+            partial_allowed: false,
+            partial_items: false,
         };
         printer.statement(&statement)
     })
@@ -149,6 +151,10 @@ pub(super) struct Printer<'a> {
     pub asked_sequences: Vec<(String, String)>,
     /// owners of what is made who own nothing yet
     pub new_owners: Vec<String>,
+    /// the next expression may be a partial DATETIME
+    partial_allowed: bool,
+    /// and so may the items of the next SELECT
+    pub partial_items: bool,
 }
 
 /// An identifier as PostgreSQL reads it.
@@ -284,6 +290,10 @@ impl Printer<'_> {
 
     /// An expression whose value is for (compared with, assigned to) something of the Informix type `target`.
     pub fn expr_for(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
+        let allowed = std::mem::take(&mut self.partial_allowed);
+        if let Some(q) = self.partial(e).filter(|_| !allowed) {
+            return Err(Failure::refused(format!("a {} in this place", q.type_name(false).to_uppercase())));
+        }
         Ok(match e {
             Expr::Text(text) => return text_literal(text, target),
             Expr::Number(n) => n.clone(),
@@ -325,24 +335,28 @@ impl Printer<'_> {
             Expr::Between { value, low, high, not } => {
                 let known = self.comparable(value);
                 let not = if *not { "NOT " } else { "" };
-                let (low, high) = (self.expr_for(low, known)?, self.expr_for(high, known)?);
-                format!("({} {not}BETWEEN {low} AND {high})", self.expr(value)?)
+                self.partial_allowed = self.is_alike(value, low) && self.is_alike(value, high);
+                let shown = self.expr(value)?;
+                let (low, high) = (self.like_other(low, value, known)?, self.like_other(high, value, known)?);
+                format!("({shown} {not}BETWEEN {low} AND {high})")
             }
             Expr::In { value, list, not } => {
                 let known = self.comparable(value);
                 let mut items = Vec::new();
                 for item in list {
-                    items.push(self.expr_for(item, known)?);
+                    items.push(self.like_other(item, value, known)?);
                 }
+                self.partial_allowed = list.iter().all(|item| self.is_alike(value, item));
+                let shown = self.expr(value)?;
                 let not = if *not { "NOT " } else { "" };
-                format!("({} {not}IN ({}))", self.expr(value)?, items.join(", "))
+                format!("({shown} {not}IN ({}))", items.join(", "))
             }
             Expr::InQuery { value, query, not } => {
                 let not = if *not { "NOT " } else { "" };
                 format!("({} {not}IN ({}))", self.expr(value)?, self.query(query)?)
             }
             Expr::IsNull { value, not } => {
-                format!("({} IS {}NULL)", self.expr(value)?, if *not { "NOT " } else { "" })
+                format!("({} IS {}NULL)", self.partial_or(value, None)?, if *not { "NOT " } else { "" })
             }
             Expr::Exists(query) => format!("EXISTS ({})", self.query(query)?),
             Expr::Quantified { value, sign, all, query } => {
@@ -379,7 +393,7 @@ impl Printer<'_> {
             Expr::Query(query) => format!("({})", self.query(query)?),
             Expr::DateTime(text, q) => {
                 let value = datetime_text(text, *q)?;
-                format!("{} '{value}'", if q.from == qualifier::YEAR { "timestamp" } else { "time" })
+                format!("{} '{value}'", if q.is_timestamp() { "timestamp" } else { "time" })
             }
             Expr::Interval(text, q) => format!("interval '{}'", interval_text(text, *q)?),
             // a moment has the precision of what takes it
@@ -395,6 +409,9 @@ impl Printer<'_> {
                 unit => format!("({} * interval '1 {unit}')", self.expr(value)?),
             },
             Expr::Extend(value, q) => {
+                if self.partial(value) == Some(*q) {
+                    return self.partial_or(value, None);
+                }
                 let value = match &**value {
                     Expr::Text(text) => text_literal(text, Some(Type::DateTime(*q)))?,
                     other => format!("({})::timestamp", self.expr(other)?),
@@ -414,7 +431,60 @@ impl Printer<'_> {
     /// Both sides of a comparison: each is read by the other's type.
     fn pair(&mut self, a: &Expr, b: &Expr) -> Parse<(String, String)> {
         let (left, right) = (self.comparable(a), self.comparable(b));
-        Ok((self.expr_for(a, right)?, self.expr_for(b, left)?))
+        Ok((self.like_other(a, b, right)?, self.like_other(b, a, left)?))
+    }
+
+    /// The qualifier of a DATETIME that begins neither with YEAR nor with HOUR: what stands for the fields before is not to be seen.
+    pub fn partial(&self, e: &Expr) -> Option<Qualifier> {
+        match self.known_type(e) {
+            // a present moment gets the qualifier of what is beside it
+            Some(Type::DateTime(q)) if q.is_partial() => Some(q),
+            _ => None,
+        }
+    }
+
+    /// An expression in a place where a partial DATETIME means no more than it is.
+    pub fn partial_or(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
+        self.partial_allowed = true;
+        let printed = self.expr_for(e, target);
+        self.partial_allowed = false;
+        printed
+    }
+
+    /// Whether `e`, if it is a partial DATETIME, is compared with its like.
+    fn is_alike(&self, e: &Expr, other: &Expr) -> bool {
+        match (self.partial(e), other) {
+            (None, _) => true,
+            (Some(_), Expr::Text(_) | Expr::Parameter(_) | Expr::Null) => true,
+            (Some(q), Expr::Current(of_other)) => matches!(e, Expr::Column(_)) || *of_other == q,
+            (Some(q), other) => self.known_type(other) == Some(Type::DateTime(q)),
+        }
+    }
+
+    /// An expression that is compared with `other`.
+    fn like_other(&mut self, e: &Expr, other: &Expr, target: Option<Type>) -> Parse<String> {
+        match self.is_alike(e, other) {
+            true => self.partial_or(e, target),
+            false => self.expr_for(e, target),
+        }
+    }
+
+    /// Refuses conditions on partial DATETIMEs where a table's columns are not in scope: they would be compared as they are stored.
+    pub fn without_partial(&self, condition: &Expr, columns: &[(String, Option<Type>)]) -> Parse<()> {
+        let mut found = None;
+        condition.visit(&mut |e| {
+            let Expr::Column(path) = e else { return };
+            let column = columns.iter().find(|(name, _)| path.last() == Some(name));
+            if let Some((name, Some(Type::DateTime(q)))) = column {
+                if q.is_partial() {
+                    found = Some(name.clone());
+                }
+            }
+        });
+        match found {
+            Some(name) => Err(Failure::refused(format!("CHECK of the partial DATETIME {name}"))),
+            None => Ok(()),
+        }
     }
 
     /// The type of a column or cast that a literal beside it is read by.
@@ -455,6 +525,9 @@ impl Printer<'_> {
     }
 
     fn cast(&mut self, value: &Expr, ty: Type) -> Parse<String> {
+        if self.known_type(value) == Some(ty) && self.partial(value).is_some() {
+            return self.partial_or(value, None);
+        }
         let printed = match (value, ty) {
             (Expr::Text(text), Type::DateTime(_) | Type::Interval(_) | Type::Blob | Type::Clob) => {
                 text_literal(text, Some(ty))?
@@ -462,7 +535,11 @@ impl Printer<'_> {
             _ => self.expr_for(value, Some(ty))?,
         };
         Ok(match ty {
-            Type::DateTime(q) if q.from == qualifier::YEAR && !matches!(value, Expr::Text(_)) => {
+            // it has been read by its qualifier
+            Type::DateTime(q) if q.is_partial() && matches!(value, Expr::Text(_) | Expr::Parameter(_) | Expr::Null) => {
+                format!("({printed})::{}", ty.storage())
+            }
+            Type::DateTime(q) if (q.from == qualifier::YEAR || q.is_partial()) && !matches!(value, Expr::Text(_)) => {
                 truncated(&format!("({printed})::timestamp"), q)?
             }
             _ => format!("({printed})::{}", ty.storage()),
@@ -471,7 +548,8 @@ impl Printer<'_> {
 
     /// A value on its way into a column: what Informix's assignment does and PostgreSQL's does not.
     pub fn assigned(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
-        let printed = self.expr_for(e, target)?;
+        let same = self.partial(e).is_some_and(|q| target == Some(Type::DateTime(q)));
+        let printed = if same { self.partial_or(e, target)? } else { self.expr_for(e, target)? };
         let plain = matches!(e, Expr::Text(_) | Expr::Parameter(_) | Expr::Null | Expr::Current(_));
         match target {
             // digits beyond the last field are cut, not rounded
@@ -492,6 +570,7 @@ impl Printer<'_> {
                 (2, Kind::Query, sql)
             }
             Statement::SelectInto { query, table } => {
+                self.partial_items = true;
                 let query = self.query(query)?;
                 let sql = format!("CREATE TEMPORARY TABLE {} AS {query}", ident(table));
                 (3, Kind::Change { serial: None, is_insert: false }, sql)
@@ -502,6 +581,7 @@ impl Printer<'_> {
                     return Err(Failure::refused("a table from a query as the first one of its owner"));
                 }
                 let columns = if columns.is_empty() { String::new() } else { format!(" ({})", idents(columns)) };
+                self.partial_items = true;
                 let sql = format!(
                     "CREATE {}TABLE {}{name}{columns} AS {}",
                     if *temporary { "TEMPORARY " } else { "" },
@@ -623,7 +703,7 @@ fn text_literal(text: &str, target: Option<Type>) -> Parse<String> {
     Ok(match target {
         Some(Type::DateTime(q)) => {
             let value = datetime_text(text, q)?;
-            format!("{} '{value}'", if q.from == qualifier::YEAR { "timestamp" } else { "time" })
+            format!("{} '{value}'", if q.is_timestamp() { "timestamp" } else { "time" })
         }
         Some(Type::Interval(q)) => format!("interval '{}'", interval_text(text, q)?),
         // no cast from characters to large objects
@@ -658,9 +738,16 @@ fn truncated(timestamp: &str, q: Qualifier) -> Parse<String> {
 }
 
 fn of_class(timestamp: String, q: Qualifier) -> Parse<String> {
-    match q.from {
-        qualifier::YEAR => Ok(timestamp),
-        qualifier::HOUR => Ok(format!("({timestamp})::time")),
-        _ => Err(Failure::refused(format!("{} as an expression", q.type_name(false)))),
-    }
+    let of_moment = |value: &str| format!("(SELECT {value} FROM (SELECT {timestamp} AS v) AS \"(moment)\")");
+    let (second, month) = ("extract(second FROM v)", "extract(month FROM v)::int");
+    let rest = "extract(hour FROM v)::int, extract(minute FROM v)::int, extract(second FROM v)::float8";
+    Ok(match q.from {
+        qualifier::YEAR => timestamp,
+        qualifier::HOUR => format!("({timestamp})::time"),
+        qualifier::MONTH => of_moment(&format!("make_timestamp(2000, {month}, extract(day FROM v)::int, {rest})")),
+        qualifier::DAY => of_moment(&format!("make_timestamp(2000, 1, extract(day FROM v)::int, {rest})")),
+        qualifier::MINUTE => of_moment(&format!("make_time(0, extract(minute FROM v)::int, {second}::float8)")),
+        qualifier::SECOND => of_moment(&format!("make_time(0, 0, {second}::float8)")),
+        _ => of_moment(&format!("make_time(0, 0, ({second} - floor({second}))::float8)")),
+    })
 }

@@ -4,6 +4,7 @@ use super::ast::*;
 use super::print::{ident, idents, Printer, Scope, Shown};
 use super::Parse;
 use crate::errors::Failure;
+use crate::values::types::Type;
 
 impl Printer<'_> {
     pub(super) fn query(&mut self, query: &Query) -> Parse<String> {
@@ -64,7 +65,7 @@ impl Printer<'_> {
             // NULL is the least value
             keys.push(format!(
                 "{} {}",
-                self.expr(key)?,
+                self.partial_or(key, None)?,
                 if *descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" }
             ));
         }
@@ -89,6 +90,11 @@ impl Printer<'_> {
         whole: Option<&Query>,
         shown: Option<&mut Vec<Shown>>,
     ) -> Parse<String> {
+        // what is inside of another query loses its type
+        let partial = std::mem::take(&mut self.partial_items) || shown.is_some();
+        if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_partial_column() {
+            return Err(Failure::refused("* over a partial DATETIME in a query inside another one"));
+        }
         let mut conditions = select.condition.clone().map_or(vec![], Expr::conjuncts);
         let from = self.from(&select.from, &mut conditions, ", ")?;
         let named = shown.is_some();
@@ -102,6 +108,7 @@ impl Printer<'_> {
                     let printed = match to_client_file(value)? {
                         Some((content, _)) if named => self.expr(content)?,
                         Some(_) => return Err(Failure::refused("LOTOFILE in a query inside another one")),
+                        None if partial => self.partial_or(value, None)?,
                         None => self.expr(value)?,
                     };
                     let name = match (alias, value) {
@@ -140,7 +147,7 @@ impl Printer<'_> {
         if !select.group.is_empty() {
             let mut keys = Vec::new();
             for key in &select.group {
-                keys.push(self.expr(key)?);
+                keys.push(self.partial_or(key, None)?);
             }
             out += &format!(" GROUP BY {}", keys.join(", "));
         }
@@ -157,6 +164,14 @@ impl Printer<'_> {
             out += &format!(" OFFSET {}", self.expr(skip)?);
         }
         Ok(out)
+    }
+
+    /// Whether a table in scope has a column of a partial DATETIME.
+    fn has_partial_column(&self) -> bool {
+        let is_partial = |ty| matches!(ty, Some(Type::DateTime(q)) if q.is_partial());
+        let tables = self.scopes.last().into_iter().flatten().filter_map(|s| s.relation.as_ref());
+        let catalog = &self.environment.catalog;
+        tables.flat_map(|r| r.live_columns()).any(|c| is_partial(Type::of_column(catalog, c)))
     }
 
     // --- FROM ------------------------------------------------------------------------------------------------------------

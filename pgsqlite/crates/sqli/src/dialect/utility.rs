@@ -47,6 +47,7 @@ impl Printer<'_> {
             }
             Statement::CreateView { name, columns, query, check_option } => {
                 let columns = if columns.is_empty() { String::new() } else { format!(" ({})", idents(columns)) };
+                self.partial_items = true;
                 let query = self.query(query)?;
                 let check = if *check_option { " WITH CHECK OPTION" } else { "" };
                 (40, vec![format!("CREATE VIEW {}{columns} AS {query}{check}", self.new_name(name)?)])
@@ -195,7 +196,11 @@ impl Printer<'_> {
         }
         let name = format!("{SCHEMA}.{}", ident(&domain));
         if schema.is_none_or(|s| catalog.type_in(s, &domain).is_none()) {
-            let create = format!("CREATE DOMAIN {name} AS {}", ty.storage());
+            let check = match ty {
+                Type::DateTime(q) => q.check().map_or(String::new(), |check| format!(" CHECK ({check})")),
+                _ => String::new(),
+            };
+            let create = format!("CREATE DOMAIN {name} AS {}{check}", ty.storage());
             if !before.contains(&create) {
                 before.push(create);
             }
@@ -218,6 +223,8 @@ impl Printer<'_> {
                 ConstraintKind::Unique => format!("UNIQUE{list}"),
                 ConstraintKind::NotNull => "NOT NULL".into(),
                 ConstraintKind::Check(condition) => {
+                    let types: Vec<_> = columns.iter().map(|c| (c.name.clone(), Some(c.ty))).collect();
+                    self.without_partial(condition, &types)?;
                     let relation = scope_of(columns);
                     self.scopes.push(vec![relation]);
                     let printed = self.expr(condition);
@@ -244,7 +251,15 @@ impl Printer<'_> {
                 format!("ADD COLUMN {}", self.column_definition(column, std::slice::from_ref(column), out)?)
             }
             Alteration::DropColumn(name) => format!("DROP COLUMN {} CASCADE", ident(name)),
-            Alteration::AddConstraint(constraint) => format!("ADD {}", self.constraint(constraint, &[])?),
+            Alteration::AddConstraint(constraint) => {
+                if let ConstraintKind::Check(condition) = &constraint.kind {
+                    let catalog = &self.environment.catalog;
+                    let relation = self.existing(table)?;
+                    let columns = relation.live_columns().map(|c| (c.name.clone(), Type::of_column(catalog, c)));
+                    self.without_partial(condition, &columns.collect::<Vec<_>>())?;
+                }
+                format!("ADD {}", self.constraint(constraint, &[])?)
+            }
             Alteration::DropConstraint(name) => format!("DROP CONSTRAINT {} CASCADE", ident(name)),
             Alteration::Modify(column) => {
                 if matches!(column.ty, Type::Serial | Type::BigSerial) {

@@ -50,7 +50,13 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
         Value::DateTime(_, bytes) | Value::Interval(_, bytes) if is_null(bytes) => return Ok(None),
         Value::DateTime(encoded, bytes) => {
             let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
-            datetime(q, bytes)?.into_bytes()
+            let text = datetime(q, bytes)?;
+            match target {
+                // what lies before its first field does not count
+                Some(Type::DateTime(t)) if t.is_partial() && t != q => narrowed(&text, q, t)?,
+                _ => text,
+            }
+            .into_bytes()
         }
         Value::Interval(encoded, bytes) => {
             let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
@@ -91,8 +97,10 @@ fn fraction(pairs: &[u64]) -> String {
 fn datetime(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
     let number = Base100::decode(bytes).filter(|n| !n.negative).ok_or(Failure::new(-1262, 0, ""))?;
     match q.from {
-        qualifier::YEAR => {
-            let (p, rest) = pairs(&number, 7)?;
+        qualifier::YEAR | qualifier::MONTH | qualifier::DAY => {
+            let missing = if q.from == qualifier::YEAR { 0 } else { 1 + q.from as usize / 2 };
+            let (mut p, rest) = pairs(&number, 7 - missing)?;
+            p.splice(..0, [20, 0, 1][..missing].iter().copied());
             // fields behind the last one are zero: the first of their kind is meant
             let first = |n: u64, field: u8| if field > q.to { 1 } else { n };
             let (month, day) = (first(p[2], qualifier::MONTH), first(p[3], qualifier::DAY));
@@ -106,12 +114,23 @@ fn datetime(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
                 fraction(&rest)
             ))
         }
-        qualifier::HOUR => {
-            let (p, rest) = pairs(&number, 3)?;
+        _ => {
+            let missing = (q.from - qualifier::HOUR) as usize / 2;
+            let (mut p, rest) = pairs(&number, 3 - missing)?;
+            p.splice(..0, [0, 0, 0][..missing].iter().copied());
             Ok(format!("{:02}:{:02}:{:02}{}", p[0], p[1], p[2], fraction(&rest)))
         }
-        _ => Err(Failure::refused(format!("a DATETIME value {}", q.type_name(false)))),
     }
+}
+
+/// The fields of `to` out of the text of a DATETIME `from`, as [`datetime`] gives it. Errors: -1261 if it has not all of them.
+fn narrowed(text: &str, from: Qualifier, to: Qualifier) -> Result<String, Failure> {
+    if to.from < from.from || to.to.min(qualifier::SECOND) > from.to {
+        return Err(Failure::new(-1261, 0, ""));
+    }
+    let found = fields(text).ok_or(Failure::new(-1262, 0, ""))?;
+    let first = if from.is_timestamp() { qualifier::YEAR } else { qualifier::HOUR };
+    datetime_of(found.iter().map(|(_, digits)| digits.as_str()), first, to)
 }
 
 /// An INTERVAL as PostgreSQL reads it.
@@ -178,23 +197,18 @@ fn separator(field: u8) -> &'static [&'static str] {
 pub fn datetime_text(text: &str, q: Qualifier) -> Result<String, Failure> {
     let bad = || Failure::new(-1262, 0, "");
     let text = text.trim();
+    // a fraction may stand without anything before its point
+    let text = if q.from == qualifier::FRACTION { text.trim_start_matches('.') } else { text };
     let found = fields(text).ok_or_else(bad)?;
-    let first = match (q.from, found.get(1).map(|(s, _)| s.as_str())) {
-        (_, Some("-")) => qualifier::YEAR,
-        (qualifier::YEAR, _) => qualifier::YEAR,
+    let first = match found.as_slice() {
+        [(_, year), (sign, _), ..] if year.len() == 4 && sign == "-" => qualifier::YEAR,
         _ => q.from,
     };
-    let mut values = [1u64, 1, 1, 0, 0, 0];
-    let mut behind = String::new();
     let mut field = first;
     for (i, (before, digits)) in found.iter().enumerate() {
         let expected = if i == 0 { before.is_empty() } else { separator(field).contains(&before.as_str()) };
         if !expected || digits.len() > 6 || field > qualifier::FRACTION {
             return Err(bad());
-        }
-        match field {
-            qualifier::FRACTION => behind = format!(".{digits}"),
-            _ => values[field as usize / 2] = digits.parse().map_err(|_| bad())?,
         }
         field += 2;
     }
@@ -202,20 +216,36 @@ pub fn datetime_text(text: &str, q: Qualifier) -> Result<String, Failure> {
     if found.is_empty() || field - 2 < q.to.min(qualifier::SECOND) && found.len() < 6 {
         return Err(Failure::new(-1261, 0, ""));
     }
-    // what lies behind the last field does not count
-    for (i, first) in [1, 1, 1, 0, 0, 0].into_iter().enumerate() {
-        if (i as u8) * 2 > q.to {
-            values[i] = first;
+    datetime_of(found.iter().map(|(_, digits)| digits.as_str()), first, q)
+}
+
+/// The fields of `q` out of values of fields from `first` on.
+fn datetime_of<'a>(found: impl Iterator<Item = &'a str>, first: u8, q: Qualifier) -> Result<String, Failure> {
+    // the year in which every day of a month can be
+    const NONE: [u64; 6] = [2000, 1, 1, 0, 0, 0];
+    let mut values = NONE;
+    let mut behind = String::new();
+    let mut field = first;
+    for digits in found {
+        match field {
+            qualifier::FRACTION => behind = format!(".{digits}"),
+            _ => {
+                let value = values.get_mut(field as usize / 2).ok_or(Failure::new(-1262, 0, ""))?;
+                *value = digits.parse().map_err(|_| Failure::new(-1262, 0, ""))?;
+            }
+        }
+        field += 2;
+    }
+    // what lies before the first and behind the last field does not count
+    for (i, none) in NONE.into_iter().enumerate() {
+        if (i as u8) * 2 > q.to || (i as u8) * 2 < q.from {
+            values[i] = none;
         }
     }
     behind.truncate(if q.fraction() > 0 { 1 + q.fraction() as usize } else { 0 });
     let [year, month, day, hour, minute, second] = values;
     let time = format!("{hour:02}:{minute:02}:{second:02}{behind}");
-    match q.from {
-        qualifier::YEAR => Ok(format!("{year:04}-{month:02}-{day:02} {time}")),
-        qualifier::HOUR => Ok(time),
-        _ => Err(Failure::refused(format!("a DATETIME value {}", q.type_name(false)))),
-    }
+    Ok(if q.is_timestamp() { format!("{year:04}-{month:02}-{day:02} {time}") } else { time })
 }
 
 /// The text of an INTERVAL, its fields being those of `q`. Errors: -1261, -1262, -1265.
@@ -360,6 +390,8 @@ mod tests {
             (Value::DateTime(0x130f, b("c7141a0102030405000000")), "2026-01-02 03:04:05"),
             (Value::DateTime(0x066a, b("c2040500")), "00:04:05"),
             (Value::DateTime(0x0804, b("c7141a0102")), "2026-01-02 00:00:00"),
+            (Value::DateTime(0x0424, b("c50506")), "2000-05-06 00:00:00"),
+            (Value::DateTime(0x05cf, b("be0a0000")), "00:00:00.000010"),
             // not normalized, as a client sends it
             (Value::Interval(0x144f, b("c80000000003040506000000")), "3 days 4 hours 5 minutes 6 seconds"),
             (Value::Interval(0x0b02, b("ca000000000206")), "2 years 6 months"),
@@ -367,6 +399,9 @@ mod tests {
         ] {
             assert_eq!(bound(value, None), expected);
         }
+        let day = Type::DateTime(Qualifier::datetime(qualifier::MONTH, qualifier::DAY));
+        assert_eq!(bound(Value::DateTime(0x0e0a, b("c7141a05040c1e2d")), Some(day)), "2000-05-04 00:00:00");
+        assert_eq!(text(&Value::DateTime(0x066a, b("c2040500")), Some(day), CodeSet::Utf8).unwrap_err().sqlcode, -1261);
         assert_eq!(text(&Value::Decimal(vec![0, 0]), None, CodeSet::Utf8).unwrap(), None);
     }
 
@@ -379,6 +414,14 @@ mod tests {
         assert_eq!(dt("2026-01", YEAR, MONTH).unwrap(), "2026-01-01 00:00:00");
         assert_eq!(dt("2020-01-01 00:00:00.0", HOUR, SECOND).unwrap(), "00:00:00");
         assert_eq!(dt("23:59", HOUR, MINUTE).unwrap(), "23:59:00");
+        assert_eq!(dt("02-29", MONTH, DAY).unwrap(), "2000-02-29 00:00:00");
+        assert_eq!(dt("2026-05-06 07:08:09", MONTH, DAY).unwrap(), "2000-05-06 00:00:00");
+        assert_eq!(dt("31 23", DAY, HOUR).unwrap(), "2000-01-31 23:00:00");
+        assert_eq!(dt("07:08.5", MINUTE, 11).unwrap(), "00:07:08.5");
+        assert_eq!(dt("59", SECOND, SECOND).unwrap(), "00:00:59");
+        assert_eq!(dt(".25", FRACTION, 12).unwrap(), "00:00:00.25");
+        assert_eq!(dt("05", MONTH, DAY), Err(-1261));
+        assert_eq!(dt("05:06", MONTH, DAY), Err(-1262));
         assert_eq!(dt("2026-01-02", YEAR, SECOND), Err(-1261));
         assert_eq!(dt("", YEAR, SECOND), Err(-1261));
         assert_eq!(dt("yesterday", YEAR, SECOND), Err(-1262));

@@ -87,6 +87,28 @@ impl Qualifier {
         (self.digits() as usize + (self.to & 1) as usize + 3) / 2
     }
 
+    /// Whether a DATETIME of it is stored as a timestamp; else as a time. Fields before the first one are those of 2000-01-01, 00:00:00.
+    pub fn is_timestamp(self) -> bool {
+        self.from <= DAY
+    }
+
+    /// Whether a DATETIME of it is stored with fields that it has not, so that it is comparable only with its like.
+    pub fn is_partial(self) -> bool {
+        self.from != YEAR && self.from != HOUR
+    }
+
+    /// What values of a partial DATETIME must keep to, so that fields that they have not stay what they are.
+    pub fn check(self) -> Option<&'static str> {
+        Some(match self.from {
+            MONTH => "VALUE >= '2000-01-01' AND VALUE < '2001-01-01'",
+            DAY => "VALUE >= '2000-01-01' AND VALUE < '2000-02-01'",
+            MINUTE => "VALUE < '01:00'",
+            SECOND => "VALUE < '00:01'",
+            FRACTION => "VALUE < '00:00:01'",
+            _ => return None,
+        })
+    }
+
     /// Whether it is of the class YEAR TO MONTH.
     pub fn is_year_month(self) -> bool {
         self.from <= MONTH

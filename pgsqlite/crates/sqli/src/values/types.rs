@@ -65,7 +65,7 @@ impl Type {
             Type::Decimal(_, None) => "numeric".into(),
             Type::Decimal(p, Some(s)) | Type::Money(p, s) => format!("numeric({p},{s})"),
             Type::Date => "date".into(),
-            Type::DateTime(q) if q.from == qualifier::YEAR => format!("timestamp({})", q.fraction()),
+            Type::DateTime(q) if q.is_timestamp() => format!("timestamp({})", q.fraction()),
             Type::DateTime(q) => format!("time({})", q.fraction()),
             Type::Interval(_) => "interval".into(),
             Type::Byte | Type::Blob => "bytea".into(),
@@ -343,6 +343,8 @@ mod tests {
             Type::Interval(Qualifier { from: qualifier::YEAR, to: qualifier::MONTH, precision: 9 }),
             Type::DateTime(Qualifier::datetime(qualifier::YEAR, qualifier::DAY)),
             Type::DateTime(Qualifier::datetime(qualifier::HOUR, qualifier::MINUTE)),
+            Type::DateTime(Qualifier::datetime(qualifier::MONTH, qualifier::DAY)),
+            Type::DateTime(Qualifier::datetime(qualifier::FRACTION, 15)),
         ] {
             assert_eq!(Type::of_domain(&ty.domain().unwrap()), Some(ty), "{:?}", ty.domain());
         }
