@@ -476,6 +476,9 @@ def test_smart_large_objects(server, conn):
     for payload in (content, io.BytesIO(content), b""):
         cur.write_blob_column("insert into photos values (?, BLOB_PLACEHOLDER)", payload, (1,))
         assert server.files.pop("/tmp/_informix_db_blob_in") == (b"" if payload == b"" else content)
+    server.file_amount = -1
+    cur.write_blob_column("insert into photos values (?, BLOB_PLACEHOLDER)", content, (1,))
+    assert server.files.pop("/tmp/_informix_db_blob_in") == content
     for wrong in ("insert into photos values (?)", "BLOB_PLACEHOLDER, BLOB_PLACEHOLDER"):
         with pytest.raises(ProgrammingError):
             cur.write_blob_column(wrong, b"", (1,))

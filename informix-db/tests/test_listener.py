@@ -398,6 +398,17 @@ def test_tls(listener):
         assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
 
 
+def test_cancelling_over_tls(listener):
+    """The urgent byte goes beside the records of TLS."""
+    with informix_db.connect("127.0.0.1", listener, **CREDENTIALS, **SECURE, autocommit=True) as conn:
+        cur = conn.cursor()
+        cur.execute("create temp table many (n integer)")
+        cur.executemany("insert into many values (?)", [(1,)] * 3000)
+        with pytest.raises(informix_db.StatementTimeoutError):
+            cur.execute("select count(*) from many a, many b, many c where a.n + b.n + c.n = 4", timeout=0.3)
+        assert one(conn, "select count(*) from many") == (3000,)
+
+
 def user(file, command, name, *flags, password):
     subprocess.run(
         [binary(), "user", command, *flags, name, "--database", str(file)], input=password, text=True, check=True

@@ -121,6 +121,8 @@ class Server:
         self.input_columns: dict[str, list[Col]] = {}
         self.blobs: dict[bytes, bytes] = {}
         self.files: dict[str, bytes] = {}
+        #: What the server asks of a client's file at once; -1: all that is left.
+        self.file_amount = 2500
         self.routines: dict[str, Callable[..., list[bytes]]] = {}
         self.connections = 0
         #: SQL for SQLite that every new connection runs first, such as an attached catalog.
@@ -782,7 +784,7 @@ class Conversation:
         assert self.short() == 12, "open"
         content = b""
         while True:
-            ask(struct.pack(">hhi", 2, 700, 2500))
+            ask(struct.pack(">hhi", 2, 700, self.s.file_amount))
             assert self.short() == 106
             total = self.int()
             part = b""

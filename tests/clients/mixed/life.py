@@ -95,6 +95,29 @@ def types(pg, ifx):
     assert all_of(ifx, "select id from odd") == []
 
 
+def large_objects(pg, ifx):
+    """A BLOB is bytea and a CLOB text to PostgreSQL's clients; DATETIMEs without a year are in 2000, and must stay there."""
+    all_of(ifx, "create table smart (id integer, b blob, c clob, d datetime month to day)")
+    content = bytes(range(256)) * 500
+    cursor = ifx.cursor()
+    cursor.write_blob_column("insert into smart values (1, BLOB_PLACEHOLDER, null, '02-29')", content)
+    assert all_of(pg, "SELECT b, c, d FROM smart") == [(content, None, dt.datetime(2000, 2, 29))]
+    all_of(pg, "INSERT INTO smart VALUES (2, %s, 'é from there', '2000-12-31')", (content[::-1],))
+    assert cursor.read_blob_column("select b from smart where id = 2") == content[::-1]
+    assert cursor.read_blob_column("select c from smart where id = 2") == "é from there".encode("latin-1")
+    assert all_of(ifx, "select id from smart where d > '03-01'") == [(2,)]
+    try:
+        all_of(pg, "INSERT INTO smart (d) VALUES ('2026-01-01')")
+        raise AssertionError("no error")
+    except psycopg.errors.CheckViolation:
+        pass
+    all_of(ifx, "create sequence shared start with 7")
+    assert all_of(pg, "SELECT nextval('shared')") == [(7,)]
+    assert all_of(ifx, "select shared.nextval from systables where tabid = 1") == [(8,)]
+    all_of(ifx, "drop table smart")
+    all_of(ifx, "drop sequence shared")
+
+
 def visibility(pg, ifx):
     """Nothing uncommitted is seen, everything committed is, in both directions."""
     all_of(pg, "CREATE TABLE seen (a int4)")
@@ -243,6 +266,7 @@ address = ""  # the environment says where
 with psycopg.connect(address, autocommit=True) as pg:
     ifx = informix(autocommit=True)
     types(pg, ifx)
+    large_objects(pg, ifx)
     visibility(pg, ifx)
     isolation(pg, ifx)
     locks(pg, ifx, address)

@@ -164,7 +164,10 @@ class Session:
             files.close()
             return rq.EOT
         if request.op == 2:
-            return rq.file_content(files.read(min(request.amount, MAX_BODY)), min(request.chunk, 32767))
+            return rq.file_content(
+                files.read(min(request.amount, MAX_BODY) if request.amount >= 0 else MAX_BODY),
+                min(request.chunk, 32767),
+            )
         files.write(request.data)
         return rq.file_written(len(request.data))
 

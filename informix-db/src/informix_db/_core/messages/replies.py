@@ -287,7 +287,8 @@ def _file(reply: Reply, r: Reader) -> None:
         r.take(8)
     elif request.op == 2:
         request.chunk, request.amount = r.length("chunk of a file read"), r.integer()
-        if not request.chunk > 0 or not request.amount >= 0:
+        # -1: all that is left
+        if not request.chunk > 0 or not request.amount >= -1:
             raise ProtocolError("an absurd file read")
     elif request.op == 3:
         parts = []
