@@ -87,6 +87,10 @@ impl RowSink for WireSink<'_> {
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
 
+    fn takes_rows_aside(&self) -> bool {
+        self.describe
+    }
+
     fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
         let formats: Vec<i16> = formats.iter().map(|f| (*f == Format::Binary) as i16).collect();
         self.out.copy_response(b'H', &formats);

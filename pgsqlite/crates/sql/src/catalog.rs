@@ -10,6 +10,7 @@ pub use crate::inheritance::{
     Inheritance, Inherited, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
 };
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
+use crate::rule::Rule;
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
 use pgsqlite_types::range::RangeType;
 use pgsqlite_types::{catalog as pg_type, Oid};
@@ -426,6 +427,9 @@ pub struct Relation {
     /// in the order of their names
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Trigger>,
+    /// in the order of their names
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     #[serde(default, skip_serializing_if = "Inheritance::is_default")]
     pub inheritance: Inheritance,
     #[serde(default, skip_serializing_if = "Storage::is_default")]
@@ -471,6 +475,14 @@ impl Relation {
     /// It is a view whose INSTEAD OF triggers do what a data modification asks for.
     pub fn has_instead_of(&self, event: Event) -> bool {
         self.triggers.iter().any(|t| t.timing == Timing::InsteadOf && t.events.contains(&event))
+    }
+    /// The rules that rewrite a statement of this event, in the order in which they do.
+    pub fn rules_for(&self, event: Event) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |r| r.is_on() && r.event == event)
+    }
+    /// A rule replaces each statement of this event.
+    pub fn is_replaced(&self, event: Event) -> bool {
+        self.rules_for(event).any(Rule::replaces)
     }
     /// The columns that exist, in order.
     pub fn live_columns(&self) -> impl Iterator<Item = &Column> {

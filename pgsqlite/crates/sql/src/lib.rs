@@ -23,4 +23,5 @@ pub mod partition;
 pub mod plan;
 pub mod plpgsql;
 pub mod routine;
+pub mod rule;
 pub mod typed;

@@ -70,6 +70,31 @@ pub struct QueryPlan {
     pub current_of: Option<(String, Vec<Oid>)>,
     /// its one step does the same as these two statements, which cost less
     pub read_back: Option<ReadBack>,
+    /// rules have made several statements of it, which are carried out instead; there are no steps then
+    pub rewritten: Option<Box<RewrittenPlan>>,
+}
+
+/// What rewrite rules have made of a data modification.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RewrittenPlan {
+    /// in the order in which they are carried out
+    pub products: Vec<ProductPlan>,
+    /// the product whose rows the command tag counts and whose RETURNING the client gets; None: the tag counts none
+    pub counted: Option<usize>,
+}
+
+/// A statement of those that rewrite rules have made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProductPlan {
+    /// `modify`: what it is, if it changes rows without triggers
+    Run {
+        plan: Box<Plan>,
+        modify: Option<Box<crate::typed::Modify>>,
+    },
+    Notify {
+        channel: String,
+        payload: String,
+    },
 }
 
 /// `INSERT … VALUES (one row) RETURNING …` in two parts. For RETURNING itself SQLite keeps the rows in a table that it makes for

@@ -45,6 +45,8 @@ pub enum CastForm {
     Keyword(&'static str),
     /// no cast: `COLLATE`, around the expression whose collation it sets
     Collate,
+    /// no cast: around a call that was written as the SQL standard has it (`SUBSTRING(a FROM b)`), in trees that are printed
+    Syntax,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -381,6 +383,9 @@ pub enum FromItem {
         on: Option<Expr>,
         /// USING's columns (`on` compares them); NATURAL's, too
         using: Vec<String>,
+        /// `USING (…) AS name`
+        using_alias: Option<String>,
+        /// its [`RteKind::Join`], in trees that are printed
         entry: Option<usize>,
     },
 }
@@ -495,6 +500,16 @@ pub struct Locking {
     pub nowait: bool,
 }
 
+/// An entry whose rows FOR UPDATE and the like lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowMark {
+    /// `FOR UPDATE`, `FOR SHARE` …
+    pub strength: &'static str,
+    pub rte: usize,
+    /// empty, ` NOWAIT` or ` SKIP LOCKED`
+    pub wait: &'static str,
+}
+
 /// A query: SELECT, VALUES or a set operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
@@ -508,6 +523,8 @@ pub struct Query {
     pub offset: Option<Box<Expr>>,
     pub with_ties: bool,
     pub locking: Option<Locking>,
+    /// what FOR UPDATE and the like lock, in trees that are printed
+    pub row_marks: Vec<RowMark>,
 }
 
 impl Query {
@@ -523,6 +540,7 @@ impl Query {
             offset: None,
             with_ties: false,
             locking: None,
+            row_marks: vec![],
         }
     }
 }
@@ -544,6 +562,10 @@ pub struct ConflictTarget {
     pub filter: Option<Expr>,
     /// the arbiter index or constraint
     pub index: Oid,
+    /// ON CONSTRAINT names it; 0: the keys are written
+    pub constraint: Oid,
+    /// in trees that are printed: of each key the collation (0: none) and the operator class (empty: none) as written
+    pub written: Vec<(Oid, String)>,
 }
 
 /// INSERT, UPDATE or DELETE. Range table entry 0 is the target table.
@@ -557,6 +579,34 @@ pub struct Modify {
     pub returning: Vec<Target>,
     /// what every new row must satisfy besides the table's constraints, in the order of checking
     pub checks: Vec<RowCheck>,
+}
+
+/// What rules make of a data modification: statements that are carried out one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    /// of the statement itself
+    pub event: crate::routine::Event,
+    pub products: Vec<Product>,
+    /// the product whose rows the command tag counts, and whose RETURNING is the statement's; None: the tag counts no rows
+    pub counted: Option<usize>,
+}
+
+impl Rewritten {
+    /// What the client gets of it; empty: no rows.
+    pub fn returning(&self) -> &[Target] {
+        match self.counted.and_then(|i| self.products.get(i)) {
+            Some(Product::Modify(modify)) => &modify.returning,
+            _ => &[],
+        }
+    }
+}
+
+/// A statement that a rule has made, or a rule's command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Product {
+    Query(Query),
+    Modify(Modify),
+    Notify { channel: String, payload: String },
 }
 
 /// A condition for the rows that a statement writes.

@@ -38,9 +38,28 @@ impl Ddl<'_> {
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
+            use ast::AlterTableType as T;
+            let columns = matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn);
+            let before = (columns && self.has_joins_in_texts()).then(|| self.catalog.clone());
             self.alter_tree(relation.oid, command, !name.inh)?;
+            if let Some(before) = before {
+                self.refresh_texts(&before)?;
+            }
         }
         Ok(tag.into())
+    }
+
+    /// Whether a stored text has a join, where another column of its tables could be taken for one that it names.
+    pub(super) fn has_joins_in_texts(&self) -> bool {
+        self.catalog.relations.values().any(|r| {
+            let view = match &r.kind {
+                RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. } => {
+                    definition.contains(" JOIN ")
+                }
+                _ => false,
+            };
+            view || r.rules.iter().any(|rule| rule.actions.iter().any(|a| a.contains(" JOIN ")))
+        })
     }
 
     fn alter_column_of(&self, relation: &Relation, name: &str) -> Result<Column> {
@@ -316,6 +335,10 @@ impl Ddl<'_> {
             T::AtEnableRowSecurity | T::AtDisableRowSecurity | T::AtForceRowSecurity | T::AtNoForceRowSecurity => {
                 self.row_security(relation, kind)
             }
+            T::AtEnableRule => self.set_rule(&relation, &command.name, b'O'),
+            T::AtDisableRule => self.set_rule(&relation, &command.name, b'D'),
+            T::AtEnableAlwaysRule => self.set_rule(&relation, &command.name, b'A'),
+            T::AtEnableReplicaRule => self.set_rule(&relation, &command.name, b'R'),
             T::AtEnableTrig => self.set_trigger(&relation, Some(&command.name), b'O'),
             T::AtDisableTrig => self.set_trigger(&relation, Some(&command.name), b'D'),
             T::AtEnableAlwaysTrig => self.set_trigger(&relation, Some(&command.name), b'A'),
@@ -818,6 +841,17 @@ impl Ddl<'_> {
         self.check_row_unused(old.row_type, &format!("table \"{}\"", old.name), "uses its row type")?;
         for (user, references) in self.stored_references()? {
             if references.iter().any(|r| r.object == old.oid && r.sub == i32::from(column.attnum)) {
+                if let Object::Rule(..) = user {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot alter type of a column used by a view or rule",
+                    )
+                    .detail(format!(
+                        "{} depends on column \"{}\"",
+                        self.describe(user),
+                        column.name
+                    )));
+                }
                 let Object::Relation(view) = user else {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,

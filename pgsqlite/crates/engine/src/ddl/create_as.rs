@@ -70,7 +70,9 @@ impl Ddl<'_> {
             let node = NodeEnum::SelectStmt(Box::new(select.clone()));
             match self.analyze(|e| analyze::analyze(e, &node, &self.session.parameters.0))?.0 {
                 analyze::Statement::Query(query) => query,
-                analyze::Statement::Modify(_) => return Err(PgError::internal("a SELECT that is no query")),
+                analyze::Statement::Modify(_) | analyze::Statement::Rewritten(_) => {
+                    return Err(PgError::internal("a SELECT that is no query"))
+                }
             }
         };
         let Some(mut relation) = self.new_table(&ast::RangeVar { location: -1, ..name.clone() }, if_not_exists)? else {

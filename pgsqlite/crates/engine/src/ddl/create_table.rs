@@ -254,6 +254,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            rules: Vec::new(),
         }))
     }
 

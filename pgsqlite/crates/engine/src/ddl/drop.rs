@@ -27,6 +27,8 @@ pub(super) enum Object {
     Trigger(Oid, Oid),
     /// (table, policy)
     Policy(Oid, Oid),
+    /// (relation, rule)
+    Rule(Oid, Oid),
     /// (composite type, field from 0)
     Attribute(Oid, usize),
 }
@@ -89,6 +91,12 @@ impl Ddl<'_> {
                 let policy = relation.and_then(|r| r.security.policies.iter().find(|p| p.oid == policy));
                 format!("policy {} on table {}", policy.map_or("", |p| &p.name), names.relation(table))
             }
+            Object::Rule(table, rule) => {
+                let relation = self.catalog.relation(table);
+                let name = relation.and_then(|r| r.rules.iter().find(|own| own.oid == rule)).map_or("", |r| &r.name);
+                let word = relation.map_or("table", |r| kind_word(&r.kind));
+                format!("rule {name} on {word} {}", names.relation(table))
+            }
             Object::Attribute(ty, index) => {
                 let fields = self.catalog.composite_fields(ty).unwrap_or_default();
                 let field = fields.get(index).map_or("", |f| f.0.as_str());
@@ -113,6 +121,11 @@ impl Ddl<'_> {
                     found.extend(pgsqlite_sql::deparse::policy_references(&expr, table));
                 }
                 out.push((Object::Policy(table.oid, policy.oid), found));
+            }
+            let mut trees = self.rule_trees(&unexpanded, table)?;
+            trees.sort_by_key(|(rule, _)| *rule);
+            for (rule, tree) in trees {
+                out.push((Object::Rule(table.oid, rule), pgsqlite_sql::deparse::rule_references(&tree, table)));
             }
         }
         Ok(out)
@@ -291,7 +304,7 @@ impl Ddl<'_> {
                     out.extend(parts.map(|own| (Object::Trigger(*child, own.oid), true)));
                 }
             }
-            Object::Default(..) | Object::Policy(..) | Object::Attribute(..) => {}
+            Object::Default(..) | Object::Policy(..) | Object::Rule(..) | Object::Attribute(..) => {}
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
@@ -418,6 +431,9 @@ impl Ddl<'_> {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_trigger(statement)? {
+            return Ok(tag);
+        }
+        if let Some(tag) = self.drop_rule(statement)? {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_absent(statement)? {
@@ -668,6 +684,7 @@ impl Ddl<'_> {
                     | Object::Default(table, _)
                     | Object::Column(table, _)
                     | Object::Policy(table, _)
+                    | Object::Rule(table, _)
                     | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
                     _ => false,
                 };
@@ -680,6 +697,8 @@ impl Ddl<'_> {
             let dependents = self.dependents(object, &stored)?;
             open.extend(dependents.into_iter().map(|(d, automatic)| (d, Some((object, automatic)), false)));
         }
+        // (nor what goes with a relation that goes because of something else)
+        reported.retain(|(o, _)| !matches!(o, Object::Rule(table, _) if seen.contains(&Object::Relation(*table))));
         reported.reverse();
         if !reported.is_empty() {
             if !cascade {
@@ -761,6 +780,12 @@ impl Ddl<'_> {
                     relation.security.policies.retain(|p| p.oid != policy);
                     self.put_relation(relation)?;
                     self.forget_comments(policy);
+                }
+                Object::Rule(table, rule) if !all.contains(&Object::Relation(table)) => {
+                    let mut relation = (**self.required(table)?).clone();
+                    relation.rules.retain(|r| r.oid != rule);
+                    self.put_relation(relation)?;
+                    self.forget_comments(rule);
                 }
                 Object::Attribute(ty, _) if !all.contains(&Object::Type(ty)) => {
                     return Err(PgError::not_supported("CASCADE to a column of a composite type"))

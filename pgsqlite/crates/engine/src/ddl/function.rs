@@ -553,6 +553,9 @@ impl Ddl<'_> {
             Some(Some(Statement::Modify(modify))) if !modify.returning.is_empty() => {
                 modify.returning.iter().map(|t| t.expr.ty).collect()
             }
+            Some(Some(Statement::Rewritten(rewritten))) if !rewritten.returning().is_empty() => {
+                rewritten.returning().iter().map(|t| t.expr.ty).collect()
+            }
             _ => {
                 return Err(
                     mismatch().detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")

@@ -34,6 +34,7 @@ mod range;
 mod rebuild;
 mod rename;
 mod role;
+mod rule;
 mod schema;
 mod sequence;
 pub(crate) mod sqlite;
@@ -189,6 +190,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::CreateFunctionStmt(_)
         | NodeEnum::AlterFunctionStmt(_)
         | NodeEnum::CreateTrigStmt(_)
+        | NodeEnum::RuleStmt(_)
         | NodeEnum::CreateEventTrigStmt(_)
         | NodeEnum::DefineStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
@@ -360,6 +362,7 @@ impl Ddl<'_> {
             NodeEnum::CreateFunctionStmt(s) => self.create_function(s),
             NodeEnum::AlterFunctionStmt(s) => self.alter_function(s),
             NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
+            NodeEnum::RuleStmt(s) => self.create_rule(s),
             NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
@@ -509,7 +512,8 @@ impl Ddl<'_> {
             }
             e
         })?;
-        let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, relation)?;
+        let printed = self.analyze(|e| analyze::analyze_expression_to_print(e, node, relation, target))?;
+        let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &printed, relation)?;
         Ok((expr, stored))
     }
 

@@ -148,6 +148,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     }
 }
 

@@ -15,7 +15,7 @@ use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// Prints all stored texts anew: analyzed with `old`, printed with the working catalog.
-    fn refresh_texts(&mut self, old: &Catalog) -> Result<()> {
+    pub(super) fn refresh_texts(&mut self, old: &Catalog) -> Result<()> {
         let search_path = deparse::names::STORED_PATH;
         let old_names = CatalogNames { catalog: old, search_path };
         let environment =
@@ -49,6 +49,14 @@ impl Ddl<'_> {
                     *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
                 }
             }
+            if !new.rules.is_empty() {
+                let names = Names::stored(&self.catalog);
+                for (rule, (_, tree)) in new.rules.iter_mut().zip(self.rule_trees(&unexpanded, before)?) {
+                    rule.condition = deparse::modify::rule_condition(names, Style::Full, &tree)?;
+                    let texts = deparse::modify::rule_commands(names, Style::Full, &tree)?;
+                    rule.actions = texts.into_iter().map(|text| text.trim().to_string()).collect();
+                }
+            }
             for constraint in &mut new.constraints {
                 if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
                     *expression = print(expression, Some(before))?;
@@ -67,7 +75,7 @@ impl Ddl<'_> {
                     }
                 }
                 RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. } => {
-                    let mut query = self.stored_view_in(old, definition)?;
+                    let mut query = self.stored_view_in(old, definition, true)?;
                     // The view's own columns keep their names.
                     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
                         column.name.clone_from(&own.name);
@@ -99,6 +107,10 @@ impl Ddl<'_> {
             T::ObjectTrigger => {
                 self.rename_trigger(statement)?;
                 return Ok("ALTER TRIGGER".into());
+            }
+            T::ObjectRule => {
+                self.rename_rule(statement)?;
+                return Ok("ALTER RULE".into());
             }
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
@@ -701,6 +713,15 @@ impl Ddl<'_> {
                 })?;
                 self.check_owner(&relation)?;
                 (super::schema::CLASS_TRIGGER, trigger.oid, 0)
+            }
+            T::ObjectRule => {
+                let [table @ .., name] = &parts[..] else {
+                    return Err(PgError::internal("a rule without a relation"));
+                };
+                let relation = find(table)?;
+                let rule = self.rule_oid(&relation, name)?;
+                self.check_owner(&relation)?;
+                (super::schema::CLASS_RULE, rule, 0)
             }
             T::ObjectTabconstraint => {
                 let [table @ .., name] = &parts[..] else {

@@ -12,6 +12,7 @@ pub const CLASS_RELATION: Oid = 1259;
 pub const CLASS_TYPE: Oid = 1247;
 pub const CLASS_FUNCTION: Oid = 1255;
 pub const CLASS_TRIGGER: Oid = 2620;
+pub const CLASS_RULE: Oid = 2618;
 pub const CLASS_SCHEMA: Oid = 2615;
 pub const CLASS_CONSTRAINT: Oid = 2606;
 pub const CLASS_DATABASE: Oid = 1262;

@@ -187,6 +187,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            rules: Vec::new(),
         })?;
         self.put_sequence_state(oid, start, false)?;
         Ok((oid, name))

@@ -385,6 +385,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     }
 }
 

@@ -22,16 +22,16 @@ impl Ddl<'_> {
         let environment = Environment { catalog: &catalog, search_path, names: &names, ..self.environment };
         analyze::analyze_query(&environment, select)?;
         // it may; what is stored has no policies in it, which count when the view is read
-        analyze::analyze_query(&Environment { user: BOOTSTRAP_ROLE, ..environment }, select)
+        analyze::analyze_query_to_print(&Environment { user: BOOTSTRAP_ROLE, ..environment }, select)
     }
 
     /// A stored view's query.
     fn stored_view(&self, definition: &str) -> Result<Query> {
-        self.stored_view_in(&self.catalog, definition)
+        self.stored_view_in(&self.catalog, definition, false)
     }
 
-    /// A view's query, analyzed over another state of the catalog.
-    pub(super) fn stored_view_in(&self, catalog: &Catalog, definition: &str) -> Result<Query> {
+    /// A view's query, analyzed over another state of the catalog; to be printed, or for what it names.
+    pub(super) fn stored_view_in(&self, catalog: &Catalog, definition: &str, print: bool) -> Result<Query> {
         let statements = pgsqlite_sql::parse::parse(definition)?;
         match statements.first().map(|s| &s.node) {
             Some(NodeEnum::SelectStmt(select)) => {
@@ -46,7 +46,10 @@ impl Ddl<'_> {
                     user: BOOTSTRAP_ROLE,
                     ..self.environment
                 };
-                analyze::analyze_query(&environment, select)
+                match print {
+                    true => analyze::analyze_query_to_print(&environment, select),
+                    false => analyze::analyze_query(&environment, select),
+                }
             }
             _ => Err(PgError::internal("a view that is no query")),
         }
@@ -137,7 +140,11 @@ impl Ddl<'_> {
             for (column, before) in columns.iter_mut().zip(&old.columns) {
                 column.default.clone_from(&before.default);
             }
+            let before = self.has_joins_in_texts().then(|| self.catalog.clone());
             self.put_relation(Relation { kind, columns, ..(*old).clone() })?;
+            if let Some(before) = before {
+                self.refresh_texts(&before)?;
+            }
             return Ok(tag);
         }
         self.check_row_type_name(schema, &name.relname)?;
@@ -164,6 +171,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            rules: Vec::new(),
         };
         self.put_relation(relation)?;
         Ok(tag)

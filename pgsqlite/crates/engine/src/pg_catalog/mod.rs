@@ -17,7 +17,7 @@ mod views;
 mod zones;
 
 pub(crate) use builtin::{language, EXTENSIONS};
-pub(crate) use relations::{composite_class, composite_type, ruled};
+pub(crate) use relations::{composite_class, composite_type, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
 use crate::udf::session_cell::{SessionCell, SessionState};
@@ -196,7 +196,6 @@ const EMPTY: &[&str] = &[
     "pg_publication_tables",
     "pg_replication_origin",
     "pg_replication_slots",
-    "pg_rules",
     "pg_seclabel",
     "pg_seclabels",
     "pg_shseclabel",
@@ -234,6 +233,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_init_privs" => Fixed(relations::initial_privileges),
         "pg_rewrite" => Catalog(relations::rewrites),
         "pg_tables" => Path(views::tables),
+        "pg_rules" => Path(views::rules),
         "pg_views" => Path(views::views),
         "pg_matviews" => Path(views::materialized_views),
         "pg_indexes" => Path(views::indexes),

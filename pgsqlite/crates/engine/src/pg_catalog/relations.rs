@@ -3,6 +3,7 @@
 use super::{character, int, numbers, strings, text, Rows};
 use crate::ddl::naming::default_collation;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::routine::Event;
 use pgsqlite_types::{oid, Datum, Oid};
 
 pub(super) const CLASS: Oid = 1259;
@@ -153,7 +154,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relhassubclass", catalog.has_children(relation.oid).into()),
             ("relispartition", part.into()),
             ("relpartbound", bound),
-            ("relhasrules", matches!(kind, b'v' | b'm').into()),
+            ("relhasrules", (matches!(kind, b'v' | b'm') || !relation.rules.is_empty()).into()),
             ("relrowsecurity", relation.security.enabled.into()),
             ("relforcerowsecurity", relation.security.forced.into()),
             ("relhastriggers", (!relation.triggers.is_empty() || referenced.contains(&relation.oid)).into()),
@@ -591,6 +592,28 @@ pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
             ("is_instead", true.into()),
         ]);
     }
+    for relation in catalog.relations.values() {
+        for rule in &relation.rules {
+            let event = match rule.event {
+                Event::Update => "2",
+                Event::Insert => "3",
+                _ => "4",
+            };
+            rows.push(&[
+                ("oid", int(rule.oid)),
+                ("rulename", text(&*rule.name)),
+                ("ev_class", int(relation.oid)),
+                ("ev_type", text(event)),
+                ("ev_enabled", character(rule.enabled)),
+                ("is_instead", rule.instead.into()),
+            ]);
+        }
+    }
+}
+
+/// The OID of the rule that a view is.
+pub(crate) fn view_rule(view: Oid) -> Oid {
+    derived_oid(view, 0) as Oid
 }
 
 pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {

@@ -89,6 +89,23 @@ pub(super) fn policies(rows: &mut Rows, state: &SessionState) {
     }
 }
 
+/// The rules that are no views.
+pub(super) fn rules(rows: &mut Rows, state: &SessionState) {
+    let catalog = &state.catalog;
+    for relation in catalog.relations.values() {
+        for rule in &relation.rules {
+            let definition =
+                with_environment(state, |e| definitions::rule_definition(e, relation.oid, rule, Style::Full));
+            rows.push(&[
+                ("schemaname", text(catalog.schema_name(relation.schema))),
+                ("tablename", text(&*relation.name)),
+                ("rulename", text(&*rule.name)),
+                ("definition", definition.ok().into()),
+            ]);
+        }
+    }
+}
+
 pub(super) fn views(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values().filter(|r| kind(r) == b'v') {

@@ -19,6 +19,7 @@ pub(crate) mod convert;
 mod exclusion;
 mod foreign_key;
 pub(crate) mod plpgsql;
+pub(crate) mod rewritten;
 mod spread;
 mod sql;
 pub(crate) mod statement;

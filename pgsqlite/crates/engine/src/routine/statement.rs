@@ -94,6 +94,11 @@ impl Planned {
         Ok(Planned::of(host, plan, shortcut))
     }
 
+    /// A statement that a rule has made.
+    pub(super) fn of_product(host: Host, plan: &Plan, modify: &Option<Box<Modify>>) -> Planned {
+        Planned { modify: modify.clone(), ..Planned::of(host, plan.clone(), None) }
+    }
+
     fn of(host: Host, plan: Plan, shortcut: Option<Shortcut>) -> Planned {
         let columns = plan.columns.as_ref().map(|columns| {
             columns.iter().map(|c| Column { name: c.name.clone(), ty: c.type_oid, typmod: c.typmod }).collect()
@@ -145,6 +150,16 @@ impl Planned {
         }
         if self.plan.query.current_of.is_some() {
             return Err(PgError::not_supported("WHERE CURRENT OF in a function"));
+        }
+        if let Some(rewritten) = &self.plan.query.rewritten {
+            // (what a rule's SELECT gives is nobody's here)
+            let given = super::rewritten::run(host, rewritten, parameters)?;
+            for row in given.rows {
+                if !rows(row)? {
+                    break;
+                }
+            }
+            return Ok(Done { rows: given.count });
         }
         if let Some(triggered) = &self.plan.query.triggered {
             let rows = super::trigger::run(host, triggered, parameters, rows)?;

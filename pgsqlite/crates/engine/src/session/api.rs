@@ -114,6 +114,10 @@ pub trait RowSink: Send {
     /// RowDescription here; the extended one has sent it on Describe and ignores it).
     fn columns(&mut self, columns: &Arc<[OutputColumn]>) -> Result<()>;
     fn row(&mut self, row: &dyn Row, context: &Context) -> Result<Flow>;
+    /// Whether it takes rows of several results for one statement (the simple protocol does).
+    fn takes_rows_aside(&self) -> bool {
+        false
+    }
     /// COPY … TO STDOUT begins with this many columns (`formats`: one per column).
     fn copy_out(&mut self, formats: &[Format]) -> Result<()>;
     /// One row (or header) of COPY … TO STDOUT, encoded.

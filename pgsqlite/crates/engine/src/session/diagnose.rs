@@ -49,7 +49,7 @@ impl Session {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             match &statement {
                 Statement::Modify(modify) => proposed_of(environment, modify),
-                Statement::Query(_) => Ok(None),
+                Statement::Query(_) | Statement::Rewritten(_) => Ok(None),
             }
         })?;
         let Some(proposed) = proposed else { return Ok(None) };

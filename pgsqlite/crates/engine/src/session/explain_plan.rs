@@ -86,6 +86,9 @@ struct Line {
 
 /// The plan of all steps: the last one's, with those before it as its InitPlans. `verbose`: with schemas and SQLite's statements.
 pub(super) fn tree(connection: &Connection, catalog: &Catalog, plan: &QueryPlan, verbose: bool) -> Result<Node> {
+    if plan.rewritten.is_some() {
+        return Err(PgError::not_supported("EXPLAIN of a statement that rules rewrite"));
+    }
     let mut made = Vec::new();
     let mut nodes = Vec::new();
     let mut read = || -> Result<()> {

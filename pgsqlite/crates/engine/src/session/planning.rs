@@ -134,7 +134,7 @@ pub(super) fn result_type_changed() -> PgError {
 }
 
 /// RowDescription's view of a plan's columns.
-fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
+pub(super) fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
     columns
         .iter()
         .map(|c| {

@@ -214,10 +214,11 @@ impl Session {
                     portal.state = State::New;
                     return Box::pin(self.run_portal(portal, max_rows, sink)).await;
                 }
-                let result = match query.triggered {
+                let result = match (&query.triggered, &query.rewritten) {
+                    (_, Some(_)) => result,
                     // (what the triggers have made of the row cannot be told again)
-                    Some(_) => result,
-                    None => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
+                    (Some(_), _) => result,
+                    (None, None) => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
                 };
                 let result = match result {
                     Ok(Execution::Complete(tag)) if !query.modifies.is_empty() => {
@@ -502,6 +503,9 @@ impl Session {
         if let (State::New, Some(triggered)) = (&portal.state, &plan.triggered) {
             return self.run_triggered(portal, plan, triggered, max_rows, sink);
         }
+        if let (State::New, Some(rewritten)) = (&portal.state, &plan.rewritten) {
+            return self.run_rewritten(portal, plan, rewritten, max_rows, sink);
+        }
         if matches!(portal.state, State::New) {
             if let Some(done) = self.start(portal, plan, epoch, sink)? {
                 return Ok(done);
@@ -531,6 +535,38 @@ impl Session {
         };
         sink.columns(&columns)?;
         rows.into_iter().for_each(|row| portal.spool.push(row));
+        portal.state = State::Exhausted;
+        self.give_rows(portal, plan.tag, max_rows, sink)
+    }
+
+    /// What rules have made of a statement. The rows of their SELECTs go to clients of the simple protocol, which take any number of
+    /// results, and to nobody else.
+    fn run_rewritten(
+        &mut self,
+        portal: &mut Portal,
+        plan: &QueryPlan,
+        rewritten: &pgsqlite_sql::plan::RewrittenPlan,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        let connection = self.connection()?;
+        let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+        let given = crate::routine::rewritten::run(host, rewritten, &portal.parameters)?;
+        if sink.takes_rows_aside() {
+            let view = self.view();
+            let context = Context { settings: &self.gucs.typed, names: &*view };
+            for aside in given.aside {
+                sink.columns(&super::planning::output_columns(&view.catalog, &aside.columns)?)?;
+                for row in aside.rows {
+                    sink.row(&OwnRow(row), &context)?;
+                }
+            }
+        }
+        let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
+            return Ok(Execution::Complete(tag(plan.tag, given.count)));
+        };
+        sink.columns(&columns)?;
+        given.rows.into_iter().for_each(|row| portal.spool.push(row.into_boxed_slice()));
         portal.state = State::Exhausted;
         self.give_rows(portal, plan.tag, max_rows, sink)
     }

@@ -129,5 +129,6 @@ fn system_relation(system: &SystemRelation) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     }
 }

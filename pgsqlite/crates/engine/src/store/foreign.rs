@@ -299,6 +299,7 @@ fn add_table(
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     };
     for check in declare(conn, &mut relation)? {
         let column = check.column.as_deref().and_then(|c| relation.column(c));
@@ -619,6 +620,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     };
     catalog.add_relation(relation);
     Ok(())

@@ -92,6 +92,15 @@ fn get_viewdef(c: &Call) -> Result<Datum> {
     with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }
 
+/// With the column where lines are wrapped: 0 puts every output on a line of its own.
+fn get_viewdef_wrapped(c: &Call) -> Result<Datum> {
+    let (view, wrap) = (oid_argument(c, 0)?, c.int(1)?);
+    if wrap > 0 {
+        return Err(PgError::not_supported("a view's text wrapped at a column"));
+    }
+    with_environment(c.session, |e| definitions::view_definition(e, view, Style::Pretty).map(Datum::from))
+}
+
 /// A type's name where no modifier is meant: `character`, where an unknown modifier would give `bpchar`.
 pub(crate) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> String {
     let element = catalog.element_type(ty).unwrap_or(ty);
@@ -124,6 +133,10 @@ fn relation_is_publishable(c: &Call) -> Result<Datum> {
 fn get_ruledef(c: &Call) -> Result<Datum> {
     let (rule, style) = (oid_argument(c, 0)?, style(c, 1)?);
     with_environment(c.session, |e| {
+        let own = e.catalog.relations.values().find_map(|r| Some((r.oid, r.rules.iter().find(|own| own.oid == rule)?)));
+        if let Some((relation, rule)) = own {
+            return definitions::rule_definition(e, relation, rule, style).map(Datum::from);
+        }
         let Some(view) = crate::pg_catalog::ruled(e.catalog, rule) else { return Ok(Datum::Null) };
         let Some(query) = definitions::view_definition(e, view.oid, style)? else {
             return Err(PgError::not_supported(format!("the definition of the system view {}", view.name)));
@@ -361,6 +374,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_constraintdef pg_get_constraintdef_ext", get_constraintdef),
     ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
+    ("pg_get_viewdef_wrap", get_viewdef_wrapped),
     ("pg_get_viewdef_name pg_get_viewdef_name_ext", get_viewdef_by_name),
     ("pg_relation_is_publishable", relation_is_publishable),
     ("pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),

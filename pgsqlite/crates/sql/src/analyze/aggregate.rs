@@ -86,7 +86,7 @@ pub fn call_query(environment: &Environment, proc: Oid, types: &[Oid], result: O
     if environment.catalog.function(proc.oid).is_none() && crate::builtins::imp::imp(proc.oid).is_none() {
         return Err(PgError::not_supported(format!("function {}", analyzer.proc_signature(proc))));
     }
-    let expr = analyzer.plain_call(proc, args, result, &call)?;
+    let expr = analyzer.plain_call(proc, args, result, &call, false)?;
     let select = Select { targets: vec![Target { expr, name: "value".into(), origin: (0, 0) }], ..Default::default() };
     Ok(Query::new(QueryBody::Select(select), vec![plain_column("value", result, -1)]))
 }

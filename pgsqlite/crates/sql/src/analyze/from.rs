@@ -738,6 +738,11 @@ impl Analyzer<'_> {
         };
         let cross = on.is_none() && kind == JoinKind::Inner;
 
+        let join_alias = j.alias.as_ref();
+        let mut own_entry = None;
+        if self.storing {
+            own_entry = Some(self.join_entry(join_alias, &mut columns, &mut merged)?);
+        }
         if let Some(alias) = &j.join_using_alias {
             if namespace.iter().any(|i| i.table_visible && i.alias == alias.aliasname) {
                 return Err(PgError::new(
@@ -756,7 +761,6 @@ impl Analyzer<'_> {
                 lateral_ok: true,
             });
         }
-        let join_alias = j.alias.as_ref();
         if let Some(alias) = join_alias {
             let names = name_parts(&alias.colnames);
             if names.len() > columns.len() {
@@ -795,9 +799,38 @@ impl Analyzer<'_> {
             right: Box::new(right),
             on,
             using,
-            entry: None,
+            using_alias: j.join_using_alias.as_ref().map(|a| a.aliasname.clone()),
+            entry: own_entry,
         };
         Ok((item, namespace))
+    }
+
+    /// The entry of a join in a tree that is printed. Its columns stand for those of its sides where it has an alias, and where a merged
+    /// column is neither side's.
+    fn join_entry(
+        &mut self,
+        alias: Option<&ast::Alias>,
+        columns: &mut [(String, Expr)],
+        merged: &mut [(String, Expr)],
+    ) -> Result<usize> {
+        let name = alias.map_or(String::new(), |a| a.aliasname.clone());
+        let made =
+            |(name, e): &(String, Expr)| RteColumn { collation: e.collation, ..plain_column(name, e.ty, e.typmod) };
+        let mut own: Vec<RteColumn> = columns.iter().map(made).collect();
+        rename_columns(&mut own, alias, &name)?;
+        let kind = RteKind::Join { columns: columns.iter().map(|(_, e)| e.clone()).collect() };
+        let level = self.level();
+        level.range_table.push(entry(kind, name, alias.is_some(), own.clone()));
+        let index = level.range_table.len() - 1;
+        for (i, (_, e)) in columns.iter_mut().enumerate() {
+            if alias.is_some() || !matches!(e.kind, ExprKind::Var(_)) {
+                *e = var(0, index, i, &own[i], -1);
+                if let Some(merged) = merged.get_mut(i) {
+                    merged.1 = e.clone();
+                }
+            }
+        }
+        Ok(index)
     }
 
     // --- look-ups ----------------------------------------------------------------------------------------------------

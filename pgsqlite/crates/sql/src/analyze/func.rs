@@ -6,7 +6,7 @@ use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    Aggregate, CastForm, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
+    Aggregate, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
 };
 use pgsqlite_types::{catalog as pg_type, oid, Oid, PgError, Result, SqlState};
 
@@ -161,7 +161,8 @@ impl<'a> Analyzer<'a> {
 
         // defaults of missing arguments
         let mut targets = resolved.args.clone();
-        if args.len() < proc.args.len() && resolved.variadic_from.is_none() && proc.default_count > 0 {
+        let left_out = args.len() < proc.args.len() && resolved.variadic_from.is_none() && !self.storing;
+        if left_out && proc.default_count > 0 {
             let missing = proc.args.len() - args.len();
             for (i, text) in proc.defaults[proc.defaults.len() - missing..].iter().enumerate() {
                 let declared = proc.args[args.len()];
@@ -283,7 +284,7 @@ impl<'a> Analyzer<'a> {
                     .at(call.location));
                 }
                 self.level().aggregates_seen |= nested_aggregate;
-                self.plain_call(proc, converted, ret, call)
+                self.plain_call(proc, converted, ret, call, resolved.variadic_from.is_some())
             }
         }
     }
@@ -314,12 +315,14 @@ impl<'a> Analyzer<'a> {
         Ok(())
     }
 
+    /// `packed`: the last of the arguments is the array of a VARIADIC parameter's.
     pub(super) fn plain_call(
         &mut self,
         proc: &'a builtin::Proc,
         args: Vec<Expr>,
         ret: Oid,
         call: &ast::FuncCall,
+        packed: bool,
     ) -> Result<Expr> {
         if proc.retset {
             let clause = self.level().clause;
@@ -331,12 +334,12 @@ impl<'a> Analyzer<'a> {
                 .at(call.location));
             }
             return Ok(Expr::new(
-                ExprKind::SetFunc { proc: proc.oid, args, variadic: call.func_variadic },
+                ExprKind::SetFunc { proc: proc.oid, args, variadic: call.func_variadic || self.storing && packed },
                 ret,
                 call.location,
             ));
         }
-        if let Some(Imp::Sql(text)) = imp(proc.oid) {
+        if let (Some(Imp::Sql(text)), false) = (imp(proc.oid), self.storing) {
             return self.splice_sql(text, args, ret, call.location);
         }
         if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {
@@ -344,7 +347,13 @@ impl<'a> Analyzer<'a> {
                 return Ok(inlined);
             }
         }
-        Ok(Expr::new(ExprKind::Func { proc: proc.oid, args, variadic: call.func_variadic }, ret, call.location))
+        let variadic = call.func_variadic || self.storing && packed;
+        let made = Expr::new(ExprKind::Func { proc: proc.oid, args, variadic }, ret, call.location);
+        if self.storing && call.funcformat == ast::CoercionForm::CoerceSqlSyntax as i32 {
+            let kind = ExprKind::Cast { arg: Box::new(made), method: CastMethod::Relabel, form: CastForm::Syntax };
+            return Ok(Expr::new(kind, ret, call.location));
+        }
+        Ok(made)
     }
 
     /// `Imp::Sql`: the text is analyzed with `$n` standing for the arguments.

@@ -122,6 +122,10 @@ impl Analyzer<'_> {
     }
 
     fn check_var(&mut self, v: Var, location: i32, keys: &[Expr]) -> Result<()> {
+        if self.storing {
+            // it has been checked in a tree without joins' entries
+            return Ok(());
+        }
         if keys.iter().any(|k| matches!(&k.kind, ExprKind::Var(kv) if *kv == v)) || self.depends_on_key(v) {
             return Ok(());
         }

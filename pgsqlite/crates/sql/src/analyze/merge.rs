@@ -47,6 +47,13 @@ impl Analyzer<'_> {
             )
             .detail(format!("This operation is not supported for {kind}.")));
         }
+        if !target.rules.is_empty() {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("cannot execute MERGE on relation \"{}\"", target.name),
+            )
+            .detail("MERGE is not supported for relations with rules."));
+        }
         if self.is_secured(&target)? {
             return Err(PgError::not_supported("MERGE into a table with row-level security").at(r.location));
         }

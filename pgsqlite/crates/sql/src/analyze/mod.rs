@@ -5,7 +5,7 @@
 //! * [`expr`], [`func`]: expressions and calls; [`resolve`]: overloads; [`coerce`]: conversions; [`typename`]: type names
 //! * [`aggregate`]: what aggregates of the user call
 //! * [`modify`]: INSERT, UPDATE, DELETE; [`merge`]: MERGE; [`assign`]: assignment to parts of columns
-//! * [`view_target`]: data modification through views
+//! * [`view_target`]: data modification through views; [`rules`]: data modification of what has rewrite rules
 //! * [`with`]: WITH; [`recursion`]: the rules of WITH RECURSIVE, SEARCH and CYCLE
 //! * [`group`]: the rules of GROUP BY (42803)
 
@@ -24,6 +24,7 @@ mod polymorphic;
 mod recursion;
 mod resolve;
 mod row_security;
+mod rules;
 mod select;
 mod spelling;
 mod system_columns;
@@ -36,7 +37,7 @@ mod with;
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::parse::{ast, NodeEnum, RawStatement};
-use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, RteColumn, RteKind, Var, Window};
+use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, Rewritten, RteColumn, RteKind, Var, Window};
 pub use coerce::is_polymorphic;
 use from::NamespaceItem;
 pub(crate) use from::{plain_column, JSON_TO_RECORD};
@@ -45,6 +46,7 @@ use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 pub use polymorphic::concrete_type;
 pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};
+pub use rules::action::{rule_tree, RuleTree};
 pub use select::column_name;
 use std::sync::Arc;
 pub use view_target::{is_updatable_view, why_not_updatable};
@@ -67,6 +69,8 @@ pub struct Environment<'a> {
 pub enum Statement {
     Query(Query),
     Modify(Modify),
+    /// a data modification of a relation with rules
+    Rewritten(Box<Rewritten>),
 }
 
 /// The part of a query an expression stands in: some constructs are allowed in some parts only.
@@ -214,6 +218,12 @@ pub(crate) struct Analyzer<'a> {
     acting: Oid,
     /// tables whose policies are being expanded, against recursion
     policies_in: Vec<Oid>,
+    /// a view with rules that stays a view when a statement changes it
+    kept_view: Option<Oid>,
+    /// a view whose rules have been seen to
+    rules_done: Option<Oid>,
+    /// the tree is stored as text or printed: it keeps what was written, and nothing is put in (defaults, bodies of functions)
+    storing: bool,
 }
 
 impl<'a> Analyzer<'a> {
@@ -231,6 +241,9 @@ impl<'a> Analyzer<'a> {
             view_depth: 0,
             acting: env.user,
             policies_in: Vec::new(),
+            kept_view: None,
+            rules_done: None,
+            storing: false,
         }
     }
 
@@ -263,9 +276,12 @@ impl<'a> Analyzer<'a> {
     fn statement(&mut self, statement: &NodeEnum) -> Result<Statement> {
         Ok(match statement {
             NodeEnum::SelectStmt(select) => Statement::Query(self.top_query(select)?),
-            NodeEnum::InsertStmt(insert) => Statement::Modify(self.insert(insert)?),
-            NodeEnum::UpdateStmt(update) => Statement::Modify(self.update(update)?),
-            NodeEnum::DeleteStmt(delete) => Statement::Modify(self.delete(delete)?),
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) => {
+                match self.with_rules(statement)? {
+                    Ok(rewritten) => Statement::Rewritten(Box::new(rewritten)),
+                    Err(modify) => Statement::Modify(modify),
+                }
+            }
             NodeEnum::MergeStmt(merge) => Statement::Modify(self.merge(merge)?),
             other => return Err(PgError::not_supported(expr::node_name(other))),
         })
@@ -347,6 +363,16 @@ pub fn analyze_query(environment: &Environment, select: &ast::SelectStmt) -> Res
     crate::parse::with_stack(|| Analyzer::new(environment, &[], false).top_query(select))
 }
 
+/// As [`analyze_query`], of a query that is printed or stored as text: what was written is kept as it was written (joins with their names,
+/// calls in the standard's syntax), nothing is put in.
+pub fn analyze_query_to_print(environment: &Environment, select: &ast::SelectStmt) -> Result<Query> {
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.storing = true;
+        analyzer.top_query(select)
+    })
+}
+
 /// Analyzes an expression over the columns of one relation (DEFAULT without relation, CHECK, index expressions and
 /// predicates, GENERATED) given as PostgreSQL SQL text and coerces it to `target` (type, typmod) as an assignment does, if given.
 /// Columns appear as [`crate::typed::Var`] {0, 0, index among the live columns}.
@@ -369,8 +395,29 @@ pub fn analyze_expression_node(
     relation: Option<&Relation>,
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
+    expression_over(environment, node, relation, target, false)
+}
+
+/// As [`analyze_expression_node`], of an expression that is printed or stored as text (see [`analyze_query_to_print`]).
+pub fn analyze_expression_to_print(
+    environment: &Environment,
+    node: &ast::Node,
+    relation: Option<&Relation>,
+    target: Option<(Oid, i32)>,
+) -> Result<Expr> {
+    expression_over(environment, node, relation, target, true)
+}
+
+fn expression_over(
+    environment: &Environment,
+    node: &ast::Node,
+    relation: Option<&Relation>,
+    target: Option<(Oid, i32)>,
+    storing: bool,
+) -> Result<Expr> {
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.storing = storing;
         let mut level = Level::new();
         level.clause = Clause::Standalone;
         analyzer.levels.push(level);
@@ -502,6 +549,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     inheritance: Default::default(),
                     storage: Default::default(),
                     triggers: Vec::new(),
+                    rules: Vec::new(),
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })

@@ -54,9 +54,13 @@ impl Analyzer<'_> {
                     _ => privilege::DELETE,
                 };
                 self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
-                // its triggers do what is to be done
-                if super::view_target::event_of(verb).is_some_and(|event| relation.has_instead_of(event)) {
-                    return Ok(relation);
+                if let Some(event) = super::view_target::event_of(verb) {
+                    // its triggers or rules do what is to be done
+                    let own = relation.has_instead_of(event) || relation.is_replaced(event);
+                    if own || self.kept_view == Some(relation.oid) {
+                        return Ok(relation);
+                    }
+                    self.check_rules_of_view(&relation, event)?;
                 }
                 return self.view_target(&relation, verb);
             }
@@ -123,7 +127,13 @@ impl Analyzer<'_> {
             let named = self.named_target(&target);
             self.check_privilege(&named, privilege::UPDATE)?;
         }
-        let item = self.target_entry(&target, r)?;
+        let item = if target.is_replaced(crate::routine::Event::Insert) {
+            // a view that rules replace is not read
+            self.add_relation_entry(target.clone(), r.alias.as_ref(), false)?;
+            self.namespace_of(0, Some((target.schema, target.name.clone())), r.alias.is_some())
+        } else {
+            self.target_entry(&target, r)?
+        };
 
         // the columns named, or all
         let mut parts: Vec<&[ast::Node]> = Vec::new();
@@ -266,7 +276,8 @@ impl Analyzer<'_> {
         // defaults for the columns without a value
         let mut columns: Vec<i16> = given.iter().map(|c| c.attnum).collect();
         let mut defaults = Vec::new();
-        for column in target.live_columns().filter(|c| !given.iter().any(|g| g.attnum == c.attnum)) {
+        let left = target.live_columns().filter(|c| !self.storing && !given.iter().any(|g| g.attnum == c.attnum));
+        for column in left.collect::<Vec<_>>() {
             if let Some(expr) = self.default_of(column, &target)? {
                 columns.push(column.attnum);
                 defaults.push(expr);
@@ -282,6 +293,7 @@ impl Analyzer<'_> {
         };
         // a row is computed in the order of the columns; of several VALUES rows the written values come before the defaults
         match &mut source {
+            _ if self.storing => {}
             InsertSource::Values(rows) if rows.len() == 1 => sort_by_attnum(&mut columns, &mut rows[0]),
             InsertSource::Query { values, .. } => sort_by_attnum(&mut columns, values),
             InsertSource::Values(_) => {}
@@ -358,6 +370,9 @@ impl Analyzer<'_> {
         overriding_user: bool,
     ) -> Result<Expr> {
         let is_default = matches!(expr.kind, ExprKind::Default);
+        if is_default && self.storing {
+            return Ok(Expr::new(ExprKind::Default, column.type_oid, expr.location));
+        }
         if is_default || overriding_user && column.identity.is_some() {
             return Ok(match self.default_of(column, target)? {
                 Some(default) => default,
@@ -536,7 +551,8 @@ impl Analyzer<'_> {
                 )
             })?;
             if constraint.kind == ConstraintKind::Exclusion {
-                return Ok(ConflictTarget { keys: vec![], filter: None, index: constraint.index });
+                let (index, constraint) = (constraint.index, constraint.oid);
+                return Ok(ConflictTarget { keys: vec![], filter: None, index, constraint, written: vec![] });
             }
             if !constraint.is_key() {
                 return Err(PgError::new(
@@ -545,7 +561,13 @@ impl Analyzer<'_> {
                 ));
             }
             let keys = constraint.columns.iter().map(|&a| self.target_column(target, a)).collect::<Result<Vec<_>>>()?;
-            return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
+            return Ok(ConflictTarget {
+                keys,
+                filter: None,
+                index: constraint.index,
+                constraint: constraint.oid,
+                written: vec![],
+            });
         }
         let mut keys = Vec::new();
         // of each key the collation and the operator class that the index must have, 0: any
@@ -575,6 +597,10 @@ impl Analyzer<'_> {
             }
             None => None,
         };
+        if self.storing {
+            // (whether there is an index for it is seen when it is carried out)
+            return Ok(ConflictTarget { keys, filter, index: 0, constraint: 0, written: wanted });
+        }
         // the unique index with just these keys
         let no_match = || {
             PgError::new(
@@ -593,7 +619,13 @@ impl Analyzer<'_> {
                         .iter()
                         .all(|&a| self.target_column(target, a).is_ok_and(|c| keys.contains(&c)));
                     if all {
-                        return Ok(ConflictTarget { keys, filter: None, index: constraint.index });
+                        return Ok(ConflictTarget {
+                            keys,
+                            filter: None,
+                            index: constraint.index,
+                            constraint: 0,
+                            written: vec![],
+                        });
                     }
                 }
             }
@@ -616,12 +648,14 @@ impl Analyzer<'_> {
                 continue;
             }
             match (&index.predicate, &filter) {
-                (None, _) => return Ok(ConflictTarget { keys, filter: None, index: index_oid }),
+                (None, _) => {
+                    return Ok(ConflictTarget { keys, filter: None, index: index_oid, constraint: 0, written: vec![] })
+                }
                 (Some(text), Some(given)) => {
                     let predicate = self.sub_expression(text)?;
                     let predicate = self.coerce_boolean(predicate, "WHERE")?;
                     if predicate == *given {
-                        return Ok(ConflictTarget { keys, filter, index: index_oid });
+                        return Ok(ConflictTarget { keys, filter, index: index_oid, constraint: 0, written: vec![] });
                     }
                 }
                 (Some(_), None) => {}
@@ -793,7 +827,9 @@ impl Analyzer<'_> {
                 set.push((column.attnum, expr));
                 continue;
             }
-            let expr = if matches!(expr.kind, ExprKind::Default) {
+            let expr = if matches!(expr.kind, ExprKind::Default) && self.storing {
+                expr
+            } else if matches!(expr.kind, ExprKind::Default) {
                 self.default_of(&column, target)?.ok_or_else(|| PgError::internal("default of a generated column"))?
             } else {
                 self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?

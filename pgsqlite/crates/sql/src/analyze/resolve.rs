@@ -279,7 +279,8 @@ impl<'a> Analyzer<'a> {
         for (operand, &target) in operands.into_iter().zip(&args) {
             converted.push(self.coerce_implicit(operand, target)?);
         }
-        if let Some(crate::builtins::imp::Imp::Sql(text)) = crate::builtins::imp::imp(op.proc) {
+        let spliced = crate::builtins::imp::imp(op.proc).filter(|_| !self.storing);
+        if let Some(crate::builtins::imp::Imp::Sql(text)) = spliced {
             return self.splice_sql(text, converted, ret, location);
         }
         Ok(Expr::new(ExprKind::Op { op, args: converted }, ret, location))

@@ -7,8 +7,8 @@ use crate::builtins::catalog::CastContext;
 use crate::catalog::RelationKind;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RteColumn, RteKind, Select, SetOperation, SortKey,
-    Target,
+    CastForm, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RowMark, RteColumn, RteKind, Select, SetOperation,
+    SortKey, Target,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -125,6 +125,20 @@ impl Analyzer<'_> {
                         SqlState::WRONG_OBJECT_TYPE,
                         format!("cannot lock rows in {kind} \"{}\"", relation.name),
                     ));
+                }
+            }
+            if self.storing {
+                let wait = match ast::LockWaitPolicy::try_from(lock.wait_policy) {
+                    Ok(ast::LockWaitPolicy::LockWaitSkip) => " SKIP LOCKED",
+                    Ok(ast::LockWaitPolicy::LockWaitError) => " NOWAIT",
+                    _ => "",
+                };
+                for (rte, entry) in self.level().range_table.iter().enumerate() {
+                    let lockable = matches!(entry.kind, RteKind::Relation(_) | RteKind::Subquery { .. });
+                    let marked = query.row_marks.iter().any(|m| m.rte == rte);
+                    if lockable && !marked && (named.is_empty() || named.contains(&entry.alias.as_str())) {
+                        query.row_marks.push(RowMark { strength, rte, wait });
+                    }
                 }
             }
             let before = query.locking.unwrap_or(Locking { skip_locked: false, nowait: false });
@@ -650,7 +664,14 @@ impl Analyzer<'_> {
             let Some(NodeEnum::List(list)) = &list.node else { return Err(PgError::internal("VALUES row expected")) };
             let mut row = Vec::new();
             for node in &list.items {
-                row.push(self.in_clause(Clause::Values, |a| a.expr(node))?);
+                match &node.node {
+                    Some(NodeEnum::ColumnRef(c))
+                        if c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_)))) =>
+                    {
+                        row.extend(self.expand_star(c)?.into_iter().map(|(_, e)| e));
+                    }
+                    _ => row.push(self.in_clause(Clause::Values, |a| a.expr(node))?),
+                }
             }
             if rows.first().is_some_and(|first| first.len() != row.len()) {
                 let location = row.first().map_or(-1, |e| e.location);
@@ -726,6 +747,15 @@ impl Analyzer<'_> {
                 )
                 .at(expr.location));
             }
+        }
+        if self.storing {
+            // the text has only what was written
+            let own = |i: usize, ty: Oid| match query.columns[i].ty {
+                oid::UNKNOWN => ty,
+                own => own,
+            };
+            let own: Vec<Oid> = types.iter().enumerate().map(|(i, ty)| own(i, *ty)).collect();
+            return self.coerce_query_columns(query, &own);
         }
         self.coerce_query_columns(query, types)
     }

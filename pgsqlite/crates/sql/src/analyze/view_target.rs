@@ -190,7 +190,9 @@ impl Analyzer<'_> {
         let instead = |row_type: Oid| match catalog.type_entry(row_type) {
             Some(TypeEntry::Row(below)) => {
                 let below = catalog.relation(below.oid)?;
-                event_of(verb).is_some_and(|event| below.has_instead_of(event)).then(|| below.clone())
+                event_of(verb)
+                    .is_some_and(|event| below.has_instead_of(event) || below.is_replaced(event))
+                    .then(|| below.clone())
             }
             _ => None,
         };
@@ -227,6 +229,11 @@ impl Analyzer<'_> {
         }
         for (row_type, _) in &simple.filters {
             if let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) {
+                let below = self.env.catalog.relation(below.oid).cloned();
+                let Some(below) = below else { continue };
+                if let Some(event) = event_of(verb) {
+                    self.check_rules_of_view(&below, event)?;
+                }
                 if below.live_columns().any(|c| c.default.is_some()) {
                     let what = format!("a change through view \"{}\", below which a view has defaults", view.name);
                     return Err(PgError::not_supported(what));

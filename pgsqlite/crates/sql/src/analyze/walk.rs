@@ -209,17 +209,7 @@ pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut
             query_exprs_mut(q, depth + 1, f);
         }
     }
-    for rte in &mut query.range_table {
-        match &mut rte.kind {
-            RteKind::Subquery { query, .. } => query_exprs_mut(query, depth + 1, f),
-            RteKind::Function { functions, .. } => {
-                functions.iter_mut().for_each(|TableFunction { call, .. }| deep_mut(call, depth, f));
-            }
-            RteKind::Values { rows, .. } => rows.iter_mut().flatten().for_each(|e| deep_mut(e, depth, f)),
-            RteKind::Join { columns } => columns.iter_mut().for_each(|e| deep_mut(e, depth, f)),
-            RteKind::Relation(_) | RteKind::Cte { .. } => {}
-        }
-    }
+    entry_exprs_mut(&mut query.range_table, depth, f);
     match &mut query.body {
         QueryBody::Select(select) => {
             select.from.iter_mut().for_each(|item| from_exprs_mut(item, depth, f));
@@ -242,6 +232,25 @@ pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut
     }
     query.order_by.iter_mut().for_each(|k| deep_mut(&mut k.expr, depth, f));
     query.limit.iter_mut().chain(&mut query.offset).for_each(|e| deep_mut(e, depth, f));
+}
+
+/// As [`entry_exprs`], mutable.
+pub(crate) fn entry_exprs_mut(
+    entries: &mut [crate::typed::RangeTableEntry],
+    depth: usize,
+    f: &mut dyn FnMut(usize, &mut Expr),
+) {
+    for rte in entries {
+        match &mut rte.kind {
+            RteKind::Subquery { query, .. } => query_exprs_mut(query, depth + 1, f),
+            RteKind::Function { functions, .. } => {
+                functions.iter_mut().for_each(|TableFunction { call, .. }| deep_mut(call, depth, f));
+            }
+            RteKind::Values { rows, .. } => rows.iter_mut().flatten().for_each(|e| deep_mut(e, depth, f)),
+            RteKind::Join { columns } => columns.iter_mut().for_each(|e| deep_mut(e, depth, f)),
+            RteKind::Relation(_) | RteKind::Cte { .. } => {}
+        }
+    }
 }
 
 fn from_exprs_mut(item: &mut FromItem, depth: usize, f: &mut dyn FnMut(usize, &mut Expr)) {

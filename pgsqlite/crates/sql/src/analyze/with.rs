@@ -88,6 +88,7 @@ impl Analyzer<'_> {
                     NodeEnum::DeleteStmt(s) => self.delete(s)?,
                     _ => unreachable!("matched above"),
                 };
+                self.rules_in_with(&modify)?;
                 let columns = modify
                     .returning
                     .iter()

@@ -5,7 +5,7 @@ use super::imp::{row, Imp, Row};
 pub const ROWS: &[Row] = &[
     row("pg_get_expr pg_get_expr_ext pg_get_constraintdef pg_get_constraintdef_ext", Imp::Native),
     row(
-        "pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext \
+        "pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext pg_get_viewdef_wrap \
          pg_get_viewdef_name pg_get_viewdef_name_ext",
         Imp::Native,
     ),

@@ -5,12 +5,13 @@ use crate::analyze::{self, Environment};
 use crate::builtins::catalog as builtin;
 use crate::catalog::*;
 use crate::parse::NodeEnum;
+use crate::rule::Rule;
 use crate::typed::{CastForm, Expr, ExprKind};
 use pgsqlite_types::{Oid, PgError, Result};
 
 fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
     let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
-    analyze::analyze_expression(&stored, text, relation, None)
+    analyze::analyze_expression_to_print(&stored, &analyze::parse_expression(text)?, relation, None)
 }
 
 /// A stored expression along the session's search path (`pg_get_expr`).
@@ -20,7 +21,7 @@ pub fn stored_expression(
     relation: Option<&Relation>,
     style: Style,
 ) -> Result<String> {
-    let names = Names::new(environment.catalog, environment.search_path);
+    let names = Names::of(environment);
     // only a policy's condition may have sub-queries
     if let Some(table) = relation.filter(|r| is_policy(r, text)) {
         let catalog = unexpanded(environment.catalog);
@@ -98,7 +99,7 @@ pub fn constraint_definition(
             let parent = catalog
                 .relation(*references)
                 .ok_or_else(|| PgError::internal("a foreign key to a table that is not there"))?;
-            let names = Names::new(catalog, environment.search_path);
+            let names = Names::of(environment);
             let mut out = format!(
                 "FOREIGN KEY ({}) REFERENCES {}({})",
                 column_names(relation, &constraint.columns),
@@ -173,7 +174,7 @@ fn key_text(
         }
         KeyPart::Expression(text) => {
             let expr = analyzed(environment, text, Some(table))?;
-            let names = Names::new(environment.catalog, environment.search_path);
+            let names = Names::of(environment);
             // its COLLATE is the key's
             let expr = match expr.kind {
                 ExprKind::Cast { arg, form: CastForm::Collate, .. } => *arg,
@@ -212,7 +213,7 @@ fn index_text(
             _ => key.collation,
         };
         if key.collation != 0 && key.collation != default {
-            let names = Names::new(catalog, environment.search_path);
+            let names = Names::of(environment);
             text.push_str(&format!(" COLLATE {}", names.collation(key.collation).unwrap_or_default()));
         }
         if key.opclass_explicit {
@@ -238,7 +239,7 @@ fn index_text(
         }
         keys.push(text);
     }
-    let names = Names::new(catalog, environment.search_path);
+    let names = Names::of(environment);
     let table_name = if style == Style::Pretty {
         names.relation(table.oid)
     } else {
@@ -293,6 +294,14 @@ pub fn unexpanded(catalog: &Catalog) -> Catalog {
 
 /// A view's query with its columns' names, views in it kept as references. None: the relation is no view of ours.
 pub fn view_query(environment: &Environment, relation: &Relation) -> Result<Option<crate::typed::Query>> {
+    stored_query(environment, relation, analyze::analyze_query)
+}
+
+fn stored_query(
+    environment: &Environment,
+    relation: &Relation,
+    analyze: fn(&Environment, &crate::parse::ast::SelectStmt) -> Result<crate::typed::Query>,
+) -> Result<Option<crate::typed::Query>> {
     let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }) = &relation.kind
     else {
         return Ok(None);
@@ -303,7 +312,7 @@ pub fn view_query(environment: &Environment, relation: &Relation) -> Result<Opti
         return Err(PgError::internal("a view that is no query"));
     };
     let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
-    let mut query = analyze::analyze_query(&stored, select)?;
+    let mut query = analyze(&stored, select)?;
     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
         column.name.clone_from(&own.name);
     }
@@ -313,9 +322,41 @@ pub fn view_query(environment: &Environment, relation: &Relation) -> Result<Opti
 /// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
 pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
     let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
-    let Some(query) = view_query(environment, relation)? else { return Ok(None) };
-    let names = Names::new(environment.catalog, environment.search_path);
+    let printed = stored_query(environment, relation, analyze::analyze_query_to_print)?;
+    let Some(query) = printed else { return Ok(None) };
+    let names = Names::of(environment);
     Ok(Some(format!("{};", super::query(names, style, &query)?)))
+}
+
+/// A stored rule, analyzed. `catalog`: the [`unexpanded`] one that the environment's objects are in.
+pub fn rule_tree(
+    environment: &Environment,
+    catalog: &Catalog,
+    relation: Oid,
+    rule: &Rule,
+) -> Result<analyze::RuleTree> {
+    let relation =
+        catalog.relation(relation).ok_or_else(|| PgError::internal("a rule of a relation that is not there"))?;
+    let stored = Environment { catalog, search_path: super::names::STORED_PATH, user: BOOTSTRAP_ROLE, ..*environment };
+    let condition = match &rule.condition {
+        Some(text) => Some(analyze::parse_expression(text)?),
+        None => None,
+    };
+    let mut commands = Vec::new();
+    for text in &rule.actions {
+        commands.extend(crate::parse::parse(text)?.into_iter().map(|s| s.node));
+    }
+    analyze::rule_tree(&stored, relation, rule.event, condition.as_ref(), &commands)
+}
+
+/// `pg_get_ruledef` of a rule that is not a view's.
+pub fn rule_definition(environment: &Environment, relation: Oid, rule: &Rule, style: Style) -> Result<String> {
+    let catalog = unexpanded(environment.catalog);
+    let tree = rule_tree(environment, &catalog, relation, rule)?;
+    let path = if style == Style::Pretty { environment.search_path } else { &[] };
+    let shown = Names::new(environment.catalog, path).relation(relation);
+    let names = Names::of(environment);
+    super::modify::rule_statement(names, style, &rule.name, &shown, rule.event.word(), rule.instead, &tree)
 }
 
 /// `pg_get_constraintdef` of a domain's constraint: `CHECK (… VALUE …)`.
@@ -327,7 +368,7 @@ pub fn domain_constraint(
 ) -> Result<String> {
     let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
     let expr = analyze::analyze_domain_check(&stored, &check.expression, base)?;
-    let names = Names::new(environment.catalog, environment.search_path);
+    let names = Names::of(environment);
     let not_valid = if check.not_valid { " NOT VALID" } else { "" };
     Ok(format!("CHECK ({}){not_valid}", expression(names, style, &expr, None)?))
 }

@@ -83,6 +83,7 @@ impl<'a> Printer<'a> {
                     self.out.push_str(&format!("({})", expr.typmod));
                 }
             }
+            ExprKind::Cast { arg, form: CastForm::Syntax, .. } => self.standard_call(arg)?,
             ExprKind::Cast { arg, form: CastForm::Collate, .. } => {
                 self.full('(');
                 self.operand(arg, show_implicit, expr)?;
@@ -329,37 +330,134 @@ impl<'a> Printer<'a> {
 
     fn function(&mut self, proc: Oid, args: &[Expr], variadic: bool, expr: &Expr) -> Result<()> {
         let name = builtin::proc_by_oid(proc).map_or("", |p| p.name);
-        match (name, args) {
-            // PostgreSQL remembers the SQL syntax of these and prints it.
-            ("extract", [Expr { kind: ExprKind::Const(Datum::Text(field)), .. }, source]) => {
-                self.out.push_str(&format!("EXTRACT({field} FROM "));
+        // (where a tree does not tell how they were written)
+        if matches!((name, args.len()), ("extract" | "timezone", 2)) {
+            return self.standard_call(expr);
+        }
+        let name = self.names.function(proc);
+        self.out.push_str(&name);
+        self.out.push('(');
+        for (i, arg) in args.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            if variadic && i + 1 == args.len() {
+                self.out.push_str("VARIADIC ");
+            }
+            self.expr(arg, true)?;
+        }
+        self.out.push(')');
+        Ok(())
+    }
+
+    /// A call in the syntax that the SQL standard has for the function.
+    fn standard_call(&mut self, call: &Expr) -> Result<()> {
+        let ExprKind::Func { proc, args, .. } = &call.kind else { return self.expr(call, true) };
+        let name = builtin::proc_by_oid(*proc).map_or("", |p| p.name);
+        let word = |e: &Expr| match &e.kind {
+            ExprKind::Const(Datum::Text(word)) => word.clone(),
+            _ => String::new(),
+        };
+        let trim = match name {
+            "btrim" => "BOTH",
+            "ltrim" => "LEADING",
+            _ => "TRAILING",
+        };
+        match (name, &args[..]) {
+            ("extract", [field, source]) => {
+                self.out.push_str(&format!("EXTRACT({} FROM ", word(field)));
                 self.expr(source, false)?;
-                self.out.push(')');
             }
             ("timezone", [zone, source]) => {
                 self.out.push('(');
-                self.operand(source, false, expr)?;
+                self.standard_operand(source)?;
                 self.out.push_str(" AT TIME ZONE ");
-                self.operand(zone, false, expr)?;
+                self.standard_operand(zone)?;
+            }
+            ("overlaps", [a, b, c, d]) => {
+                self.out.push_str("((");
+                self.expr(a, false)?;
+                self.out.push_str(", ");
+                self.expr(b, false)?;
+                self.out.push_str(") OVERLAPS (");
+                self.expr(c, false)?;
+                self.out.push_str(", ");
+                self.expr(d, false)?;
                 self.out.push(')');
             }
-            _ => {
-                let name = self.names.function(proc);
-                self.out.push_str(&name);
+            ("is_normalized", [text, form @ ..]) => {
                 self.out.push('(');
-                for (i, arg) in args.iter().enumerate() {
-                    if i > 0 {
-                        self.out.push_str(", ");
-                    }
-                    if variadic && i + 1 == args.len() {
-                        self.out.push_str("VARIADIC ");
-                    }
-                    self.expr(arg, true)?;
+                self.standard_operand(text)?;
+                self.out.push_str(" IS");
+                form.iter().for_each(|f| self.out.push_str(&format!(" {}", word(f))));
+                self.out.push_str(" NORMALIZED");
+            }
+            ("pg_collation_for", [value]) => {
+                self.out.push_str("COLLATION FOR (");
+                self.expr(value, false)?;
+            }
+            ("normalize", [text, form @ ..]) => {
+                self.out.push_str("NORMALIZE(");
+                self.expr(text, false)?;
+                form.iter().for_each(|f| self.out.push_str(&format!(", {}", word(f))));
+            }
+            ("overlay", [text, with, from, count @ ..]) => {
+                self.out.push_str("OVERLAY(");
+                self.expr(text, false)?;
+                self.out.push_str(" PLACING ");
+                self.expr(with, false)?;
+                self.out.push_str(" FROM ");
+                self.expr(from, false)?;
+                if let Some(count) = count.first() {
+                    self.out.push_str(" FOR ");
+                    self.expr(count, false)?;
                 }
+            }
+            ("position", [text, part]) => {
+                self.out.push_str("POSITION((");
+                self.expr(part, false)?;
+                self.out.push_str(") IN (");
+                self.expr(text, false)?;
                 self.out.push(')');
             }
+            ("substring", [text, pattern, escape]) if pattern.ty == oid::TEXT => {
+                self.out.push_str("SUBSTRING(");
+                self.expr(text, false)?;
+                self.out.push_str(" SIMILAR ");
+                self.expr(pattern, false)?;
+                self.out.push_str(" ESCAPE ");
+                self.expr(escape, false)?;
+            }
+            ("substring", [text, from, count @ ..]) => {
+                self.out.push_str("SUBSTRING(");
+                self.expr(text, false)?;
+                self.out.push_str(" FROM ");
+                self.expr(from, false)?;
+                if let Some(count) = count.first() {
+                    self.out.push_str(" FOR ");
+                    self.expr(count, false)?;
+                }
+            }
+            ("btrim" | "ltrim" | "rtrim", [text, characters @ ..]) => {
+                self.out.push_str(&format!("TRIM({trim}"));
+                if let Some(characters) = characters.first() {
+                    self.out.push(' ');
+                    self.expr(characters, false)?;
+                }
+                self.out.push_str(" FROM ");
+                self.expr(text, false)?;
+            }
+            _ => return self.expr(call, true),
         }
+        self.out.push(')');
         Ok(())
+    }
+
+    /// An operand of a standard call that is written like an operator.
+    fn standard_operand(&mut self, expr: &Expr) -> Result<()> {
+        // (nothing that binds)
+        let parent = Expr::new(ExprKind::DomainValue, expr.ty, -1);
+        self.operand(expr, false, &parent)
     }
 
     /// `x IN (…)`: PostgreSQL keeps `x = ANY (ARRAY[…])`.
@@ -424,20 +522,18 @@ impl<'a> Printer<'a> {
             .ok_or_else(|| PgError::internal("a column of a level that is not there"))?;
         let entry =
             self.levels[at].entries.get(var.rte).ok_or_else(|| PgError::internal("no such range table entry"))?;
-        if let RteKind::Join { columns } = &entry.kind {
-            if !entry.has_alias {
-                let name = entry.columns.get(var.column).map(|c| c.name.clone()).unwrap_or_default();
-                // A merged column is named bare; where that is not a plain merge it is its expression.
-                if let Some(Expr { kind: ExprKind::Var(inner), .. }) = columns.get(var.column) {
-                    let inner = Var { levels_up: var.levels_up + inner.levels_up, ..*inner };
-                    return self.var(inner);
-                }
-                self.out.push_str(&quote_identifier(&name));
-                return Ok(());
+        if let (RteKind::Join { columns }, false) = (&entry.kind, entry.has_alias) {
+            // what merges two columns into a third has no name but its own
+            if let Some(Expr { kind: ExprKind::Var(inner), .. }) = columns.get(var.column) {
+                return self.var(Var { levels_up: var.levels_up + inner.levels_up, ..*inner });
             }
+            let name = self.column_name(at, var.rte, var.column);
+            self.out.push_str(&quote_identifier(&name));
+            return Ok(());
         }
-        let name = self.entry_column_name(entry, var.column);
-        if self.levels[at].qualify || var.levels_up > 0 || self.levels.len() > 1 {
+        let name = self.column_name(at, var.rte, var.column);
+        let bare = self.bare != 0 && self.bare == self.levels.len();
+        if !bare && (self.levels[at].qualify || var.levels_up > 0 || self.levels.len() > 1) {
             let alias = quote_identifier(&self.levels[at].aliases[var.rte]);
             self.out.push_str(&alias);
             self.out.push('.');
@@ -446,21 +542,18 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// The name of an entry's column: of a table's the one the catalog has now.
-    pub(super) fn entry_column_name(&self, entry: &RangeTableEntry, column: usize) -> String {
-        let Some(rte_column) = entry.columns.get(column) else { return String::new() };
-        if let RteKind::Relation(relation) = &entry.kind {
-            // An alias list AS t(x, y) renames; then the entry's name differs from the relation's own.
-            let own = relation.column_by_attnum(rte_column.attnum).map(|c| c.name.as_str());
-            if own == Some(&rte_column.name) {
-                if let Some(now) =
-                    self.names.catalog.relation(relation.oid).and_then(|r| r.column_by_attnum(rte_column.attnum))
-                {
-                    return now.name.clone();
-                }
-            }
+    /// What a column of an entry of a level is called.
+    pub(super) fn column_name(&self, level: usize, rte: usize, column: usize) -> String {
+        let level = &self.levels[level];
+        let Some(entry) = level.entries.get(rte) else { return String::new() };
+        match entry.columns.get(column) {
+            // ctid and its like
+            Some(own) if own.attnum < 0 => own.name.clone(),
+            _ => match level.columns.get(rte) {
+                Some(columns) => columns.name(super::columns::number(entry, column)).to_string(),
+                None => String::new(),
+            },
         }
-        rte_column.name.clone()
     }
 
     pub(super) fn constant(&mut self, value: &Datum, expr: &Expr, label: Label) -> Result<()> {
@@ -521,9 +614,10 @@ impl<'a> Printer<'a> {
             .catalog
             .codec(ty)
             .ok_or_else(|| PgError::not_supported(format!("type {}", self.names.type_name(ty, -1))))?;
-        let settings = Settings::default();
+        let stored = Settings::default();
+        let settings = self.names.settings.unwrap_or(&stored);
         let mut out = Vec::new();
-        codec.text_out(value.as_ref(), &Context { settings: &settings, names: &NoNames }, &mut out)?;
+        codec.text_out(value.as_ref(), &Context { settings, names: &NoNames }, &mut out)?;
         String::from_utf8(out).map_err(|_| PgError::internal("a constant that is not UTF-8"))
     }
 }
@@ -588,7 +682,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
         }
         ExprKind::Or(_) => matches!(parent.kind, ExprKind::Or(_)) || brackets(parent),
         ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
-        ExprKind::Cast { form: CastForm::Keyword(_), .. } => true,
+        ExprKind::Cast { form: CastForm::Keyword(_) | CastForm::Syntax, .. } => true,
         ExprKind::Cast { form: CastForm::Collate, .. } => false,
         ExprKind::Cast { arg, form, .. } => {
             let hidden = *form != CastForm::Explicit && (!show_implicit || arg.ty == node.ty);

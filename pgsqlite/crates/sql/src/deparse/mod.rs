@@ -4,13 +4,17 @@
 //! `pg_get_viewdef` and their kin print (along the session's search path). Names come from the catalog by OID and attribute
 //! number, so a text analyzed before a rename and printed with the catalog after it follows the rename.
 
+mod columns;
 pub mod definitions;
 mod expr;
+pub mod modify;
 pub mod names;
 mod query;
+mod rule_references;
 
 pub use definitions::{condition_text, trigger_condition};
 pub use names::{quote_constant, quote_identifier, quote_literal, Names};
+pub use rule_references::rule_references;
 
 use crate::analyze::walk;
 use crate::catalog::{Catalog, Relation};
@@ -37,8 +41,10 @@ pub(crate) struct Level<'a> {
     pub windows: &'a [crate::typed::Window],
     /// the grouping expressions, for GROUPING(…)
     pub group_by: &'a [crate::typed::Expr],
-    /// names of the WITH queries defined here
-    pub ctes: Vec<String>,
+    /// names of the WITH queries defined here, and of their columns
+    pub ctes: Vec<(String, Vec<String>)>,
+    /// what the columns of each entry are called
+    pub columns: std::rc::Rc<Vec<columns::ColumnNames>>,
 }
 
 /// The state of printing one text.
@@ -51,11 +57,24 @@ pub(crate) struct Printer<'a> {
     pub levels: Vec<Level<'a>>,
     /// the relation whose columns a stand-alone expression names
     pub relation: Option<&'a Relation>,
+    /// how many levels there are where columns are named without their table; 0: nowhere
+    pub bare: usize,
+    /// outputs without a name of their own would be called `?column?` by everybody who reads the text
+    pub names_visible: bool,
 }
 
 impl<'a> Printer<'a> {
     fn new(names: Names<'a>, style: Style, relation: Option<&'a Relation>) -> Printer<'a> {
-        Printer { names, style, out: String::new(), indent: 0, levels: Vec::new(), relation }
+        Printer {
+            names,
+            style,
+            out: String::new(),
+            indent: 0,
+            levels: Vec::new(),
+            relation,
+            bare: 0,
+            names_visible: true,
+        }
     }
 }
 
@@ -74,6 +93,7 @@ pub fn policy(names: Names, style: Style, expr: &Expr, table: &Relation) -> Resu
     let kind = RteKind::Relation(std::sync::Arc::new(table.clone()));
     let entries = [crate::analyze::entry(kind, now.clone(), false, columns)];
     let mut printer = Printer::new(names, style, None);
+    let columns = columns::column_names(printer.names.catalog, &entries, &[], &|_| None);
     printer.levels.push(Level {
         entries: &entries,
         aliases: vec![now],
@@ -81,6 +101,7 @@ pub fn policy(names: Names, style: Style, expr: &Expr, table: &Relation) -> Resu
         windows: &[],
         group_by: &[],
         ctes: vec![],
+        columns: std::rc::Rc::new(columns),
     });
     printer.expr(expr, false)?;
     Ok(printer.out)
@@ -89,7 +110,8 @@ pub fn policy(names: Names, style: Style, expr: &Expr, table: &Relation) -> Resu
 /// A query as `pg_get_viewdef` prints it, without the final `;`.
 pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     let mut printer = Printer::new(names, style, None);
-    printer.query(query)?;
+    let outputs: Vec<String> = query.columns.iter().map(|c| c.name.clone()).collect();
+    printer.query_as(query, Some(&outputs))?;
     Ok(printer.out)
 }
 
@@ -249,6 +271,18 @@ fn sub_queries(query: &Query) -> Vec<&Query> {
     }
     query.order_by.iter().for_each(|k| of_expr(&k.expr, &mut out));
     query.limit.iter().chain(&query.offset).for_each(|e| of_expr(e, &mut out));
+    out
+}
+
+/// The sub-queries in an expression (not those inside them).
+fn sub_queries_of(expr: &Expr) -> Vec<&Query> {
+    fn of_expr<'q>(expr: &'q Expr, out: &mut Vec<&'q Query>) {
+        let mut inner: Vec<&'q Expr> = Vec::new();
+        walk::children(expr, &mut |e| inner.push(e), &mut |q| out.push(q));
+        inner.into_iter().for_each(|e| of_expr(e, out));
+    }
+    let mut out = Vec::new();
+    of_expr(expr, &mut out);
     out
 }
 

@@ -49,6 +49,8 @@ pub struct Names<'a> {
     pub catalog: &'a Catalog,
     /// With pg_catalog where PostgreSQL implies it.
     pub search_path: &'a [Oid],
+    /// how constants are printed; None: as stored texts have them
+    pub settings: Option<&'a pgsqlite_types::Settings>,
 }
 
 /// The search path of texts that are stored: everything but pg_catalog is qualified.
@@ -56,12 +58,18 @@ pub const STORED_PATH: &[Oid] = &[PG_CATALOG];
 
 impl<'a> Names<'a> {
     pub fn new(catalog: &'a Catalog, search_path: &'a [Oid]) -> Names<'a> {
-        Names { catalog, search_path }
+        Names { catalog, search_path, settings: None }
+    }
+
+    /// As a session sees it: with its search path and its settings.
+    pub fn of(environment: &crate::analyze::Environment<'a>) -> Names<'a> {
+        let settings = Some(environment.settings);
+        Names { catalog: environment.catalog, search_path: environment.search_path, settings }
     }
 
     /// For texts that are stored.
     pub fn stored(catalog: &'a Catalog) -> Names<'a> {
-        Names { catalog, search_path: STORED_PATH }
+        Names { catalog, search_path: STORED_PATH, settings: None }
     }
 
     fn path(&self) -> impl Iterator<Item = Oid> + '_ {

@@ -1,12 +1,11 @@
 //! Queries (view definitions), laid out line by line as ruleutils does.
 
 use super::{quote_identifier, Level, Printer, Style};
-use crate::catalog::RelationKind;
 use crate::typed::*;
 use pgsqlite_types::{PgError, Result};
 
 /// What a clause's continuation lines are indented by.
-const STD: i32 = 8;
+pub(super) const STD: i32 = 8;
 const JOIN: i32 = 4;
 const VAR: i32 = 4;
 
@@ -208,7 +207,7 @@ impl<'a> Printer<'a> {
             SubLinkKind::Exists => self.out.push_str("EXISTS ("),
             SubLinkKind::Scalar | SubLinkKind::Array => {}
         }
-        self.query(query)?;
+        self.visible_query(query, false)?;
         if matches!(kind, SubLinkKind::Scalar | SubLinkKind::Array) {
             self.out.push(')');
         } else {
@@ -229,17 +228,21 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A query at the current indentation.
-    pub(super) fn query(&mut self, query: &Query) -> Result<()> {
-        let indent = self.indent;
-        // The new level borrows the query, which may live shorter than the levels around: a printer of its own prints it.
-        let mut inner = Printer {
+    /// A printer that goes on in place of this one. A new level borrows what may live shorter than the levels around: a printer of its
+    /// own prints it.
+    pub(super) fn inner<'s>(&mut self) -> Printer<'s>
+    where
+        'a: 's,
+    {
+        let mut inner: Printer<'s> = Printer {
             names: self.names,
             style: self.style,
             out: std::mem::take(&mut self.out),
-            indent,
+            indent: self.indent,
             levels: Vec::new(),
             relation: self.relation,
+            bare: 0,
+            names_visible: self.names_visible,
         };
         for level in &self.levels {
             inner.levels.push(Level {
@@ -249,41 +252,87 @@ impl<'a> Printer<'a> {
                 windows: level.windows,
                 group_by: level.group_by,
                 ctes: level.ctes.clone(),
+                columns: level.columns.clone(),
             });
         }
+        inner
+    }
+
+    /// A query at the current indentation.
+    pub(super) fn query(&mut self, query: &Query) -> Result<()> {
+        self.query_as(query, None)
+    }
+
+    /// A query whose outputs others can name, or cannot.
+    fn visible_query(&mut self, query: &Query, visible: bool) -> Result<()> {
+        let around = std::mem::replace(&mut self.names_visible, visible);
+        let result = self.query(query);
+        self.names_visible = around;
+        result
+    }
+
+    /// What the columns of a level's entries are called.
+    pub(super) fn column_names(
+        &self,
+        entries: &[RangeTableEntry],
+        from: &[FromItem],
+        ctes: &[Cte],
+    ) -> Vec<super::columns::ColumnNames> {
+        let own = named_ctes(ctes);
+        super::columns::column_names(self.names.catalog, entries, from, &|entry| match &entry.kind {
+            RteKind::Subquery { query, .. } => Some(query.columns.iter().map(|c| c.name.clone()).collect()),
+            RteKind::Cte { levels_up: 0, index, .. } => own.get(*index).map(|c| c.1.clone()),
+            RteKind::Cte { levels_up, index, .. } => {
+                let level = self.levels.len().checked_sub(*levels_up).and_then(|at| self.levels.get(at));
+                level.and_then(|l| l.ctes.get(*index)).map(|c| c.1.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// As [`Printer::query`], with these names for its outputs.
+    pub(super) fn query_as(&mut self, query: &Query, outputs: Option<&[String]>) -> Result<()> {
+        let indent = self.indent;
+        let mut inner = self.inner();
         let (windows, group_by): (&[Window], &[Expr]) = match &query.body {
             QueryBody::Select(select) => (&select.windows, &select.group_by),
             _ => (&[], &[]),
         };
+        let from = match &query.body {
+            QueryBody::Select(select) => &select.from[..],
+            _ => &[],
+        };
+        let columns = inner.column_names(&query.range_table, from, &query.ctes);
         let used: Vec<String> = inner.levels.iter().flat_map(|l| l.aliases.iter().cloned()).collect();
         inner.levels.push(Level {
+            columns: columns.into(),
             entries: &query.range_table,
-            aliases: unique_aliases(self.names.catalog, query, &used),
+            aliases: unique_aliases(self.names.catalog, &query.range_table, &used),
             // PostgreSQL 15 keeps two more entries in a view's range table, so its columns are always qualified.
             qualify: true,
             windows,
             group_by,
-            ctes: query.ctes.iter().map(|c| c.name.clone()).collect(),
+            ctes: named_ctes(&query.ctes),
         });
-        let result = inner.query_level(query);
+        let result = inner.query_level(query, outputs);
         self.out = inner.out;
         self.indent = indent;
         result
     }
 
-    fn query_level(&mut self, query: &'a Query) -> Result<()> {
-        if query.locking.is_some() {
-            return Err(PgError::not_supported("FOR UPDATE in a view"));
+    fn query_level(&mut self, query: &'a Query, outputs: Option<&[String]>) -> Result<()> {
+        if query.locking.is_some() && query.row_marks.is_empty() {
+            return Err(PgError::not_supported("the text of FOR UPDATE in this place"));
         }
         self.with_clause(&query.ctes)?;
         match &query.body {
-            QueryBody::Select(select) => self.select(query, select)?,
+            QueryBody::Select(select) => self.select(query, select, outputs)?,
             QueryBody::Values(rows) => {
                 self.indent += STD;
                 self.out.push(' ');
                 self.values(rows)?;
             }
-            QueryBody::SetOperation { .. } => self.set_operation(query)?,
+            QueryBody::SetOperation { .. } => self.set_operation(query, outputs)?,
         }
         if !query.order_by.is_empty() {
             self.keyword(" ORDER BY ", -STD, STD, 1);
@@ -304,10 +353,15 @@ impl<'a> Printer<'a> {
                 self.expr(limit, false)?;
             }
         }
+        for mark in &query.row_marks {
+            let alias = self.levels.last().and_then(|l| l.aliases.get(mark.rte)).cloned().unwrap_or_default();
+            self.keyword(&format!(" {}", mark.strength), -STD, STD, 0);
+            self.out.push_str(&format!(" OF {}{}", quote_identifier(&alias), mark.wait));
+        }
         Ok(())
     }
 
-    fn with_clause(&mut self, ctes: &'a [Cte]) -> Result<()> {
+    pub(super) fn with_clause(&mut self, ctes: &'a [Cte]) -> Result<()> {
         if ctes.is_empty() {
             return Ok(());
         }
@@ -331,7 +385,7 @@ impl<'a> Printer<'a> {
                 None => " AS (",
             });
             self.keyword("", 0, 0, 0);
-            self.query(query)?;
+            self.visible_query(query, true)?;
             self.keyword("", 0, 0, 0);
             self.out.push(')');
         }
@@ -340,7 +394,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn values(&mut self, rows: &[Vec<Expr>]) -> Result<()> {
+    pub(super) fn values(&mut self, rows: &[Vec<Expr>]) -> Result<()> {
         self.out.push_str("VALUES ");
         for (i, row) in rows.iter().enumerate() {
             if i > 0 {
@@ -359,7 +413,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn set_operation(&mut self, query: &'a Query) -> Result<()> {
+    fn set_operation(&mut self, query: &'a Query, outputs: Option<&[String]>) -> Result<()> {
         let QueryBody::SetOperation { op, all, left, right } = &query.body else {
             return Err(PgError::internal("not a set operation"));
         };
@@ -374,7 +428,7 @@ impl<'a> Printer<'a> {
                 self.keyword("", STD, 0, 0);
             }
         }
-        self.query(left)?;
+        self.query_as(left, outputs)?;
         if parentheses {
             if nested(left) {
                 self.keyword(") ", -STD, 0, 0);
@@ -401,7 +455,7 @@ impl<'a> Printer<'a> {
         if own_clauses(right) && !right_nested {
             self.out.push('(');
         }
-        self.query(right)?;
+        self.query_as(right, outputs)?;
         if own_clauses(right) && !right_nested {
             self.out.push(')');
         }
@@ -412,7 +466,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn select(&mut self, query: &'a Query, select: &'a Select) -> Result<()> {
+    fn select(&mut self, query: &'a Query, select: &'a Select, outputs: Option<&[String]>) -> Result<()> {
         self.indent += STD;
         self.out.push_str(" SELECT");
         match &select.distinct {
@@ -429,41 +483,12 @@ impl<'a> Printer<'a> {
                 self.out.push(')');
             }
         }
-        for (i, target) in select.targets.iter().take(query.columns.len()).enumerate() {
-            self.out.push_str(if i == 0 { " " } else { ", " });
-            let before = std::mem::take(&mut self.out);
-            self.expr(&target.expr, true)?;
-            self.whole_row_type(&target.expr);
-            let own = match &target.expr.kind {
-                ExprKind::Var(v) => self.var_name(*v),
-                _ => Some("?column?".to_string()),
-            };
-            let name = query.columns.get(i).map_or(&target.name, |c| &c.name);
-            if own.as_deref() != Some(name) {
-                self.out.push_str(&format!(" AS {}", quote_identifier(name)));
-            }
-            let text = std::mem::replace(&mut self.out, before);
-            // Every column but the first has a line of its own (a text that begins with one has it already).
-            if text.starts_with('\n') {
-                while self.out.ends_with(' ') {
-                    self.out.pop();
-                }
-            } else if i > 0 {
-                self.keyword("", -STD, STD, VAR);
-            }
-            self.out.push_str(&text);
-        }
-        let mut first = true;
-        for item in &select.from {
-            if first {
-                self.keyword(" FROM ", -STD, STD, 2);
-                first = false;
-            } else {
-                self.out.push_str(", ");
-                self.keyword("", -STD, STD, VAR);
-            }
-            self.from_item(query, item)?;
-        }
+        let names: Vec<&str> = match outputs {
+            Some(outputs) => outputs.iter().map(String::as_str).collect(),
+            None => query.columns.iter().map(|c| c.name.as_str()).collect(),
+        };
+        self.target_list(&select.targets[..names.len().min(select.targets.len())], &names)?;
+        self.from_clause(&query.range_table, &select.from, " FROM ")?;
         if let Some(filter) = &select.filter {
             self.keyword(" WHERE ", -STD, STD, 1);
             self.expr(filter, false)?;
@@ -494,6 +519,55 @@ impl<'a> Printer<'a> {
             self.out.push_str(&quote_identifier(window.name.as_deref().unwrap_or("")));
             self.out.push_str(" AS ");
             self.window(window)?;
+        }
+        Ok(())
+    }
+
+    /// A list of outputs with the names that they are to have.
+    pub(super) fn target_list(&mut self, targets: &'a [Target], names: &[&str]) -> Result<()> {
+        for (i, target) in targets.iter().enumerate() {
+            self.out.push_str(if i == 0 { " " } else { ", " });
+            let before = std::mem::take(&mut self.out);
+            self.expr(&target.expr, true)?;
+            self.whole_row_type(&target.expr);
+            let own = match &target.expr.kind {
+                ExprKind::Var(v) => self.var_name(*v),
+                _ if self.names_visible => None,
+                _ => Some("?column?".to_string()),
+            };
+            let name = names.get(i).copied().unwrap_or(&target.name);
+            if own.as_deref() != Some(name) {
+                self.out.push_str(&format!(" AS {}", quote_identifier(name)));
+            }
+            let text = std::mem::replace(&mut self.out, before);
+            // Every column but the first has a line of its own (a text that begins with one has it already).
+            if text.starts_with('\n') {
+                while self.out.ends_with(' ') {
+                    self.out.pop();
+                }
+            } else if i > 0 {
+                self.keyword("", -STD, STD, VAR);
+            }
+            self.out.push_str(&text);
+        }
+        Ok(())
+    }
+
+    /// FROM, or USING of DELETE.
+    pub(super) fn from_clause(
+        &mut self,
+        entries: &'a [RangeTableEntry],
+        items: &'a [FromItem],
+        word: &str,
+    ) -> Result<()> {
+        for (i, item) in items.iter().enumerate() {
+            if i == 0 {
+                self.keyword(word, -STD, STD, 2);
+            } else {
+                self.out.push_str(", ");
+                self.keyword("", -STD, STD, VAR);
+            }
+            self.from_item(entries, item)?;
         }
         Ok(())
     }
@@ -547,19 +621,25 @@ impl<'a> Printer<'a> {
     fn var_name(&self, var: Var) -> Option<String> {
         let at = self.levels.len().checked_sub(1 + var.levels_up)?;
         let entry = self.levels[at].entries.get(var.rte)?;
-        Some(self.entry_column_name(entry, var.column))
+        if let (RteKind::Join { columns }, false) = (&entry.kind, entry.has_alias) {
+            if let Some(Expr { kind: ExprKind::Var(inner), .. }) = columns.get(var.column) {
+                return self.var_name(Var { levels_up: var.levels_up + inner.levels_up, ..*inner });
+            }
+        }
+        Some(self.column_name(at, var.rte, var.column))
     }
 
-    fn from_item(&mut self, query: &'a Query, item: &'a FromItem) -> Result<()> {
+    fn from_item(&mut self, entries: &'a [RangeTableEntry], item: &'a FromItem) -> Result<()> {
         match item {
-            FromItem::Entry(i) => self.entry(query, *i),
-            FromItem::Join { kind, left, right, on, using, entry } => {
-                let alias = entry.and_then(|e| query.range_table.get(e)).filter(|e| e.has_alias);
+            FromItem::Entry(i) => self.entry(entries, *i),
+            FromItem::Join { kind, left, right, on, using, using_alias, entry } => {
+                let own = entry.and_then(|e| Some((e, entries.get(e)?)));
+                let alias = own.filter(|(_, e)| e.has_alias);
                 let parentheses = self.style == Style::Full || alias.is_some();
                 if parentheses {
                     self.out.push('(');
                 }
-                self.from_item(query, left)?;
+                self.from_item(entries, left)?;
                 let word = match kind {
                     JoinKind::Inner if on.is_none() => " CROSS JOIN ",
                     JoinKind::Inner => " JOIN ",
@@ -569,17 +649,30 @@ impl<'a> Printer<'a> {
                     JoinKind::Cross => " CROSS JOIN ",
                 };
                 self.keyword(word, -STD, STD, JOIN);
-                let right_join = self.style == Style::Pretty && matches!(**right, FromItem::Join { .. });
+                let named = |item: &FromItem| match item {
+                    FromItem::Join { entry, .. } => entry.and_then(|e| entries.get(e)).is_some_and(|e| e.has_alias),
+                    FromItem::Entry(_) => true,
+                };
+                let right_join = self.style == Style::Pretty && !named(right);
                 if right_join {
                     self.out.push('(');
                 }
-                self.from_item(query, right)?;
+                self.from_item(entries, right)?;
                 if right_join {
                     self.out.push(')');
                 }
-                if !using.is_empty() && self.using_holds(query, left, right, on.as_ref(), using) {
-                    let names: Vec<String> = using.iter().map(|n| quote_identifier(n)).collect();
+                let names: Vec<String> = match (own, self.levels.last()) {
+                    (Some((index, _)), Some(level)) => level
+                        .columns
+                        .get(index)
+                        .map_or(vec![], |c| c.using.iter().map(|n| quote_identifier(n)).collect()),
+                    _ => vec![],
+                };
+                if !using.is_empty() && !names.is_empty() {
                     self.out.push_str(&format!(" USING ({})", names.join(", ")));
+                    if let Some(alias) = using_alias {
+                        self.out.push_str(&format!(" AS {}", quote_identifier(alias)));
+                    }
                 } else if let Some(on) = on {
                     self.out.push_str(" ON ");
                     if self.style == Style::Full {
@@ -589,77 +682,35 @@ impl<'a> Printer<'a> {
                     if self.style == Style::Full {
                         self.out.push(')');
                     }
+                } else if !matches!(kind, JoinKind::Inner | JoinKind::Cross) {
+                    self.out.push_str(" ON TRUE");
                 }
                 if parentheses {
                     self.out.push(')');
                 }
-                if alias.is_some() {
-                    return Err(PgError::not_supported("a join with an alias in a view"));
+                if let Some((index, _)) = alias {
+                    let name = self.levels.last().and_then(|l| l.aliases.get(index)).cloned().unwrap_or_default();
+                    self.out.push_str(&format!(" {}", quote_identifier(&name)));
+                    self.column_list(index);
                 }
                 Ok(())
             }
         }
     }
 
-    /// Whether a join reads back with USING: the columns that it compares still have those names, and so has a column of every
-    /// entry below it (else one that a table gets later could be meant as well).
-    fn using_holds(
-        &self,
-        query: &Query,
-        left: &FromItem,
-        right: &FromItem,
-        on: Option<&Expr>,
-        using: &[String],
-    ) -> bool {
-        fn entries(item: &FromItem, out: &mut Vec<usize>) {
-            match item {
-                FromItem::Entry(i) => out.push(*i),
-                FromItem::Join { left, right, .. } => {
-                    entries(left, out);
-                    entries(right, out);
-                }
-            }
+    /// The list of an entry's columns, where its text needs one.
+    fn column_list(&mut self, index: usize) {
+        let Some(columns) = self.levels.last().map(|l| l.columns.clone()) else { return };
+        if let Some(own) = columns.get(index).filter(|c| c.listed) {
+            let names: Vec<String> = own.shown.iter().map(|n| quote_identifier(n)).collect();
+            self.out.push_str(&format!("({})", names.join(", ")));
         }
-        let mut below = Vec::new();
-        entries(left, &mut below);
-        entries(right, &mut below);
-        let named = |i: usize, name: &str| {
-            let entry = &query.range_table[i];
-            (0..entry.columns.len()).any(|c| self.entry_column_name(entry, c) == name)
-        };
-        let mut conditions: Vec<&Expr> = Vec::new();
-        let mut rest = on;
-        while let Some(e) = rest {
-            rest = match &e.kind {
-                ExprKind::And(list) if list.len() == 2 => {
-                    conditions.insert(0, &list[1]);
-                    Some(&list[0])
-                }
-                _ => {
-                    conditions.insert(0, e);
-                    None
-                }
-            };
-        }
-        let compares = |condition: &Expr, name: &str| {
-            let mut right_names = true;
-            crate::analyze::walk::deep(condition, 0, &mut |depth, e| {
-                if let (0, ExprKind::Var(v)) = (depth, &e.kind) {
-                    right_names &= self.entry_column_name(&query.range_table[v.rte], v.column) == name;
-                }
-            });
-            right_names
-        };
-        conditions.len() == using.len()
-            && using.iter().zip(conditions).all(|(name, condition)| compares(condition, name))
-            && using.iter().all(|name| below.iter().all(|&i| named(i, name)))
     }
 
-    fn entry(&mut self, query: &'a Query, index: usize) -> Result<()> {
-        let entry = &query.range_table[index];
+    fn entry(&mut self, entries: &'a [RangeTableEntry], index: usize) -> Result<()> {
+        let entry = &entries[index];
         let alias = self.levels.last().and_then(|l| l.aliases.get(index)).cloned().unwrap_or_default();
         let mut show_alias = entry.has_alias;
-        let mut own_columns: Option<Vec<String>> = None;
         // a function's column definition list
         let mut definitions: Option<String> = None;
         match &entry.kind {
@@ -672,31 +723,21 @@ impl<'a> Printer<'a> {
                 let now = self.names.catalog.relation(relation.oid).unwrap_or(relation);
                 // The alias is needed, too, where it was made unique.
                 show_alias |= alias != now.name;
-                let sequence = matches!(relation.kind, RelationKind::Sequence(_));
-                own_columns = (!sequence).then(|| {
-                    entry
-                        .columns
-                        .iter()
-                        .filter(|c| c.attnum >= 0)
-                        .map(|c| relation.column_by_attnum(c.attnum).map(|c| c.name.clone()).unwrap_or_default())
-                        .collect()
-                });
             }
             RteKind::Subquery { query, lateral } => {
                 if *lateral {
                     self.out.push_str("LATERAL ");
                 }
                 self.out.push('(');
-                self.query(query)?;
+                self.visible_query(query, true)?;
                 self.out.push(')');
-                own_columns = Some(query.columns.iter().map(|c| c.name.clone()).collect());
                 show_alias = true;
             }
             RteKind::Cte { levels_up, index, .. } => {
                 let at = self.levels.len().checked_sub(1 + levels_up);
                 let name = at
                     .and_then(|a| self.levels[a].ctes.get(*index))
-                    .cloned()
+                    .map(|c| c.0.clone())
                     .ok_or_else(|| PgError::internal("no such WITH query"))?;
                 self.out.push_str(&quote_identifier(&name));
                 show_alias |= alias != name;
@@ -736,18 +777,18 @@ impl<'a> Printer<'a> {
                 if *ordinality {
                     self.out.push_str(" WITH ORDINALITY");
                 }
-                own_columns = Some(Vec::new());
                 show_alias = true;
             }
             RteKind::Values { rows, .. } => {
                 self.out.push_str("( ");
                 self.values(rows)?;
                 self.out.push(')');
-                own_columns = Some(Vec::new());
                 show_alias = true;
             }
             RteKind::Join { .. } => return Err(PgError::internal("a join among the tables of FROM")),
         }
+        // a list of columns needs an alias before it
+        show_alias |= self.levels.last().and_then(|l| l.columns.get(index)).is_some_and(|c| c.listed);
         if show_alias {
             self.out.push_str(&format!(" {}", quote_identifier(&alias)));
         }
@@ -755,14 +796,7 @@ impl<'a> Printer<'a> {
             self.out.push_str(&definitions);
             return Ok(());
         }
-        if let Some(own) = own_columns {
-            // (without ctid and its like)
-            let columns = || entry.columns.iter().filter(|c| c.attnum >= 0);
-            if !columns().map(|c| &c.name).eq(own.iter()) {
-                let names: Vec<String> = columns().map(|c| quote_identifier(&c.name)).collect();
-                self.out.push_str(&format!("({})", names.join(", ")));
-            }
-        }
+        self.column_list(index);
         if let Some(sample) = &entry.sample {
             self.out.push_str(&format!(" TABLESAMPLE {} (", sample.method));
             self.expr(&sample.percent, false)?;
@@ -775,6 +809,11 @@ impl<'a> Printer<'a> {
         }
         Ok(())
     }
+}
+
+/// The names of WITH queries and of their columns.
+pub(super) fn named_ctes(ctes: &[Cte]) -> Vec<(String, Vec<String>)> {
+    ctes.iter().map(|c| (c.name.clone(), c.columns.iter().map(|c| c.name.clone()).collect())).collect()
 }
 
 /// json_to_record and its like as they were written: without the definitions that analysis hands to them.
@@ -791,9 +830,13 @@ fn defined_call(call: &Expr) -> Option<Expr> {
 }
 
 /// The aliases of a level's entries, made unique among themselves and those of the levels around (`t`, `t_1` …).
-fn unique_aliases(catalog: &crate::catalog::Catalog, query: &Query, outer: &[String]) -> Vec<String> {
+pub(super) fn unique_aliases(
+    catalog: &crate::catalog::Catalog,
+    entries: &[RangeTableEntry],
+    outer: &[String],
+) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for entry in &query.range_table {
+    for entry in entries {
         let wanted = match &entry.kind {
             // A table without an alias goes by the name it has now.
             RteKind::Relation(r) if !entry.has_alias => catalog.relation(r.oid).unwrap_or(r).name.clone(),

@@ -10,6 +10,7 @@
 //! * [`postponed`]: outputs that are computed after sorting
 //! * [`order`]: which of a new row's values is computed first
 //! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
+//! * [`rewritten`]: what rules have made of a data modification
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
 //!
 //! Every sub-query's columns are named `c1`, `c2` …, every range table entry gets an alias `t1`, `t2` … unique in the
@@ -28,6 +29,7 @@ mod order;
 mod postponed;
 pub mod proposed;
 mod query;
+mod rewritten;
 mod sets;
 mod spread;
 mod stages;
@@ -170,6 +172,7 @@ pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<O
     crate::parse::with_stack(|| {
         let mut lowerer = Lowerer::new(environment);
         match statement {
+            Statement::Rewritten(rewritten) => rewritten::rewritten_plan(environment, rewritten, parameters),
             Statement::Query(query) => lowerer.query_plan(query, parameters),
             Statement::Modify(modify) => lowerer.modify_plan(modify, parameters),
         }
@@ -250,6 +253,7 @@ impl<'a> Lowerer<'a> {
                 nowait: locks.nowait,
                 read_back: None,
                 current_of: None,
+                rewritten: None,
                 calls_writers: self.calls_writers(),
                 triggered: None,
                 bounded: is_bounded(&query, self.env),

@@ -82,6 +82,7 @@ impl Lowerer<'_> {
                 triggered: None,
                 current_of: self.current_of(&modify),
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
+                rewritten: None,
             },
             uses_catalog: true,
         })

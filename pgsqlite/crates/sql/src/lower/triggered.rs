@@ -166,6 +166,7 @@ impl Lowerer<'_> {
             nowait: None,
             current_of: self.current_of(modify),
             read_back: None,
+            rewritten: None,
             triggered: Some(Box::new(triggered)),
         })
     }

@@ -360,6 +360,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        rules: Vec::new(),
     };
     for (i, c) in columns.iter().enumerate() {
         let name = format!("c{}", i + 1);
