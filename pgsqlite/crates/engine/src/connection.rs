@@ -126,15 +126,21 @@ impl RawStatement {
 
     /// The value of a column of the present row.
     pub fn column(&self, index: usize) -> DatumRef<'_> {
-        let i = index as c_int;
-        // SAFETY: the pointers are valid until the next step, reset or type conversion; the borrow of self ends before.
+        // SAFETY: the pointers are valid until the next step, reset or type conversion; the borrow of self ends before. SQLite
+        // wants values that are "unprotected" (as a column's are) to be read by one thread only, which ownership guarantees;
+        // so a value is looked up once, and not anew for its type, its bytes and their number.
         unsafe {
-            match ffi::sqlite3_column_type(self.stmt, i) {
-                ffi::SQLITE_INTEGER => DatumRef::Int(ffi::sqlite3_column_int64(self.stmt, i)),
-                ffi::SQLITE_FLOAT => DatumRef::Real(ffi::sqlite3_column_double(self.stmt, i)),
+            let value = ffi::sqlite3_column_value(self.stmt, index as c_int);
+            match ffi::sqlite3_value_type(value) {
+                ffi::SQLITE_INTEGER => DatumRef::Int(ffi::sqlite3_value_int64(value)),
+                ffi::SQLITE_FLOAT => DatumRef::Real(ffi::sqlite3_value_double(value)),
                 ffi::SQLITE_TEXT => {
-                    let p = ffi::sqlite3_column_text(self.stmt, i);
-                    let n = ffi::sqlite3_column_bytes(self.stmt, i) as usize;
+                    let p = ffi::sqlite3_value_text(value);
+                    if p.is_null() {
+                        // out of memory: no codec takes this for text
+                        return DatumRef::Blob(&[]);
+                    }
+                    let n = ffi::sqlite3_value_bytes(value) as usize;
                     match std::str::from_utf8(std::slice::from_raw_parts(p, n)) {
                         Ok(text) => DatumRef::Text(text),
                         // another program may have stored anything: the codec refuses a BLOB where text is due
@@ -142,8 +148,8 @@ impl RawStatement {
                     }
                 }
                 ffi::SQLITE_BLOB => {
-                    let p = ffi::sqlite3_column_blob(self.stmt, i) as *const u8;
-                    let n = ffi::sqlite3_column_bytes(self.stmt, i) as usize;
+                    let p = ffi::sqlite3_value_blob(value) as *const u8;
+                    let n = ffi::sqlite3_value_bytes(value) as usize;
                     DatumRef::Blob(if n == 0 { &[] } else { std::slice::from_raw_parts(p, n) })
                 }
                 _ => DatumRef::Null,

@@ -74,6 +74,8 @@ impl Drop for Client {
 
 /// A room for this much is made before reading.
 const READ: usize = 8192;
+/// … but for as much only while a session is one of many that wait: a statement that is longer is read in two pieces.
+const READ_WAITING: usize = 512;
 /// A message of this size is rare enough to ask the allocator for what it keeps, once it is answered.
 const BIG: usize = 16 * READ;
 
@@ -112,6 +114,16 @@ impl Client {
         Ok(())
     }
 
+    /// Gives back the memory of messages that are done with, before a wait that may be long.
+    pub fn rest(&mut self) {
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
+        if self.out.buffer.is_empty() {
+            self.out.buffer = Vec::new();
+        }
+    }
+
     /// Reads more input. False: the socket was patient and lost its patience; the next call waits as a task does. Safe to
     /// drop before it is done.
     pub async fn fill(&mut self) -> Result<bool, End> {
@@ -120,9 +132,12 @@ impl Client {
             self.big = false;
             trim();
         }
-        // also takes back the room of messages that are done with
-        self.input.reserve(READ.max(self.input.len() / 2));
         let was_patient = self.stream.is_patient();
+        // also takes back the room of messages that are done with
+        self.input.reserve(match self.input.len() {
+            0 if !was_patient => READ_WAITING,
+            length => READ.max(length / 2),
+        });
         let mut read = std::pin::pin!(self.stream.read_buf(&mut self.input));
         let read = std::future::poll_fn(|cx| match read.as_mut().poll(cx) {
             Poll::Ready(n) => Poll::Ready(n.map(Some)),

@@ -30,7 +30,8 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
         () = shared.stopped() => Err(End::Fatal(
             PgError::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down").fatal(),
         )),
-        started = tokio::time::timeout(limit, startup::start(shared, &mut client, address)) => {
+        // the handshake's memory is given back when it is over
+        started = Box::pin(tokio::time::timeout(limit, startup::start(shared, &mut client, address))) => {
             started.unwrap_or_else(|_| {
                 let error = PgError::new(SqlState::QUERY_CANCELED, "canceling authentication due to timeout");
                 Err(End::Fatal(error.fatal()))
@@ -42,7 +43,7 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
         Ok(Some(Started { session, registered })) => {
             let conversation =
                 Conversation { session, client, text: None, skip_to_sync: false, encoding: Encoding::Utf8 };
-            let ended = own_thread::run(shared, conversation).await;
+            let ended = own_thread::run(shared, Box::new(conversation)).await;
             drop(registered);
             let Some((conversation, end)) = ended else { return };
             client = conversation.client;

@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 pub const MOST: usize = 256;
 
 /// Runs the conversation to its end. None: it broke down (a panic, which has been reported).
-pub async fn run(shared: &Arc<Shared>, mut conversation: Conversation) -> Option<(Conversation, End)> {
+pub async fn run(shared: &Arc<Shared>, mut conversation: Box<Conversation>) -> Option<(Box<Conversation>, End)> {
     loop {
         let permit = {
             let among_others = unhurried(shared, &mut conversation);
@@ -54,11 +54,13 @@ pub async fn run(shared: &Arc<Shared>, mut conversation: Conversation) -> Option
     }
 }
 
-/// Among other tasks, until the client is in the midst of work and there is a thread for it.
+/// Among other tasks, until the client is in the midst of work and there is a thread for it. What an answer needs is allocated
+/// for as long as it takes: it is several times what is left of a session that waits.
 async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Result<OwnedSemaphorePermit, End> {
     loop {
-        conversation.answer_all().await?;
+        Box::pin(conversation.answer_all()).await?;
         let answered = Instant::now();
+        conversation.client.rest();
         if !conversation.wait().await? {
             continue;
         }

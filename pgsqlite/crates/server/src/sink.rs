@@ -98,8 +98,8 @@ impl RowSink for WireSink<'_> {
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        match std::str::from_utf8(data) {
-            Ok(text) if self.encoding.is_single_byte() => self.out.copy_data(&self.encoding.encode(text)?),
+        match self.encoding.is_single_byte().then(|| std::str::from_utf8(data)) {
+            Some(Ok(text)) => self.out.copy_data(&self.encoding.encode(text)?),
             _ => self.out.copy_data(data),
         }
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })

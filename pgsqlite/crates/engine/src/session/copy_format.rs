@@ -35,23 +35,24 @@ pub(super) fn put_line<'a>(
 }
 
 fn put_text(options: &CopyOptions, text: &[u8], out: &mut Vec<u8>) {
-    for &byte in text {
-        let letter = match byte {
+    let special = |byte: &u8| matches!(byte, 8..=13 | b'\\') || *byte == options.delimiter;
+    let mut rest = text;
+    // most values have nothing to escape: what lies between is copied at once
+    while let Some(at) = rest.iter().position(special) {
+        out.extend_from_slice(&rest[..at]);
+        let letter = match rest[at] {
             8 => b'b',
             9 => b't',
             10 => b'n',
             11 => b'v',
             12 => b'f',
             13 => b'r',
-            b'\\' => b'\\',
-            other if other == options.delimiter => other,
-            other => {
-                out.push(other);
-                continue;
-            }
+            other => other,
         };
         out.extend_from_slice(&[b'\\', letter]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
 }
 
 fn put_csv(options: &CopyOptions, text: &[u8], force: bool, single: bool, out: &mut Vec<u8>) {

@@ -6,7 +6,7 @@ use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// One row of PostgreSQL's `pg_settings`.
 #[derive(Debug)]
@@ -92,7 +92,8 @@ const FRESH: &[(&str, &str)] = &[
 pub struct Gucs {
     /// by lower-case name; only those that differ from the default
     values: HashMap<String, String>,
-    defaults: HashMap<String, String>,
+    /// shared by the copies that a session keeps of its settings
+    defaults: Arc<HashMap<String, String>>,
     pub typed: Settings,
     pub client_encoding: Encoding,
     /// changes with every change, unique in the process
@@ -156,7 +157,7 @@ impl Gucs {
         defaults.insert("role".into(), "none".into());
         Gucs {
             values: HashMap::new(),
-            defaults,
+            defaults: Arc::new(defaults),
             typed: Settings::default(),
             client_encoding: Encoding::Utf8,
             version: next_version(),
@@ -167,7 +168,7 @@ impl Gucs {
     /// The value of a setting of the server, which no session can change.
     pub fn set_of_server(&mut self, name: &str, value: &str) {
         self.version = next_version();
-        self.defaults.insert(name.to_string(), value.to_string());
+        Arc::make_mut(&mut self.defaults).insert(name.to_string(), value.to_string());
     }
 
     /// Makes this state another one than any before.
@@ -179,14 +180,14 @@ impl Gucs {
     pub fn keep_as_defaults(&mut self) {
         self.version = next_version();
         for (name, value) in std::mem::take(&mut self.values) {
-            self.defaults.insert(name, value);
+            Arc::make_mut(&mut self.defaults).insert(name, value);
         }
     }
 
     /// `is_superuser` follows the role.
     pub fn set_superuser(&mut self, superuser: bool) {
         self.version = next_version();
-        self.defaults.insert("is_superuser".into(), if superuser { "on" } else { "off" }.into());
+        Arc::make_mut(&mut self.defaults).insert("is_superuser".into(), if superuser { "on" } else { "off" }.into());
     }
 
     /// Tells two states of settings apart.
