@@ -47,9 +47,16 @@ pub struct Written {
 
 #[derive(Debug, Default)]
 struct Gone {
-    rows: HashMap<i64, u64>,
+    /// rowid → when rows of that number were deleted
+    rows: HashMap<i64, Vec<u64>>,
+    /// … and updated or inserted
+    changed: HashMap<i64, Vec<u64>>,
     /// when all were deleted together, of which SQLite does not tell one by one
-    all: u64,
+    all: Vec<u64>,
+}
+
+fn is_after(times: Option<&Vec<u64>>, since: u64) -> bool {
+    times.and_then(|t| t.last()).is_some_and(|at| *at > since)
 }
 
 impl Written {
@@ -75,7 +82,7 @@ impl Written {
         self.deleted += 1;
         if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
             self.now += 1;
-            gone.rows.insert(rowid, self.now);
+            gone.rows.entry(rowid).or_default().push(self.now);
         }
     }
 
@@ -87,13 +94,28 @@ impl Written {
     /// Rows were deleted of which SQLite did not tell one by one.
     pub fn note_all_deleted(&mut self) {
         self.now += 1;
-        self.gone.values_mut().for_each(|gone| gone.all = self.now);
+        self.gone.values_mut().for_each(|gone| gone.all.push(self.now));
     }
 
     /// Whether a row that was there at `since` was deleted meanwhile.
     pub fn is_gone(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> bool {
         let found = self.gone.get(&(temporary, table.to_string()));
-        found.is_some_and(|gone| gone.all > since || gone.rows.get(&rowid).is_some_and(|at| *at > since))
+        found.is_some_and(|gone| is_after(Some(&gone.all), since) || is_after(gone.rows.get(&rowid), since))
+    }
+
+    /// Whether a row was written (or deleted) since.
+    pub fn is_changed(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> bool {
+        let found = self.gone.get(&(temporary, table.to_string()));
+        let changed = found.is_some_and(|gone| is_after(gone.changed.get(&rowid), since));
+        changed || self.is_gone(temporary, table, rowid, since)
+    }
+
+    /// What was done to cursors' tables after `mark` ([`Written::now`]) was taken back.
+    pub fn undo(&mut self, mark: u64) {
+        for gone in self.gone.values_mut() {
+            let lists = gone.rows.values_mut().chain(gone.changed.values_mut()).chain([&mut gone.all]);
+            lists.for_each(|times| times.retain(|at| *at <= mark));
+        }
     }
 
     /// The cursors are closed.
@@ -102,6 +124,10 @@ impl Written {
     }
 
     pub fn note(&mut self, temporary: bool, table: &str, rowid: i64) {
+        if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
+            self.now += 1;
+            gone.changed.entry(rowid).or_default().push(self.now);
+        }
         // the key of the look-up would have to be owned: few tables are watched
         let Some((_, rows)) = self.tables.iter_mut().find(|((t, name), _)| *t == temporary && name == table) else {
             return;

@@ -203,6 +203,12 @@ impl Ddl<'_> {
 
     /// CLUSTER ON index, SET WITHOUT CLUSTER.
     pub(super) fn set_clustered(&mut self, mut table: Relation, index: Option<&str>) -> Result<()> {
+        if table.is_partitioned() {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot mark index clustered in partitioned table",
+            ));
+        }
         table.storage.clustered = match index {
             None => 0,
             Some(name) => {

@@ -54,6 +54,43 @@ fn tables_of<'s>(nodes: &'s [ast::Node], found: &mut Vec<&'s ast::RangeVar>, joi
     *joined |= nodes.len() > 1;
 }
 
+/// Whether a cursor over the query can go back if nothing is said of it: what PostgreSQL's plan of it would most likely allow.
+pub(super) fn goes_back(select: &ast::SelectStmt) -> bool {
+    if !select.values_lists.is_empty() {
+        return true;
+    }
+    match select.op() {
+        ast::SetOperation::SetopNone | ast::SetOperation::Undefined => {}
+        op => {
+            let sides = [&select.larg, &select.rarg];
+            let all = op == ast::SetOperation::SetopUnion && select.all;
+            return !select.sort_clause.is_empty()
+                || all && sides.into_iter().all(|side| side.as_ref().is_some_and(|s| goes_back(s)));
+        }
+    }
+    if !select.distinct_clause.is_empty() {
+        return false;
+    }
+    // (a sort keeps its rows)
+    if !select.sort_clause.is_empty() {
+        return true;
+    }
+    let several = select.from_clause.len() > 1
+        || matches!(select.from_clause.first().map(|n| &n.node), Some(Some(NodeEnum::JoinExpr(_))));
+    let computes = |node: &ast::Node| {
+        let Some(NodeEnum::ResTarget(target)) = &node.node else { return false };
+        let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else { return false };
+        let Some(Some(NodeEnum::String(name))) = call.funcname.last().map(|n| &n.node) else { return false };
+        let aggregate = pgsqlite_sql::builtins::catalog::procs_named(&name.sval).any(|p| p.kind == b'a');
+        call.over.is_some() || aggregate
+    };
+    !select.from_clause.is_empty()
+        && !several
+        && select.group_clause.is_empty()
+        && select.having_clause.is_none()
+        && !select.target_list.iter().any(computes)
+}
+
 fn alias(table: &ast::RangeVar) -> &str {
     table.alias.as_ref().map_or(table.relname.as_str(), |a| a.aliasname.as_str())
 }
@@ -156,6 +193,24 @@ impl Session {
         standing.since = connection.written().now();
         self.transaction.cursors_stand = true;
         Ok(())
+    }
+
+    /// Whether a cursor FOR UPDATE leaves a row out: the transaction itself has changed it since the cursor was opened.
+    pub(super) fn passes_over(&self, standing: &Standing, row: &[Datum]) -> Result<bool> {
+        if !standing.locks || !self.transaction.cursors_stand {
+            return Ok(false);
+        }
+        let catalog = self.catalog();
+        let written = self.connection()?.written();
+        for (i, _) in standing.tables.iter().enumerate().filter(|(_, t)| t.locked) {
+            let first = row.len() - 2 * standing.tables.len() + 2 * i;
+            let (Datum::Int(number), Datum::Int(of)) = (&row[first], &row[first + 1]) else { continue };
+            let Some(relation) = Oid::try_from(*of).ok().and_then(|of| catalog.relation(of)) else { continue };
+            if written.is_changed(relation.temporary, &relation.sqlite_name, *number, standing.since) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Before a statement with WHERE CURRENT OF: tells the connection which row that is. `tables`: those that the statement may change.

@@ -182,6 +182,7 @@ impl Session {
             NO_SCROLL => Some(false),
             // rows that are locked come once
             _ if locks => Some(false),
+            _ if matches!(&inner.node, NodeEnum::SelectStmt(s) if !super::current_of::goes_back(s)) => Some(false),
             _ => None,
         };
         portal.spool = Spool::new(match scroll {
@@ -229,6 +230,12 @@ impl Session {
 
     /// FETCH and MOVE. After a pause it is called again with the same statement.
     pub(super) async fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+        if self.portals.get(&f.portalname).is_some_and(|p| p.failed) {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("portal \"{}\" cannot be run", f.portalname),
+            ));
+        }
         let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
         if let Err(e) = self.open_bound(&mut portal).await {
             self.close(portal);
@@ -238,6 +245,11 @@ impl Session {
         let result = self.statement_result(result);
         match &result {
             Ok(_) => {
+                self.portals.insert(f.portalname.clone(), portal);
+            }
+            Err(_) if portal.cursor.is_some() => {
+                self.fetching = None;
+                self.fail(&mut portal);
                 self.portals.insert(f.portalname.clone(), portal);
             }
             Err(_) => {

@@ -85,6 +85,7 @@ impl Session {
     pub(super) async fn vacuum_statement(&mut self, v: &ast::VacuumStmt, raw: &RawStatement) -> Result<String> {
         let command = if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" };
         let (mut analyze, mut verbose) = (!v.is_vacuumcmd, false);
+        let (mut full, mut workers, mut skips_no_page, mut toast) = (false, 0, false, true);
         for option in options(&v.options) {
             match option.defname.as_str() {
                 "verbose" => verbose = truth(option)?,
@@ -95,10 +96,14 @@ impl Session {
                     }
                 }
                 // how PostgreSQL goes about it: the whole file is rewritten in any case
-                "full" | "freeze" | "disable_page_skipping" | "truncate" | "process_toast" if v.is_vacuumcmd => {
+                "full" if v.is_vacuumcmd => full = truth(option)?,
+                "disable_page_skipping" if v.is_vacuumcmd => skips_no_page = truth(option)?,
+                "process_toast" if v.is_vacuumcmd => toast = truth(option)?,
+                "freeze" | "truncate" if v.is_vacuumcmd => {
                     truth(option)?;
                 }
-                "index_cleanup" | "parallel" if v.is_vacuumcmd => {}
+                "parallel" if v.is_vacuumcmd => workers = parallel_workers(option)?,
+                "index_cleanup" if v.is_vacuumcmd => {}
                 other => {
                     return Err(PgError::new(
                         SqlState::SYNTAX_ERROR,
@@ -107,6 +112,16 @@ impl Session {
                     .at(option.location))
                 }
             }
+        }
+        let refused = |message: &str| Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        if full && workers > 0 {
+            return refused("VACUUM FULL cannot be performed in parallel");
+        }
+        if full && skips_no_page {
+            return refused("VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL");
+        }
+        if full && !toast {
+            return refused("PROCESS_TOAST required with VACUUM FULL");
         }
         if v.is_vacuumcmd {
             self.need_no_block("VACUUM")?;
@@ -405,4 +420,15 @@ fn check_columns(relation: &Relation, columns: &[ast::Node]) -> Result<()> {
         seen.push(name);
     }
     Ok(())
+}
+
+/// VACUUM (PARALLEL n): how many processes PostgreSQL would take. Errors: 42601.
+fn parallel_workers(option: &ast::DefElem) -> Result<i32> {
+    let wrong = |message: &str| PgError::new(SqlState::SYNTAX_ERROR, message).at(option.location);
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        None => Err(wrong("parallel option requires a value between 0 and 1024")),
+        Some(NodeEnum::Integer(n)) if (0..=1024).contains(&n.ival) => Ok(n.ival),
+        Some(NodeEnum::Integer(_)) => Err(wrong("parallel workers for vacuum must be between 0 and 1024")),
+        Some(_) => Err(PgError::new(SqlState::SYNTAX_ERROR, "parallel requires an integer value")),
+    }
 }

@@ -34,6 +34,8 @@ pub(super) struct Portal {
     pub hidden: usize,
     /// the tables on whose rows WHERE CURRENT OF may work
     pub standing: super::current_of::Standing,
+    /// a FETCH has met an error: it can only be closed
+    pub failed: bool,
     /// made by DECLARE
     pub cursor: Option<super::cursor::Cursor>,
     /// how many savepoints the transaction had when it was made
@@ -71,6 +73,7 @@ impl Portal {
             position: 0,
             paused: 0,
             savepoint: false,
+            failed: false,
             hidden: 0,
             standing: Default::default(),
             cursor: None,
@@ -144,6 +147,12 @@ impl Session {
     /// Releases what a portal holds.
     pub(super) fn close(&mut self, mut portal: Portal) {
         self.stop_reading(&mut portal, State::Exhausted);
+    }
+
+    /// An error has ended a cursor, which stays until it is closed.
+    pub(super) fn fail(&mut self, portal: &mut Portal) {
+        self.stop_reading(portal, State::Exhausted);
+        portal.failed = true;
     }
 
     /// Gives the statement back, and the portal's own connection.
@@ -663,6 +672,18 @@ impl Session {
                 break Ok(Execution::Suspended);
             }
             let next = portal.position + 1;
+            let passed_over = match portal.spool.get(next) {
+                Some(row) => self.passes_over(&portal.standing, row),
+                None => Ok(false),
+            };
+            match passed_over {
+                Ok(false) => {}
+                Ok(true) => {
+                    portal.spool.remove(next);
+                    continue;
+                }
+                Err(e) => break Err(e),
+            }
             let flow = if let Some(row) = portal.spool.get(next) {
                 sink.row(&Spooled(row), &context)
             } else {
@@ -678,6 +699,9 @@ impl Session {
                 };
                 let step = if std::mem::take(row_waiting) { Ok(Step::Row) } else { connection.step(statement) };
                 match step {
+                    Ok(Step::Row) if portal.hidden > 0 && self.passes_over(&portal.standing, &copied(statement))? => {
+                        continue;
+                    }
                     Ok(Step::Row) => {
                         if portal.spool.keep == Keep::Nothing {
                             portal.spool.pass();

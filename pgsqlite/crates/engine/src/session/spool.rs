@@ -66,6 +66,14 @@ impl Spool {
         self.rows.get(usize::try_from(index).ok()?).map(|r| &**r)
     }
 
+    /// Takes out row `number`: those after it move up.
+    pub fn remove(&mut self, number: u64) {
+        let index = number.checked_sub(self.base + 1).and_then(|i| usize::try_from(i).ok());
+        if let Some(row) = index.and_then(|i| self.rows.remove(i)) {
+            self.bytes -= size(&row);
+        }
+    }
+
     /// The row after `end()`.
     pub fn push(&mut self, row: Box<[Datum]>) {
         self.bytes += size(&row);

@@ -31,6 +31,8 @@ pub(super) struct Savepoint {
     local: HashMap<String, Option<String>>,
     pending: crate::notify::Mark,
     constraints: super::constraints::Modes,
+    /// how many rows were noted as written
+    noted: u64,
 }
 
 #[derive(Default)]
@@ -662,6 +664,7 @@ impl Session {
                     local: self.transaction.local.clone(),
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints.clone(),
+                    noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
                 };
                 self.transaction.savepoints.push(savepoint);
                 if let Some(connection) = &self.connection {
@@ -700,6 +703,7 @@ impl Session {
                 self.settle_portals();
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
+                    self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines.rollback_to(i);
                 }
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);

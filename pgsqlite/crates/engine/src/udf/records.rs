@@ -545,6 +545,9 @@ fn set_slice(c: &Call) -> Result<Datum> {
     };
     if array.dimensions.is_empty() {
         let wanted = needed(&ranges);
+        if wanted as i64 > pgsqlite_types::array::MAX_ELEMENTS {
+            return Err(pgsqlite_types::array::too_many_elements());
+        }
         let array = Array {
             dimensions: ranges.iter().map(|(low, high)| (high - low + 1) as usize).collect(),
             lower: ranges.iter().map(|(low, _)| *low).collect(),
