@@ -33,6 +33,8 @@ pub struct Own {
     pub catalog: Arc<Catalog>,
     /// whose privileges count
     pub user: Oid,
+    /// the transaction is
+    pub read_only: bool,
     /// what nextval gave last in this session
     current: HashMap<Oid, i64>,
     last_used: Option<Oid>,
@@ -71,6 +73,18 @@ impl SessionSequences {
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for sequence {}", relation.name)))
     }
 
+    /// 25006 in a read-only transaction, unless the sequence is temporary.
+    fn check_writable(&self, oid: Oid, function: &str) -> Result<()> {
+        let own = self.own.lock();
+        if !own.read_only || own.catalog.relation(oid).is_some_and(|r| r.temporary) {
+            return Ok(());
+        }
+        Err(PgError::new(
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            format!("cannot execute {function} in a read-only transaction"),
+        ))
+    }
+
     fn definition(&self, oid: Oid) -> Result<(String, Sequence)> {
         let own = self.own.lock();
         match own.catalog.relation(oid).map(|r| (r.name.clone(), r.kind.clone())) {
@@ -99,6 +113,7 @@ impl SequenceSource for SessionSequences {
         use pgsqlite_sql::acl::privilege::{UPDATE, USAGE};
         let (name, definition) = self.definition(oid)?;
         self.check_privilege(oid, USAGE | UPDATE)?;
+        self.check_writable(oid, "nextval()")?;
         let value = self.with_state(oid, &definition, |state| {
             let next = if state.called { state.last.checked_add(definition.increment) } else { Some(state.last) };
             let value = match next.filter(|v| (definition.min..=definition.max).contains(v)) {
@@ -172,6 +187,7 @@ impl SequenceSource for SessionSequences {
     fn setval(&self, oid: Oid, value: i64, called: bool) -> Result<i64> {
         let (name, definition) = self.definition(oid)?;
         self.check_privilege(oid, pgsqlite_sql::acl::privilege::UPDATE)?;
+        self.check_writable(oid, "setval()")?;
         if !(definition.min..=definition.max).contains(&value) {
             return Err(PgError::new(
                 SqlState::NUMERIC_VALUE_OUT_OF_RANGE,

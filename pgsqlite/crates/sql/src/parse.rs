@@ -147,6 +147,7 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         || message.contains("not yet implemented")
         || message.contains("not supported on recursive views")
         || message.contains("constraints cannot be marked")
+        || message.contains("is only supported for ON DELETE actions")
     {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {

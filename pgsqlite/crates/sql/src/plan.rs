@@ -42,6 +42,31 @@ pub struct Step {
     pub output: StepOutput,
     /// this step's change count (or row count, for Rows/Materialize of a statement with RETURNING) is the tag's
     pub counts: bool,
+    /// the engine carries it out row by row, and `sql` only refuses to be run
+    pub by_rows: Option<Box<ByRows>>,
+}
+
+/// A step that is no statement of SQLite's.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ByRows {
+    /// a data modification
+    Modify(Triggered),
+    /// the FOR EACH STATEMENT triggers of what a MERGE may do with its table: the events with the attnums that UPDATE sets
+    Statements { table: Oid, events: Vec<(crate::routine::Event, Vec<i16>)>, before: bool },
+}
+
+impl Step {
+    /// A statement of SQLite's.
+    pub fn new(sql: String, output: StepOutput, counts: bool) -> Step {
+        Step { sql, output, counts, by_rows: None }
+    }
+}
+
+impl QueryPlan {
+    /// Whether a step is carried out row by row.
+    pub fn has_steps_by_rows(&self) -> bool {
+        self.steps.iter().any(|s| s.by_rows.is_some())
+    }
 }
 
 /// A query or data modification. Several steps run in order in one (sub)transaction.
@@ -145,6 +170,8 @@ pub struct Triggered {
     pub shown: Option<Vec<usize>>,
     /// the table stands for several
     pub spread: Option<Box<Spread>>,
+    /// one of several parts of a statement: the FOR EACH STATEMENT triggers have steps of their own
+    pub part_of_several: bool,
 }
 
 /// The rest of a data modification of a table with children or partitions (`lower/spread.rs`).

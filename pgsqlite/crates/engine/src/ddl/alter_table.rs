@@ -113,6 +113,9 @@ impl Ddl<'_> {
             relation.columns[attnum as usize - 1].default = default;
             return self.put_relation(relation);
         }
+        if let (RelationKind::Sequence(_), T::AtSetLogged | T::AtSetUnLogged) = (&relation.kind, kind) {
+            return self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation });
+        }
         if relation.kind != RelationKind::Table {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
@@ -583,8 +586,38 @@ impl Ddl<'_> {
         if !c.alter_deferrability {
             return Err(PgError::not_supported("this form of ALTER CONSTRAINT"));
         }
-        constraint.deferrable = c.deferrable;
-        constraint.initially_deferred = c.initdeferred;
+        if constraint.inherited.parent != 0 {
+            // PostgreSQL has no code for it
+            return Err(PgError::internal(format!(
+                "cannot alter constraint \"{}\" on relation \"{}\"",
+                c.conname, old.name
+            )));
+        }
+        let mut parts = vec![constraint.oid];
+        while let Some((table, oid)) = self.catalog.relations.values().find_map(|r| {
+            let part = r.constraints.iter().find(|k| parts.contains(&k.inherited.parent) && !parts.contains(&k.oid));
+            part.map(|k| (r.oid, k.oid))
+        }) {
+            parts.push(oid);
+            if table != old.oid {
+                self.set_deferrable(table, oid, c)?;
+            }
+        }
+        for own in new.constraints.iter_mut().filter(|k| parts.contains(&k.oid)) {
+            own.deferrable = c.deferrable;
+            own.initially_deferred = c.initdeferred;
+        }
+        self.put_relation(new.clone())?;
+        self.rebuild(&old, &new, &HashMap::new())
+    }
+
+    fn set_deferrable(&mut self, table: Oid, constraint: Oid, c: &ast::AtAlterConstraint) -> Result<()> {
+        let old = (**self.required(table)?).clone();
+        let mut new = old.clone();
+        for own in new.constraints.iter_mut().filter(|k| k.oid == constraint) {
+            own.deferrable = c.deferrable;
+            own.initially_deferred = c.initdeferred;
+        }
         self.put_relation(new.clone())?;
         self.rebuild(&old, &new, &HashMap::new())
     }

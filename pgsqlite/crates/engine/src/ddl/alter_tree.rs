@@ -303,6 +303,17 @@ impl Ddl<'_> {
         if check && only && !c.is_no_inherit && !children.is_empty() {
             return Err(invalid_table("constraint must be added to child tables too"));
         }
+        if only && relation.is_partitioned() && c.contype() == ast::ConstrType::ConstrPrimary {
+            for child in children {
+                let child = self.required(*child)?;
+                let nullable = |name: &&&str| child.column(name).is_some_and(|c| !c.not_null);
+                if let Some(name) = super::strings(&c.keys).iter().find(nullable) {
+                    return Err(invalid_table("constraint must be added to child tables too")
+                        .detail(format!("Column \"{name}\" of relation \"{}\" is not already NOT NULL.", child.name))
+                        .hint("Do not specify the ONLY keyword."));
+                }
+            }
+        }
         if relation.is_partitioned() && !check {
             if !c.indexname.is_empty() {
                 return Err(PgError::new(

@@ -240,6 +240,19 @@ impl Ddl<'_> {
             .filter(|r| r.temporary && r.on_commit != OnCommit::PreserveRows)
             .map(|r| (**r).clone())
             .collect();
+        for table in tables.iter().filter(|t| t.on_commit == OnCommit::DeleteRows) {
+            let keeps = |child: &Relation| child.on_commit != OnCommit::DeleteRows;
+            if let Some((child, _)) = self.catalog.referencing(table.oid).find(|(child, _)| keeps(child)) {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "unsupported ON COMMIT and foreign key combination",
+                )
+                .detail(format!(
+                    "Table \"{}\" references \"{}\", but they do not have the same ON COMMIT setting.",
+                    child.name, table.name
+                )));
+            }
+        }
         let mut gone = Vec::new();
         for table in tables {
             match table.on_commit {

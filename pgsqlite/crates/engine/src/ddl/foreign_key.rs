@@ -61,10 +61,6 @@ impl Ddl<'_> {
             let message = "constraints on permanent tables may reference only permanent tables";
             return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
-        if parent.on_commit == OnCommit::DeleteRows && relation.on_commit != OnCommit::DeleteRows {
-            let message = "constraints on temporary tables must not reference tables whose rows go at commit";
-            return Err(PgError::not_supported(message));
-        }
         let column_of = |table: &Relation, name: &str| {
             table.column(name).cloned().ok_or_else(|| {
                 PgError::new(
@@ -442,9 +438,16 @@ impl Ddl<'_> {
         }
         let comparable = {
             let both = [family(own), family(other)];
-            let numeric = |f: u32| f <= 2 || f == pgsqlite_types::oid::NUMERIC;
+            // the key's operator is that of the referenced type: the referencing one must become it by itself
+            let rank = |f: u32| match f {
+                1 => Some(1),
+                pgsqlite_types::oid::NUMERIC => Some(2),
+                2 => Some(3),
+                _ => None,
+            };
+            let numbers = rank(both[0]).zip(rank(both[1])).is_some_and(|(own, other)| own <= other);
             let text = |f: u32| f == 3 || f == pgsqlite_types::oid::BPCHAR || f == pgsqlite_types::oid::NAME;
-            both.iter().all(|&f| numeric(f)) || both.iter().all(|&f| text(f)) || both == [4, 4]
+            numbers || both.iter().all(|&f| text(f)) || both == [4, 4]
         };
         if comparable {
             return Ok(storage(own) == storage(other) && family(own) != 4);

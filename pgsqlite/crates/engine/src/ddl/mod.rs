@@ -136,6 +136,10 @@ pub struct DdlSession<'a> {
     pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
     /// Fires the TRUNCATE triggers of a table. None: there is nobody to run functions.
     pub fire_truncate: Option<&'a FireTruncate<'a>>,
+    /// Tables whose rows a statement around this one changes.
+    pub busy: Vec<Oid>,
+    /// Tables for which triggers or keys wait for the end of the transaction.
+    pub pending: Vec<Oid>,
     /// check_function_bodies is off
     pub skip_bodies: bool,
     /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
@@ -318,7 +322,58 @@ impl<'a> Ddl<'a> {
 }
 
 impl Ddl<'_> {
+    /// 55006 for a command on a table that is in use.
+    fn check_not_in_use(&self, node: &NodeEnum) -> Result<()> {
+        if self.session.busy.is_empty() && self.session.pending.is_empty() {
+            return Ok(());
+        }
+        let of_nodes = |nodes: &[ast::Node]| -> Vec<ast::RangeVar> {
+            let one = |n: &ast::Node| match &n.node {
+                Some(NodeEnum::RangeVar(r)) => Some(r.clone()),
+                Some(NodeEnum::List(list)) => {
+                    let parts = strings(&list.items);
+                    let (relname, rest) = parts.split_last()?;
+                    let schemaname = rest.last().map_or(String::new(), |s| s.to_string());
+                    Some(ast::RangeVar { relname: relname.to_string(), schemaname, ..Default::default() })
+                }
+                _ => None,
+            };
+            nodes.iter().filter_map(one).collect()
+        };
+        let (command, names) = match node {
+            NodeEnum::AlterTableStmt(s) => ("ALTER TABLE", s.relation.iter().cloned().collect()),
+            NodeEnum::IndexStmt(s) => ("CREATE INDEX", s.relation.iter().cloned().collect()),
+            NodeEnum::TruncateStmt(s) => ("TRUNCATE", of_nodes(&s.relations)),
+            NodeEnum::DropStmt(s) if s.remove_type() == ast::ObjectType::ObjectTable => {
+                ("DROP TABLE", of_nodes(&s.objects))
+            }
+            _ => return Ok(()),
+        };
+        for name in names {
+            // (what is not there is told by the command)
+            let Ok(table) = self.find(&name) else { continue };
+            let all = match command {
+                "ALTER TABLE" | "CREATE INDEX" => vec![table.oid],
+                _ => self.catalog.with_descendants(table.oid),
+            };
+            for oid in all {
+                let why = match (self.session.busy.contains(&oid), self.session.pending.contains(&oid)) {
+                    (true, _) => "it is being used by active queries in this session",
+                    (_, true) => "it has pending trigger events",
+                    _ => continue,
+                };
+                let name = self.catalog.relation(oid).map_or(&table.name, |t| &t.name);
+                return Err(PgError::new(
+                    SqlState::OBJECT_IN_USE,
+                    format!("cannot {command} \"{name}\" because {why}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn run(&mut self, node: &NodeEnum) -> Result<String> {
+        self.check_not_in_use(node)?;
         match node {
             NodeEnum::CreateStmt(s) => self.create_table(s),
             NodeEnum::CreateTableAsStmt(s) => self.create_table_as(s),

@@ -552,6 +552,18 @@ impl Ddl<'_> {
         if child.origin == Origin::Foreign {
             return Err(PgError::not_supported("attaching a table that another program made").at(name.location));
         }
+        let family = self.catalog.with_descendants(parent.oid);
+        if let Some((_, key)) =
+            self.catalog.referencing(child.oid).find(|(t, c)| family.contains(&t.oid) && c.inherited.parent == 0)
+        {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!(
+                    "cannot attach table \"{}\" as a partition because it is referenced by foreign key \"{}\"",
+                    child.name, key.name
+                ),
+            ));
+        }
         for column in child.live_columns() {
             if parent.column(&column.name).is_none() {
                 return Err(PgError::new(

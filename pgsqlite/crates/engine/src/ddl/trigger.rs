@@ -346,6 +346,13 @@ impl Ddl<'_> {
                 generated = Some(column.name.clone());
             }
         }
+        // `new.*` has all columns
+        let whole = timing == Timing::Before && generated.is_none() && lower.contains("new.*");
+        if whole && relation.live_columns().any(|c| c.generated.is_some()) {
+            return Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
+                .detail("A whole-row reference is used and the table contains generated columns.")
+                .at(places.1));
+        }
         if !row && (old || new) {
             return Err(invalid("statement trigger's WHEN condition cannot reference column values").at(if new {
                 places.1

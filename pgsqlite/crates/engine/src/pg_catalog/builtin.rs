@@ -118,6 +118,8 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
                 ("tgenabled", character(t.enabled)),
                 ("tgparentid", int(t.parent)),
                 ("tgconstraint", int(t.constraint)),
+                ("tgdeferrable", t.deferrable.into()),
+                ("tginitdeferred", t.initially_deferred.into()),
                 ("tgnargs", int(t.arguments.len() as i64)),
                 ("tgattr", numbers(&t.columns)),
                 ("tgargs", Datum::Blob(arguments)),

@@ -32,6 +32,8 @@ pub(crate) struct Level {
     sets: HashMap<(Oid, Event), Set>,
     /// whose BEFORE … FOR EACH STATEMENT triggers have fired
     before: HashSet<(Oid, Event)>,
+    /// the tables whose rows are changed
+    tables: HashSet<Oid>,
 }
 
 /// Deferred until the end of the transaction.
@@ -111,6 +113,27 @@ pub(super) fn close(host: Host, fires: &Fires, set: &Set) -> Result<()> {
     })
 }
 
+/// A table's rows are about to be changed.
+pub(super) fn uses(host: Host, table: Oid) -> Result<()> {
+    with_top(host, |level| {
+        level.tables.insert(table);
+    })
+}
+
+/// The tables whose rows the statements that run change.
+pub(crate) fn busy_tables(host: Host) -> Vec<Oid> {
+    host.routines().levels.borrow().iter().flat_map(|level| level.tables.iter().copied()).collect()
+}
+
+/// The tables for whose rows something waits.
+pub(crate) fn pending_tables(host: Host) -> Vec<Oid> {
+    let table = |pending: &Rc<Pending>| match &**pending {
+        Pending::Trigger { fires, .. } => fires.relation.oid,
+        Pending::Key(key) => key.table(),
+    };
+    host.routines().pending.borrow().iter().map(table).collect()
+}
+
 pub(super) fn row(host: Host, fires: &Rc<Fires>, row: Rc<Changed>, set: Option<Set>) -> Result<()> {
     with_top(host, |level| level.queue.push_back(After::Row { fires: fires.clone(), row, set }))
 }
@@ -146,7 +169,10 @@ pub(crate) fn run_pending(host: Host, due: impl Fn(Oid) -> bool) -> Result<()> {
             Some(Pending::Key(key)) => foreign_key::check_pending(host, key)?,
             Some(Pending::Trigger { fires, trigger, row }) => {
                 let remembered = host.cell.rows.set_aside();
-                let result = at_level(host, || Firing::new(host, fires.clone()).fire_after(trigger, row));
+                let result = at_level(host, || {
+                    uses(host, fires.relation.oid)?;
+                    Firing::new(host, fires.clone()).fire_after(trigger, row)
+                });
                 host.cell.rows.put_back(remembered);
                 result?;
             }

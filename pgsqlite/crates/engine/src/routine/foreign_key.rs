@@ -47,6 +47,17 @@ pub(crate) struct PendingKey {
     values: Vec<Datum>,
 }
 
+impl PendingKey {
+    /// The table whose row it was.
+    pub(super) fn table(&self) -> Oid {
+        if self.key.is_action {
+            self.key.parent.oid
+        } else {
+            self.key.child.oid
+        }
+    }
+}
+
 fn pairs(child: &Relation, parent: &Relation, constraint: &Constraint) -> Result<Vec<Pair>> {
     let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind else {
         return Err(PgError::internal("not a foreign key"));

@@ -64,6 +64,12 @@ pub struct Runtime {
     pub access: Cell<Access>,
     /// what runs is a DO or a procedure that nothing but such called, outside a transaction block: COMMIT could end a transaction here
     pub may_end_transaction: Cell<bool>,
+    /// who ends the transaction for a body that may do so
+    ender: RefCell<Option<Ender>>,
+    /// blocks with EXCEPTION that run
+    subtransactions: Cell<usize>,
+    /// loops over the rows of data modifications that run
+    writing_loops: Cell<usize>,
     depth: Cell<usize>,
     /// how many of the functions that run are triggers'
     pub trigger_depth: Cell<usize>,
@@ -87,6 +93,8 @@ pub struct Runtime {
     blocks: Cell<usize>,
     /// the statements that run, the innermost last
     levels: RefCell<Vec<after::Level>>,
+    /// temporary tables between the steps of the statements that run
+    busy_tables: RefCell<Vec<String>>,
     /// what a COPY FROM leaves to be done after its last row
     copying: RefCell<after::Level>,
     /// what waits for the end of the transaction
@@ -97,6 +105,13 @@ pub struct Runtime {
     pub(crate) modes: RefCell<crate::session::constraints::Modes>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
+}
+
+/// The session's side of COMMIT and ROLLBACK in a body, which runs on a thread of its own meanwhile.
+pub(crate) struct Ender {
+    /// true: COMMIT
+    pub request: std::sync::mpsc::Sender<bool>,
+    pub done: std::sync::mpsc::Receiver<Result<()>>,
 }
 
 /// A function ready to run, with what it was made for.
@@ -169,6 +184,40 @@ impl Runtime {
         let mut waited = self.waited.borrow_mut();
         waited.truncate(number + 1);
         *self.pending.borrow_mut() = waited.get(number).cloned().unwrap_or_default();
+    }
+
+    /// Who ends the transaction from now on. None: nobody can.
+    pub(crate) fn set_ender(&self, ender: Option<Ender>) {
+        self.ender.replace(ender);
+        self.subtransactions.set(0);
+        self.writing_loops.set(0);
+    }
+
+    /// COMMIT (or ROLLBACK) in a body; a new transaction begins. Errors: 2D000 where none may end.
+    fn end_transaction(&self, commit: bool) -> Result<()> {
+        let wrong = |message: &str| Err(PgError::new(SqlState::INVALID_TRANSACTION_TERMINATION, message));
+        if !self.may_end_transaction.get() {
+            return wrong("invalid transaction termination");
+        }
+        if self.subtransactions.get() > 0 {
+            return wrong(match commit {
+                true => "cannot commit while a subtransaction is active",
+                false => "cannot roll back while a subtransaction is active",
+            });
+        }
+        if self.writing_loops.get() > 0 {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot perform transaction commands inside a cursor loop that is not read-only",
+            ));
+        }
+        let ender = self.ender.borrow();
+        let Some(ender) = ender.as_ref() else {
+            return Err(PgError::not_supported("COMMIT or ROLLBACK in a body that was not seen to have one"));
+        };
+        let gone = || PgError::internal("nobody ends the transaction");
+        ender.request.send(commit).map_err(|_| gone())?;
+        ender.done.recv().map_err(|_| gone())?
     }
 
     /// Whether a constraint is checked when the transaction ends.

@@ -8,7 +8,7 @@
 use super::after::{self, Set};
 use super::foreign_key;
 use super::statement::printed_value;
-use super::trigger::{all_rows, firing, Changed, Fires, Firing, Part, Run};
+use super::trigger::{all_rows, firing, Changed, Fires, Firing, Moved, Part, Run};
 use super::Host;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::plan::{Routing, Spread, Triggered};
@@ -54,6 +54,7 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
     let catalog = host.catalog();
     let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
     let named = firing(host, t, &root)?;
+    after::uses(host, root.oid)?;
     let updates = match t.conflict.as_deref() {
         Some(c) => Some(firing(host, c, &root)?),
         None => None,
@@ -68,7 +69,9 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
         statements.extend(&routing.departures);
     }
     let made = statements.iter().map(|_| RefCell::new(None)).collect();
-    named.before_statement()?;
+    if !t.part_of_several {
+        named.before_statement()?;
+    }
     if let Some(updates) = &updates {
         updates.before_statement()?;
     }
@@ -91,7 +94,9 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
     if let Some(updates) = &updates {
         after::statement(host, &updates.fires)?;
     }
-    after::statement(host, &named.fires)?;
+    if !t.part_of_several {
+        after::statement(host, &named.fires)?;
+    }
     Ok((count, shown))
 }
 
@@ -190,7 +195,7 @@ impl Work<'_, '_, '_> {
                                 Some(own) if own != leaf => {
                                     this.take_over(routing, (own, leaf), (key, old), (&row, others), run)
                                 }
-                                _ => Ok(None),
+                                _ => Ok(Moved::No),
                             }
                         };
                     part.rows(rows, self.parameters, run, Some(&mut mover))?
@@ -202,7 +207,7 @@ impl Work<'_, '_, '_> {
         Ok(())
     }
 
-    /// Moves a row from a partition to another one: what RETURNING shows of it. None inside: triggers have left it out.
+    /// Moves a row from a partition to another one.
     fn take_over(
         &self,
         routing: &Routing,
@@ -210,28 +215,27 @@ impl Work<'_, '_, '_> {
         (key, old): (&Datum, &Vec<Datum>),
         (row, others): (&[Datum], &[Datum]),
         run: &mut Run,
-    ) -> Result<Option<Vec<Datum>>> {
+    ) -> Result<Moved> {
         let mut departure = self.parts.get(self.first_leaf + routing.leaves.len() + from)?;
         let mut leaving = vec![key.clone()];
         leaving.extend(old.iter().cloned());
         departure.rows(vec![leaving], self.parameters, run, None)?;
         if std::mem::take(&mut departure.count) == 0 {
-            return Err(PgError::not_supported(
-                "a BEFORE DELETE trigger that keeps a row from moving to another partition",
-            ));
+            return Ok(Moved::LeftOut);
         }
         let fires = !departure.fired.triggers.is_empty();
         drop(departure);
         self.put(routing, to, row, others, run)?;
-        self.moved(from, old, row)?;
         let mut part = self.parts.get(self.first_leaf + to)?;
         run.changed_else |= fires || !part.fired.triggers.is_empty();
         if std::mem::take(&mut part.count) == 0 {
-            return Err(PgError::not_supported(
-                "a BEFORE INSERT trigger that keeps a row from moving to another partition",
-            ));
+            // (it is gone from where it was, as in PostgreSQL)
+            return Ok(Moved::LeftOut);
         }
-        Ok(Some(part.shown.pop().unwrap_or_default()))
+        let shown = part.shown.pop().unwrap_or_default();
+        drop(part);
+        self.moved(from, old, row)?;
+        Ok(Moved::Yes(shown))
     }
 
     /// A row has gone from a partition to another one: for the foreign keys that reference the table with both of them it is updated.
@@ -293,7 +297,7 @@ impl Work<'_, '_, '_> {
             )))
         };
         let mut mover =
-            |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| check(new).map(|()| None);
+            |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| check(new).map(|()| Moved::No);
         part.rows(vec![values], self.parameters, run, Some(&mut mover))
     }
 

@@ -6,7 +6,7 @@ use libsqlite3_sys as ffi;
 use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;
-use pgsqlite_sql::plan::{Plan, StepOutput, Tag};
+use pgsqlite_sql::plan::{Plan, Step as PlanStep, StepOutput, Tag};
 use pgsqlite_sql::typed::{Expr, ExprKind, Modify, Query, QueryBody};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -170,7 +170,11 @@ impl Planned {
         }
         // what the statement around remembers of its rows is not ours
         let remembered = host.cell.rows.set_aside();
-        let result = self.run_steps(host, parameters, rows).map_err(|e| match &self.modify {
+        let result = match self.plan.query.has_steps_by_rows() {
+            true => self.run_by_rows(host, parameters, rows),
+            false => self.run_steps(host, parameters, 0, rows),
+        };
+        let result = result.map_err(|e| match &self.modify {
             Some(modify) => told_more(host, modify, None, parameters, e, |sql| sql),
             None => e,
         });
@@ -178,10 +182,27 @@ impl Planned {
         result
     }
 
-    fn run_steps(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+    /// A statement some of whose steps are carried out row by row.
+    fn run_by_rows(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        let steps = &self.plan.query.steps;
+        let done = run_by_rows(host, steps, parameters)?;
+        if done.steps < steps.len() {
+            return self.run_steps(host, parameters, done.steps, rows);
+        }
+        let count = done.count;
+        for row in done.shown {
+            if !rows(row)? {
+                break;
+            }
+        }
+        Ok(Done { rows: count })
+    }
+
+    /// Runs the steps from number `first`.
+    fn run_steps(&self, host: Host, parameters: &[Datum], first: usize, rows: Rows) -> Result<Done> {
         let mut done = Done::default();
         let last = self.plan.query.steps.len().saturating_sub(1);
-        for (i, step) in self.plan.query.steps.iter().enumerate() {
+        for (i, step) in self.plan.query.steps.iter().enumerate().skip(first) {
             let found = self.ready.borrow_mut()[i].pop();
             let mut statement = match found {
                 Some(statement) => statement,
@@ -233,6 +254,55 @@ impl Planned {
         })?;
         Ok(out)
     }
+}
+
+/// What the steps of a statement have done that are carried out row by row.
+pub(crate) struct DoneByRows {
+    /// how many steps: all, or all but the last one, which is a query
+    pub steps: usize,
+    /// rows changed
+    pub count: u64,
+    /// the rows that the last step gives
+    pub shown: Vec<Vec<Datum>>,
+}
+
+/// Runs the steps of a statement some of which are carried out row by row, with what comes after their rows. A query at the end
+/// is left to the caller.
+pub(crate) fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) -> Result<DoneByRows> {
+    let query = steps.last().is_some_and(|s| s.by_rows.is_none() && s.output == StepOutput::Rows);
+    let mut done = DoneByRows { steps: steps.len() - usize::from(query), count: 0, shown: vec![] };
+    let busy = host.routines().busy_tables.borrow().len();
+    let result = super::after::at_level(host, || {
+        for step in &steps[..done.steps] {
+            let (count, rows) = match &step.by_rows {
+                Some(by_rows) => super::trigger::run_step(host, by_rows, parameters)?,
+                None => (0, super::trigger::all_rows(host, &step.sql, parameters)?),
+            };
+            // SAFETY: a live connection.
+            let changed = || unsafe { ffi::sqlite3_changes64(host.db) } as u64;
+            done.count += match step.counts {
+                false => 0,
+                true if step.by_rows.is_some() => count,
+                true => changed(),
+            };
+            match &step.output {
+                StepOutput::None => {}
+                StepOutput::Rows => done.shown = rows,
+                StepOutput::Materialize { table, columns } => {
+                    if host.routines().busy_tables.borrow().contains(table) {
+                        return Err(PgError::not_supported(
+                            "a data-modifying WITH or MERGE in a trigger that another one fires",
+                        ));
+                    }
+                    materialize(host, table, *columns, rows)?;
+                    host.routines().busy_tables.borrow_mut().push(table.clone());
+                }
+            }
+        }
+        Ok(())
+    });
+    host.routines().busy_tables.borrow_mut().truncate(busy);
+    result.map(|()| done)
 }
 
 /// The error of a failed data modification with what PostgreSQL tells of the row. `adapt`: changes the query of its rows.
@@ -367,7 +437,15 @@ fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -
     let names: Vec<String> = (1..=columns).map(|i| format!("c{i}")).collect();
     host.exec(&format!("CREATE TABLE IF NOT EXISTS {name} ({}); DELETE FROM {name}", names.join(", ")))?;
     let places: Vec<String> = (1..=columns).map(|i| format!("?{i}")).collect();
-    let mut insert = host.prepare(&format!("INSERT INTO {name} VALUES ({})", places.join(", ")))?;
+    let text = format!("INSERT INTO {name} VALUES ({})", places.join(", "));
+    let mut insert = match host.prepare(&text) {
+        Ok(insert) => insert,
+        Err(_) => {
+            // that of another statement, with other columns
+            host.exec(&format!("DROP TABLE {name}; CREATE TABLE {name} ({})", names.join(", ")))?;
+            host.prepare(&text)?
+        }
+    };
     for row in rows {
         // SAFETY: the row lives until the statement is reset.
         unsafe { bind(host, &mut insert, &row)? };

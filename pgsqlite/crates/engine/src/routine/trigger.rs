@@ -13,7 +13,7 @@ use super::{compiled, Host, Runnable, STACK};
 use crate::connection::{RawStatement, Step};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::catalog::{Relation, RelationKind};
-use pgsqlite_sql::plan::Triggered;
+use pgsqlite_sql::plan::{ByRows, Triggered};
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
@@ -177,22 +177,26 @@ impl<'t> Storing<'t> {
 
 /// The triggers of a statement's event.
 pub(super) fn firing<'h>(host: Host<'h>, t: &Triggered, relation: &Arc<Relation>) -> Result<Firing<'h>> {
+    firing_of(host, relation, t.event, &t.set)
+}
+
+fn firing_of<'h>(host: Host<'h>, relation: &Arc<Relation>, event: Event, set: &[i16]) -> Result<Firing<'h>> {
     let triggers: Vec<Trigger> = relation
         .triggers
         .iter()
         .filter(|trigger| {
-            let columns = trigger.columns.is_empty() || trigger.columns.iter().any(|c| t.set.contains(c));
-            trigger.is_on() && trigger.events.contains(&t.event) && (t.event != Event::Update || columns)
+            let columns = trigger.columns.is_empty() || trigger.columns.iter().any(|c| set.contains(c));
+            trigger.is_on() && trigger.events.contains(&event) && (event != Event::Update || columns)
         })
         .cloned()
         .collect();
     let shape = host.routines().shape(host, relation);
     let keys = match relation.kind {
         RelationKind::View { .. } => vec![],
-        _ => after::keys(host, relation, t.event, &t.set)?.into_iter().map(Rc::new).collect(),
+        _ => after::keys(host, relation, event, set)?.into_iter().map(Rc::new).collect(),
     };
-    let (relation, set) = (relation.clone(), t.set.clone());
-    Ok(Firing::new(host, Rc::new(Fires { relation, shape, event: t.event, set, triggers, keys })))
+    let (relation, set) = (relation.clone(), set.to_vec());
+    Ok(Firing::new(host, Rc::new(Fires { relation, shape, event, set, triggers, keys })))
 }
 
 fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
@@ -204,7 +208,9 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
         return run_instead(&firing(host, t, &relation)?, t, parameters);
     }
     let mut part = Part::new(host, t)?;
-    part.fired.before_statement()?;
+    if !t.part_of_several {
+        part.fired.before_statement()?;
+    }
     if let Some(updates) = &part.updates {
         updates.before_statement()?;
     }
@@ -216,17 +222,45 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     if let Some(updates) = &part.updates {
         after::statement(host, &updates.fires)?;
     }
-    after::statement(host, &part.fired.fires)?;
+    if !t.part_of_several {
+        after::statement(host, &part.fired.fires)?;
+    }
     Ok((part.count, part.shown))
+}
+
+/// A step of a statement, as part of the level around it: how many rows it changed, and what RETURNING shows of them.
+pub(crate) fn run_step(host: Host, step: &ByRows, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+    match step {
+        ByRows::Modify(t) => {
+            check_may_write(host, t.event.word())?;
+            run_inside(host, t, parameters)
+        }
+        ByRows::Statements { table, events, before } => {
+            let relation = host.catalog().relation(*table).cloned();
+            let relation = relation.ok_or_else(|| PgError::internal("a table that is gone"))?;
+            for (event, set) in events {
+                let fired = firing_of(host, &relation, *event, set)?;
+                match before {
+                    true => fired.before_statement()?,
+                    false => after::statement(host, &fired.fires)?,
+                }
+            }
+            Ok((0, vec![]))
+        }
+    }
 }
 
 /// A statement on a view: INSTEAD OF triggers do what is to be done with each row. A row whose trigger returned NULL does not count.
 fn run_instead(fired: &Firing, t: &Triggered, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
     let host = fired.host;
-    fired.statement(Timing::Before)?;
+    if !t.part_of_several {
+        fired.before_statement()?;
+    }
     let proposed = all_rows(host, &t.rows, parameters)?;
     let done = instead_rows(fired, t, proposed, parameters)?;
-    after::statement(host, &fired.fires)?;
+    if !t.part_of_several {
+        after::statement(host, &fired.fires)?;
+    }
     Ok(done)
 }
 
@@ -362,10 +396,18 @@ impl Run {
     }
 }
 
-/// Takes an updated row (its key, as it was, as it is to be, what RETURNING needs) to another table, if it belongs there: what
-/// RETURNING shows of it then. None: it stays.
-pub(super) type Mover<'m> =
-    &'m mut dyn FnMut(&mut Run, &Datum, &Vec<Datum>, &Vec<Datum>, &[Datum]) -> Result<Option<Vec<Datum>>>;
+/// What has become of an updated row.
+pub(super) enum Moved {
+    /// it stays in its table
+    No,
+    /// it is in another one; what RETURNING shows of it
+    Yes(Vec<Datum>),
+    /// triggers have kept it from going, or from arriving
+    LeftOut,
+}
+
+/// Takes an updated row (its key, as it was, as it is to be, what RETURNING needs) to another table, if it belongs there.
+pub(super) type Mover<'m> = &'m mut dyn FnMut(&mut Run, &Datum, &Vec<Datum>, &Vec<Datum>, &[Datum]) -> Result<Moved>;
 
 /// A statement on the rows of one table, and what they have come to.
 pub(super) struct Part<'t, 'h> {
@@ -394,6 +436,7 @@ impl<'t, 'h> Part<'t, 'h> {
             .cloned()
             .ok_or_else(|| PgError::internal("a table with triggers that is gone"))?;
         let fired = firing(host, t, &relation)?;
+        after::uses(host, relation.oid)?;
         let updates = match t.conflict.as_deref() {
             Some(c) => Some(firing(host, c, &relation)?),
             None => None,
@@ -518,10 +561,17 @@ impl<'t, 'h> Part<'t, 'h> {
             }
             if let (Some(mover), Some(new)) = (&mut mover, &new) {
                 let before = old.as_ref().unwrap_or(new);
-                if let Some(returned) = mover(run, &key, before, new, &others)? {
-                    self.done(returned);
-                    run.changes = changes_in_all(host);
-                    continue;
+                match mover(run, &key, before, new, &others)? {
+                    Moved::No => {}
+                    Moved::Yes(returned) => {
+                        self.done(returned);
+                        run.changes = changes_in_all(host);
+                        continue;
+                    }
+                    Moved::LeftOut => {
+                        run.changes = changes_in_all(host);
+                        continue;
+                    }
                 }
             }
             storing.check(&self.relation, old.as_ref(), new.as_ref())?;

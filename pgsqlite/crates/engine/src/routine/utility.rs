@@ -7,6 +7,7 @@ use crate::ddl;
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
+use pgsqlite_sql::parse::ast::TransactionStmtKind as Kind;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::routine::Timing;
 use pgsqlite_types::codec::{RegNames, TypeCodec};
@@ -47,9 +48,12 @@ pub(crate) fn show_catalog(host: Host, catalog: Arc<Catalog>) {
 /// Runs a statement that is no query. `place`: where it stands, as messages name it.
 pub(crate) fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
     match node {
-        NodeEnum::TransactionStmt(_) => Err(PgError::new(
+        NodeEnum::TransactionStmt(t) => Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
-            if place == "PL/pgSQL" {
+            if place == "PL/pgSQL" && matches!(t.kind(), Kind::TransStmtCommit | Kind::TransStmtRollback) {
+                // (written as such it would not come here)
+                "EXECUTE of transaction commands is not implemented".to_string()
+            } else if place == "PL/pgSQL" {
                 "unsupported transaction command in PL/pgSQL".to_string()
             } else {
                 "COMMIT is not allowed in an SQL function".to_string()
@@ -118,7 +122,13 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         told.into_iter().for_each(|notice| host.cell.notice(notice));
         trigger::fire_truncate(host, relation, timing)
     };
-    let session = ddl::DdlSession { show_catalog: Some(&show), fire_truncate: Some(&fire), ..Default::default() };
+    let session = ddl::DdlSession {
+        show_catalog: Some(&show),
+        fire_truncate: Some(&fire),
+        busy: super::after::busy_tables(host),
+        pending: super::after::pending_tables(host),
+        ..Default::default()
+    };
     let raw = RawStatement { node: node.clone(), text: "".into(), offset: 0 };
     let names = CatalogNames { catalog: &catalog, search_path: &path };
     let environment = Environment { catalog: &catalog, search_path: &path, settings: &settings, names: &names, user };

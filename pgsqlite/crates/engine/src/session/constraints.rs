@@ -298,6 +298,20 @@ impl Session {
         }
     }
 
+    /// Whether a foreign key of a table of this name (or to it) waits in SQLite and would fail now.
+    pub(super) fn violated_in_sqlite(&self, table: &str) -> Result<bool> {
+        let connection = self.connection()?;
+        if !connection.has_deferred_violations() {
+            return Ok(false);
+        }
+        for key in foreign_keys(&self.catalog(), |_| true) {
+            if (key.child.name == table || key.parent.name == table) && key.violation(connection)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     pub(super) fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
         let view = self.view();
         let context = Context { settings: &self.gucs.typed, names: &*view };

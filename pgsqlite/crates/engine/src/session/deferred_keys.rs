@@ -189,7 +189,7 @@ impl Session {
 
     /// Before a change of a table's definition: 55006 if a key of it waits to be checked and would fail now.
     pub(super) fn check_no_pending_keys(&self, node: &NodeEnum) -> Result<()> {
-        if !self.transaction.keys.on {
+        if !self.transaction.keys.on && !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
         let (command, names): (&str, Vec<&str>) = match node {
@@ -216,6 +216,12 @@ impl Session {
 
     /// The name, if a table of it has a violated key.
     fn pending(&self, name: &str) -> Result<Option<String>> {
+        if self.violated_in_sqlite(name)? {
+            return Ok(Some(name.to_string()));
+        }
+        if !self.transaction.keys.on {
+            return Ok(None);
+        }
         Ok(self.key_violated(0, |_| true)?.map(|(table, _)| table.name.clone()).filter(|table| table == name))
     }
 

@@ -131,6 +131,8 @@ pub struct Session {
     timer: Option<tokio::task::JoinHandle<()>>,
     /// when the present statement (or the query string that it came in) was received, microseconds since 2000-01-01 UTC
     statement_timestamp: i64,
+    /// a body runs on the connection, whatever becomes of the transaction
+    keeps_connection: bool,
     /// the state of random(), while no connection is leased; zeros: to be seeded
     random: [u64; 2],
     /// the whole text that the running statement came in
@@ -192,6 +194,7 @@ impl Session {
             fetching: None,
             timer: None,
             statement_timestamp: 0,
+            keeps_connection: false,
             random: [0, 0],
             source: "".into(),
             activity,

@@ -516,10 +516,40 @@ impl Session {
             return self.run_rewritten(portal, plan, rewritten, max_rows, sink);
         }
         if matches!(portal.state, State::New) {
-            if let Some(done) = self.start(portal, plan, epoch, sink)? {
+            let mut first = 0;
+            if plan.has_steps_by_rows() {
+                let connection = self.connection()?;
+                connection.expect_temporary();
+                let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+                let done = crate::routine::statement::run_by_rows(host, &plan.steps, &portal.parameters)?;
+                if done.steps == plan.steps.len() {
+                    return self.give_done(portal, plan, done.count, done.shown, max_rows, sink);
+                }
+                first = done.steps;
+            }
+            if let Some(done) = self.start_from(first, portal, plan, epoch, sink)? {
                 return Ok(done);
             }
         }
+        self.give_rows(portal, plan.tag, max_rows, sink)
+    }
+
+    /// The rows of a data modification that is done.
+    fn give_done(
+        &mut self,
+        portal: &mut Portal,
+        plan: &QueryPlan,
+        count: u64,
+        rows: Vec<Vec<Datum>>,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
+            return Ok(Execution::Complete(tag(plan.tag, count)));
+        };
+        sink.columns(&columns)?;
+        rows.into_iter().for_each(|row| portal.spool.push(row.into_boxed_slice()));
+        portal.state = State::Exhausted;
         self.give_rows(portal, plan.tag, max_rows, sink)
     }
 
@@ -534,18 +564,12 @@ impl Session {
     ) -> Result<Execution> {
         let connection = self.connection()?;
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
-        let mut rows: Vec<Box<[Datum]>> = Vec::new();
+        let mut rows = Vec::new();
         let count = crate::routine::trigger::run(host, triggered, &portal.parameters, &mut |row| {
-            rows.push(row.into_boxed_slice());
+            rows.push(row);
             Ok(true)
         })?;
-        let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
-            return Ok(Execution::Complete(tag(plan.tag, count)));
-        };
-        sink.columns(&columns)?;
-        rows.into_iter().for_each(|row| portal.spool.push(row));
-        portal.state = State::Exhausted;
-        self.give_rows(portal, plan.tag, max_rows, sink)
+        self.give_done(portal, plan, count, rows, max_rows, sink)
     }
 
     /// What rules have made of a statement. The rows of their SELECTs go to clients of the simple protocol, which take any number of
@@ -588,9 +612,21 @@ impl Session {
         epoch: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Option<Execution>> {
+        self.start_from(0, portal, plan, epoch, sink)
+    }
+
+    /// The same from step number `first`.
+    fn start_from(
+        &mut self,
+        first: usize,
+        portal: &mut Portal,
+        plan: &QueryPlan,
+        epoch: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<Execution>> {
         let mut affected = 0;
         let last = plan.steps.len() - 1;
-        for (i, step) in plan.steps.iter().enumerate() {
+        for (i, step) in plan.steps.iter().enumerate().skip(first) {
             let connection =
                 portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
             let mut sql = &step.sql;

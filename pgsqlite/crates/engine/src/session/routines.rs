@@ -2,13 +2,16 @@
 
 use super::{OutputColumn, RowSink, Session};
 use crate::routine::plpgsql::Program;
-use crate::routine::{statement::Planned, Access, Host, Outcome};
+use crate::routine::{statement::Planned, Access, Ender, Host, Outcome};
 use pgsqlite_sql::analyze::inline::analyze_call;
 use pgsqlite_sql::effects;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
+
+/// The stack of a body that has a thread of its own.
+const BODY_STACK: usize = 16 << 20;
 
 impl Session {
     /// Whether the transaction (or the statement outside one) may only read.
@@ -52,14 +55,102 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a body that COMMITs outside a transaction block ends a transaction.
+    fn is_outside_block(&self) -> bool {
+        self.transaction.block == super::transaction::Block::None && !self.transaction.in_script
+    }
+
+    /// Whether a text, or a procedure that it may call, has COMMIT or ROLLBACK in it.
+    fn may_end_transactions(&self, text: &str) -> bool {
+        let has = |text: &str, words: &[&str]| {
+            let text = text.to_ascii_lowercase();
+            words.iter().any(|w| text.contains(w))
+        };
+        let ends = ["commit", "rollback"];
+        let catalog = self.catalog();
+        let mut procedures = catalog.routines.values().filter(|r| r.function.procedure);
+        has(text, &ends) || has(text, &["call"]) && procedures.any(|p| has(&p.function.source, &ends))
+    }
+
+    /// Runs a body that may end the transaction and begin another one. It has a thread of its own, so that the session can do that
+    /// meanwhile: the body waits. `writes`: as the statement began its transaction.
+    fn on_routines_with_transactions<R>(&mut self, writes: bool, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
+        let connection = self.connection()?;
+        let (cell, db) = (Unshared(connection.cell.clone()), Unshared(connection.handle()));
+        self.cancel.arm(connection.interrupt_handle())?;
+        self.tell_access();
+        let (request, requests) = std::sync::mpsc::channel();
+        let (answers, done) = std::sync::mpsc::channel();
+        cell.0.routines.may_end_transaction.set(true);
+        cell.0.routines.set_ender(Some(Ender { request, done }));
+        self.keeps_connection = true;
+        let body = Unshared((cell, db, run));
+        let result = tokio::task::block_in_place(|| {
+            let runtime = tokio::runtime::Handle::current();
+            let of_body = runtime.clone();
+            std::thread::scope(|scope| {
+                let started = std::thread::Builder::new().stack_size(BODY_STACK).spawn_scoped(scope, move || {
+                    let body = body;
+                    let Unshared((cell, db, run)) = body;
+                    let _entered = of_body.enter();
+                    let result = run(Host { cell: &cell.0, db: db.0 });
+                    cell.0.routines.set_ender(None);
+                    Unshared(result)
+                });
+                let thread = started.map_err(|e| PgError::internal(format!("no thread for a body: {e}")))?;
+                while let Ok(commit) = requests.recv() {
+                    let ended = runtime.block_on(self.end_in_body(commit, writes));
+                    if answers.send(ended).is_err() {
+                        break;
+                    }
+                }
+                thread.join().map_err(|_| PgError::internal("a body has broken down"))?.0
+            })
+        });
+        self.keeps_connection = false;
+        if let Some(connection) = &self.connection {
+            connection.cell.routines.set_ender(None);
+            connection.cell.routines.may_end_transaction.set(false);
+        }
+        self.cancel.disarm();
+        if result.is_err() {
+            self.connection()?.cell.routines.changed.take();
+        }
+        self.statement_result(result)
+    }
+
+    /// COMMIT or ROLLBACK in a body, and the beginning of the next transaction.
+    async fn end_in_body(&mut self, commit: bool, writes: bool) -> Result<()> {
+        self.cancel.disarm();
+        match commit {
+            true => {
+                self.statement_result(Ok(()))?;
+                self.commit().await?;
+            }
+            false => {
+                self.connection()?.cell.routines.changed.take();
+                self.rollback()?;
+            }
+        }
+        self.transaction.started = Some(super::transaction::clock());
+        self.begin_statement().await?;
+        if writes && !self.is_read_only() {
+            self.begin_write("CALL").await?;
+        } else {
+            self.begin_read()?;
+        }
+        self.transaction.queried = true;
+        self.tell_access();
+        self.cancel.arm(self.connection()?.interrupt_handle())
+    }
+
     /// Runs what steps SQLite in functions, outside of any statement.
     fn on_routines<R>(&mut self, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
         let connection = self.connection()?;
         self.cancel.arm(connection.interrupt_handle())?;
         self.tell_access();
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        let outside = self.transaction.block == super::transaction::Block::None;
-        host.routines().may_end_transaction.set(outside);
+        host.routines().may_end_transaction.set(self.is_outside_block());
         let result = tokio::task::block_in_place(|| run(host));
         host.routines().may_end_transaction.set(false);
         self.cancel.disarm();
@@ -113,13 +204,17 @@ impl Session {
             Ok((writes, Unshared(program)))
         })?;
         let (writes, program) = program;
+        let ends = self.is_outside_block() && self.may_end_transactions(&code);
         if writes && !self.is_read_only() {
             self.begin_write("DO").await?;
         } else {
             self.begin_read()?;
         }
         self.transaction.queried = true;
-        self.on_routines(|host| program.0.run_inline(host))?;
+        match ends {
+            true => self.on_routines_with_transactions(writes, |host| program.0.run_inline(host))?,
+            false => self.on_routines(|host| program.0.run_inline(host))?,
+        }
         Ok("DO".into())
     }
 
@@ -171,7 +266,8 @@ impl Session {
             self.begin_read()?;
         }
         self.transaction.queried = true;
-        let returned = self.on_routines(|host| {
+        let ends = self.is_outside_block() && self.may_end_transactions("call");
+        let run = |host: Host| {
             let catalog = host.catalog();
             let f: Function =
                 catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?.clone();
@@ -182,7 +278,11 @@ impl Session {
                 Outcome::Value(value) => Ok(value),
                 Outcome::Rows(_) => Err(PgError::internal("a set from CALL")),
             }
-        })?;
+        };
+        let returned = match ends {
+            true => self.on_routines_with_transactions(writes, run)?,
+            false => self.on_routines(run)?,
+        };
         if let Some(columns) = columns {
             let values: Vec<Datum> = match &returned {
                 Datum::Text(text) => record::from_storage(text)

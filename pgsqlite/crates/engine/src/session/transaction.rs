@@ -149,6 +149,7 @@ impl Session {
             let mut own = self.sequences.own.lock();
             own.catalog = view.catalog.clone();
             own.user = view.user;
+            own.read_only = self.is_read_only();
         }
         self.variables.refresh(&self.gucs);
         let connection = self.connection()?;
@@ -601,7 +602,10 @@ impl Session {
         self.transaction = Transaction::default();
         self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
-        if self.engine.config.pooling && !self.connection.as_ref().is_some_and(Connection::has_temporary) {
+        if self.engine.config.pooling
+            && !self.keeps_connection
+            && !self.connection.as_ref().is_some_and(Connection::has_temporary)
+        {
             if let Some(connection) = self.connection.take() {
                 self.random = connection.cell.random.replace([0, 0]);
                 self.engine.idle.put(connection);

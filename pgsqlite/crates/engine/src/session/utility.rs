@@ -232,6 +232,8 @@ impl Session {
         };
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
+            busy: vec![],
+            pending: crate::routine::after::pending_tables(host),
             notices: Default::default(),
             show_catalog: Some(&show_catalog),
             fire_truncate: Some(&fire_truncate),

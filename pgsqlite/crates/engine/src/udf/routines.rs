@@ -202,7 +202,8 @@ fn trigger_text(e: &Environment, trigger: Oid, pretty: bool) -> Result<Option<St
     let table = if pretty { names.relation(relation.oid) } else { Names::stored(e.catalog).relation(relation.oid) };
     out += &format!(" ON {table} ");
     if t.constraint != 0 {
-        out += "NOT DEFERRABLE INITIALLY IMMEDIATE ";
+        out += if t.deferrable { "DEFERRABLE " } else { "NOT DEFERRABLE " };
+        out += if t.initially_deferred { "INITIALLY DEFERRED " } else { "INITIALLY IMMEDIATE " };
     }
     if t.old_table.is_some() || t.new_table.is_some() {
         out += "REFERENCING ";

@@ -15,14 +15,9 @@ impl Analyzer<'_> {
         }
         let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
         let (target, action) = result;
-        let modify = Modify {
-            ctes: level.ctes,
-            range_table: level.range_table,
-            target,
-            action,
-            returning: vec![],
-            checks: vec![],
-        };
+        let checks = self.partition_check(&target)?.into_iter().collect();
+        let modify =
+            Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning: vec![], checks };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
     }
@@ -56,10 +51,6 @@ impl Analyzer<'_> {
         }
         if self.is_secured(&target)? {
             return Err(PgError::not_supported("MERGE into a table with row-level security").at(r.location));
-        }
-        if self.env.catalog.stands_for_several(&target) || target.is_partition() {
-            return Err(PgError::not_supported("MERGE into a table with children or partitions, or into a partition")
-                .at(r.location));
         }
         let target_item = self.target_entry(&target, r)?;
         let source_node = stmt.source_relation.as_deref().ok_or_else(|| PgError::internal("MERGE without a source"))?;

@@ -94,7 +94,7 @@ impl Analyzer<'_> {
     }
 
     /// What a partition's bound demands of the rows that are written to it directly.
-    fn partition_check(&self, target: &Relation) -> Result<Option<RowCheck>> {
+    pub(super) fn partition_check(&self, target: &Relation) -> Result<Option<RowCheck>> {
         let Some(text) = crate::partition::constraint(self.env.catalog, target)? else { return Ok(None) };
         let condition = super::analyze_expression(self.env, &text, Some(target), Some((oid::BOOL, -1)))?;
         let schema = self.env.catalog.schema_name(target.schema).to_string();

@@ -100,6 +100,7 @@ impl Lowerer<'_> {
             conflict: None,
             shown: None,
             spread: None,
+            part_of_several: false,
         };
         Ok((triggered, row_tag(event)))
     }

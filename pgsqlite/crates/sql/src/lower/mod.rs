@@ -170,7 +170,7 @@ pub const NO_COLUMN: &str = "__pgsqlite_no_column";
 /// Lowers an analyzed statement to a plan.
 pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<Oid>) -> Result<Plan> {
     crate::parse::with_stack(|| {
-        let mut lowerer = Lowerer::new(environment);
+        let mut lowerer = Lowerer { parameters: parameters.len(), ..Lowerer::new(environment) };
         match statement {
             Statement::Rewritten(rewritten) => rewritten::rewritten_plan(environment, rewritten, parameters),
             Statement::Query(query) => lowerer.query_plan(query, parameters),
@@ -213,6 +213,10 @@ struct Lowerer<'a> {
     uses_catalog: bool,
     /// functions of the user that are called
     routines: Vec<Oid>,
+    /// how many parameters the statement has
+    parameters: usize,
+    /// steps that come behind all that change rows
+    after_statements: Vec<Step>,
     /// of the modification that was lowered last
     read_back: Option<crate::plan::ReadBack>,
 }
@@ -227,6 +231,8 @@ impl<'a> Lowerer<'a> {
             domain_value: None,
             uses_catalog: false,
             routines: vec![],
+            parameters: 0,
+            after_statements: vec![],
             read_back: None,
         }
     }
@@ -241,7 +247,8 @@ impl<'a> Lowerer<'a> {
         let mut modifies = Vec::new();
         let query = self.modifying_ctes(query, &mut steps, &mut modifies)?;
         let sql = self.query(&query)?;
-        steps.push(Step { sql, output: StepOutput::Rows, counts: true });
+        steps.append(&mut self.after_statements);
+        steps.push(Step::new(sql, StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
         let locks = locks::of_query(&query);
         Ok(Plan {
@@ -254,7 +261,7 @@ impl<'a> Lowerer<'a> {
                 read_back: None,
                 current_of: None,
                 rewritten: None,
-                calls_writers: self.calls_writers(),
+                calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,
                 bounded: is_bounded(&query, self.env),
                 constant: is_constant(&query),

@@ -10,7 +10,7 @@ use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, Relation};
-use crate::plan::{Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
+use crate::plan::{ByRows, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
     CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf, RteColumn,
     RteKind, Target,
@@ -23,14 +23,30 @@ impl Lowerer<'_> {
         let mut modifies = Vec::new();
         let modify = self.modification_after_ctes(modify, &mut steps, &mut modifies)?;
         let ctes = modify.ctes.clone();
-        let by_rows = self.fires_triggers(&modify) || self.is_spread(&modify);
-        let triggered = !matches!(modify.action, ModifyAction::Merge { .. }) && by_rows;
-        let own = if triggered { vec![] } else { self.modify_steps(&modify, &ctes)? };
+        // (where a part of the statement goes by rows, so does the rest: what comes after the rows comes after all)
+        let by_rows = self.goes_by_rows(&modify) || steps.iter().any(|s| s.by_rows.is_some());
+        let merges = matches!(modify.action, ModifyAction::Merge { .. });
+        // (the row that a partition's bound refuses is told by what goes row by row)
+        let by_rows = by_rows || (merges && modify.target.is_partition());
+        let triggered = !merges && by_rows;
+        let own = match triggered {
+            false if by_rows => self.merge_by_rows(&modify, &ctes, parameters.len())?,
+            false => self.modify_steps(&modify, &ctes)?,
+            true if steps.is_empty() => vec![],
+            true => {
+                let (mut own, _) = self.by_rows(&modify, &ctes, parameters.len())?;
+                modifies.extend(self.changed_by_rows(&own));
+                let [before, after] = Self::statements_of(&mut own);
+                // (the rows of WITH are asked for when the first row of the statement is)
+                steps.insert(0, before);
+                self.after_statements.push(after);
+                vec![Self::step_by_rows(ByRows::Modify(own), StepOutput::Rows, true)]
+            }
+        };
+        let triggered = triggered && steps.is_empty();
         let several = steps.len() + own.len() > 1;
-        if triggered && !steps.is_empty() {
-            return Err(PgError::not_supported("a data-modifying WITH before a statement that fires triggers"));
-        }
         steps.extend(own);
+        steps.append(&mut self.after_statements);
         modifies.push(modify.target.oid);
         let tag = match &modify.action {
             ModifyAction::Insert { .. } => Tag::Insert,
@@ -78,7 +94,7 @@ impl Lowerer<'_> {
                 modifies,
                 locks_rows: false,
                 nowait: super::locks::of_modify(&modify).nowait,
-                calls_writers: self.calls_writers(),
+                calls_writers: self.calls_writers() || by_rows,
                 triggered: None,
                 current_of: self.current_of(&modify),
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
@@ -160,7 +176,7 @@ impl Lowerer<'_> {
             }),
             _ => None,
         };
-        before.push(Step { sql: format!("{with}{sql}{returning}"), output, counts: true });
+        before.push(Step::new(format!("{with}{sql}{returning}"), output, true));
         Ok(before)
     }
 
@@ -227,6 +243,7 @@ impl Lowerer<'_> {
             ),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
             counts: false,
+            by_rows: None,
         });
         // the change: values come from the rows
         let rows = self.unique("t");
@@ -276,7 +293,7 @@ impl Lowerer<'_> {
         }
         self.scope().entries[0] = self.entry_columns(&target, &qualified);
         let returning = self.returning(&modify)?;
-        steps.push(Step { sql: format!("{with}{sql}{returning}"), output: StepOutput::Rows, counts: true });
+        steps.push(Step::new(format!("{with}{sql}{returning}"), StepOutput::Rows, true));
         Ok(steps)
     }
 

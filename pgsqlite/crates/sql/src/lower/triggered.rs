@@ -12,7 +12,7 @@ use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
 use crate::analyze::walk;
 use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
-use crate::plan::{QueryPlan, Step, StepOutput, Tag, Triggered};
+use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use pgsqlite_types::{oid, Oid, PgError, Result};
@@ -129,8 +129,40 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The plan of a statement that fires triggers. `parameters`: how many the statement has itself.
-    pub(super) fn triggered_plan(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<QueryPlan> {
+    /// Whether a modification is carried out row by row.
+    pub(super) fn goes_by_rows(&self, modify: &Modify) -> bool {
+        self.fires_triggers(modify) || self.is_spread(modify) || self.reads_by_functions(modify)
+    }
+
+    /// Whether it calls STABLE functions of the user: they see the tables as they were before the statement, so
+    /// all rows are computed before the first is changed.
+    fn reads_by_functions(&self, modify: &Modify) -> bool {
+        if modify.target.kind != RelationKind::Table || modify.target.without_rowid {
+            return false;
+        }
+        let steady = |e: &Expr| match &e.kind {
+            ExprKind::Func { proc, .. } => self.env.catalog.function(*proc).is_some_and(|f| f.volatility == b's'),
+            _ => false,
+        };
+        let mut found = false;
+        match &modify.action {
+            // SQLite computes the one row before it stores it
+            ModifyAction::Insert { source: InsertSource::Values(rows), .. } if rows.len() == 1 => return false,
+            ModifyAction::Merge { .. } => return false,
+            ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } => {
+                walk::query_exprs(query, 0, &mut |_, e| found |= steady(e));
+            }
+            _ => {}
+        }
+        let mut copy = modify.clone();
+        for expr in super::with::modify_exprs_mut(&mut copy) {
+            walk::deep(expr, 0, &mut |_, e| found |= steady(e));
+        }
+        found
+    }
+
+    /// A statement as one that is carried out row by row. `parameters`: how many the statement has itself.
+    pub(super) fn by_rows(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<(Triggered, Tag)> {
         let target = modify.target.clone();
         self.check_triggers(modify, false)?;
         if target.without_rowid {
@@ -145,17 +177,30 @@ impl Lowerer<'_> {
         self.scopes.pop();
         let (mut triggered, tag) = made?;
         triggered.spread = self.spread(modify, ctes, parameters)?;
-        let mut modifies = vec![target.oid];
-        if triggered.spread.is_some() {
-            modifies = self.env.catalog.with_descendants(target.oid);
+        Ok((triggered, tag))
+    }
+
+    /// The tables that a modification carried out row by row changes.
+    pub(super) fn changed_by_rows(&self, triggered: &Triggered) -> Vec<Oid> {
+        match triggered.spread {
+            Some(_) => self.env.catalog.with_descendants(triggered.table),
+            None => vec![triggered.table],
         }
+    }
+
+    /// A step that is carried out row by row: whoever does not know of such is refused.
+    pub(super) fn step_by_rows(by_rows: ByRows, output: StepOutput, counts: bool) -> Step {
+        let sql = format!("SELECT {}()", super::support::FIRES_TRIGGERS);
+        Step { by_rows: Some(Box::new(by_rows)), ..Step::new(sql, output, counts) }
+    }
+
+    /// The plan of a statement that fires triggers.
+    pub(super) fn triggered_plan(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<QueryPlan> {
+        let (triggered, tag) = self.by_rows(modify, ctes, parameters)?;
+        let modifies = self.changed_by_rows(&triggered);
+        let refused = format!("SELECT {}()", super::support::FIRES_TRIGGERS);
         Ok(QueryPlan {
-            // whoever runs the steps of a plan and does not know of triggers is refused
-            steps: vec![Step {
-                sql: format!("SELECT {}()", super::support::FIRES_TRIGGERS),
-                output: StepOutput::Rows,
-                counts: true,
-            }],
+            steps: vec![Step::new(refused, StepOutput::Rows, true)],
             tag,
             writes: true,
             bounded: false,
@@ -319,6 +364,7 @@ impl Lowerer<'_> {
             modify: Box::new(row),
             shown: None,
             spread: None,
+            part_of_several: false,
         };
         Ok((triggered, tag))
     }
@@ -441,6 +487,7 @@ impl Lowerer<'_> {
             conflict: None,
             shown: None,
             spread: None,
+            part_of_several: false,
         })
     }
 

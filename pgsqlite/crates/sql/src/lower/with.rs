@@ -7,7 +7,7 @@
 use super::{Lowerer, Scope};
 use crate::analyze::walk;
 use crate::catalog::{Relation, RelationKind};
-use crate::plan::{Step, StepOutput};
+use crate::plan::{ByRows, Step, StepOutput, Triggered};
 use crate::typed::{
     Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify, ModifyAction, Query, QueryBody,
     RteColumn, RteKind,
@@ -24,12 +24,13 @@ impl Lowerer<'_> {
         modifies: &mut Vec<Oid>,
     ) -> Result<Query> {
         let mut query = query.clone();
-        let changed = changed_tables(&query.ctes);
+        let changed = self.with_their_parts(changed_tables(&query.ctes));
         if changed.is_empty() {
             return Ok(query);
         }
         let mut all = Vec::new();
         each_table(&mut query, &mut |r| all.push(r.clone()));
+        let changed = self.with_read_tables(&query.ctes, changed, &all);
         self.check_read_by_ctes(&query.ctes, &changed, all)?;
         let mut read = Vec::new();
         each_table(&mut query, &mut |r| note(r, &changed, &mut read));
@@ -47,13 +48,14 @@ impl Lowerer<'_> {
         modifies: &mut Vec<Oid>,
     ) -> Result<Modify> {
         let mut modify = modify.clone();
-        let changed = changed_tables(&modify.ctes);
+        let changed = self.with_their_parts(changed_tables(&modify.ctes));
         if changed.is_empty() {
             return Ok(modify);
         }
         check_repeated(&changed, &modify)?;
         let mut all = vec![modify.target.clone()];
         each_table_of_modify(&mut modify, &mut |r| all.push(r.clone()));
+        let changed = self.with_read_tables(&modify.ctes, changed, &all);
         self.check_read_by_ctes(&modify.ctes, &changed, all)?;
         let mut read = Vec::new();
         each_table_of_modify(&mut modify, &mut |r| note(r, &changed, &mut read));
@@ -67,6 +69,33 @@ impl Lowerer<'_> {
         each_table_of_modify(&mut modify, &mut |r| replace(r, &copies));
         self.run_modifying_ctes(&mut modify.ctes, &copies, steps, modifies)?;
         Ok(modify)
+    }
+
+    /// Tables with the children and partitions that change with them.
+    fn with_their_parts(&self, tables: Vec<Oid>) -> Vec<Oid> {
+        tables.iter().flat_map(|t| self.env.catalog.with_descendants(*t)).collect()
+    }
+
+    /// The tables that WITH queries change, with those that triggers may change meanwhile: all that are read.
+    fn with_read_tables(&self, ctes: &[Cte], mut changed: Vec<Oid>, read: &[Arc<Relation>]) -> Vec<Oid> {
+        let fires = |cte: &Cte| matches!(&cte.body, CteBody::Modify(modify) if self.fires_triggers(modify));
+        if !ctes.iter().any(fires) {
+            return changed;
+        }
+        let mut tables: Vec<Oid> = read.iter().filter(|r| r.kind == RelationKind::Table).map(|r| r.oid).collect();
+        for cte in ctes {
+            let mut note = |r: &mut Arc<Relation>| tables.extend((r.kind == RelationKind::Table).then_some(r.oid));
+            match cte.body.clone() {
+                CteBody::Query(mut query) => each_table(&mut query, &mut note),
+                CteBody::Modify(mut modify) => each_table_of_modify(&mut modify, &mut note),
+            }
+        }
+        for table in tables {
+            if !changed.contains(&table) {
+                changed.push(table);
+            }
+        }
+        changed
     }
 
     /// Refuses tables that stand for several, one of which another part of the statement changes. `all`: those that are read
@@ -117,6 +146,7 @@ impl Lowerer<'_> {
             sql: format!("SELECT {} FROM {}", columns.join(", "), super::table_name(relation)),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
             counts: false,
+            by_rows: None,
         });
         Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation)))
     }
@@ -129,7 +159,7 @@ impl Lowerer<'_> {
         modifies: &mut Vec<Oid>,
     ) -> Result<()> {
         for i in 0..ctes.len() {
-            let table = format!("pg_with_{}", i + 1);
+            let table = format!("pg_with_{}_{}", i + 1, ctes[i].columns.len());
             let modify = match &mut ctes[i].body {
                 CteBody::Query(query) => {
                     // computed once for all parts
@@ -143,7 +173,7 @@ impl Lowerer<'_> {
                         self.scopes.pop();
                         let columns = ctes[i].columns.len();
                         let output = StepOutput::Materialize { table: table.clone(), columns };
-                        steps.push(Step { sql: lowered?, output, counts: false });
+                        steps.push(Step::new(lowered?, output, false));
                         ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
                     }
                     continue;
@@ -159,8 +189,25 @@ impl Lowerer<'_> {
             }
             each_table_of_modify(&mut modify, &mut |r| replace(r, &substitutes));
             let columns = modify.returning.len();
+            let output = match columns {
+                0 => StepOutput::None,
+                _ => StepOutput::Materialize { table: table.clone(), columns },
+            };
             // it may refer to the WITH queries before it, which are those of the level around it
             self.scopes.push(Scope::default());
+            if self.goes_by_rows(&modify) {
+                let made = self.with_queries(&ctes[..i]).and_then(|with| self.part_by_rows(&modify, &with));
+                self.scopes.pop();
+                let mut made = made?;
+                modifies.extend(self.changed_by_rows(&made));
+                let [before, after] = Self::statements_of(&mut made);
+                steps.push(before);
+                self.after_statements.push(after);
+                steps.push(Self::step_by_rows(ByRows::Modify(made), output, false));
+                let table = if columns > 0 { table.as_str() } else { "" };
+                ctes[i].body = CteBody::Query(materialized_query(table, &ctes[i]));
+                continue;
+            }
             let lowered = self
                 .with_queries(&ctes[..i])
                 .and_then(|with| Ok((with, self.modify_steps(&modify, &modify.ctes.clone())?)));
@@ -188,6 +235,44 @@ impl Lowerer<'_> {
             ctes[i].body = CteBody::Query(materialized_query(table, &ctes[i]));
         }
         Ok(())
+    }
+
+    /// The FOR EACH STATEMENT triggers of a part of a statement, as steps: those before its rows, and those after all rows of all
+    /// parts.
+    pub(super) fn statements_of(part: &mut Triggered) -> [Step; 2] {
+        part.part_of_several = true;
+        [true, false].map(|before| {
+            let events = vec![(part.event, part.set.clone())];
+            let by_rows = ByRows::Statements { table: part.table, events, before };
+            Self::step_by_rows(by_rows, StepOutput::None, false)
+        })
+    }
+
+    /// A modification in WITH that is carried out row by row. `with`: the text of the WITH queries before it.
+    fn part_by_rows(&mut self, modify: &Modify, with: &str) -> Result<Triggered> {
+        if modify.returning.iter().any(|t| walk::any(&t.expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }))) {
+            return Err(PgError::not_supported(
+                "a sub-query in RETURNING of a data-modifying WITH that is carried out row by row",
+            ));
+        }
+        // (how many parameters the statement has is not known here: those of the rows come behind any that it may have)
+        let parameters = self.parameters;
+        let (mut made, _) = self.by_rows(modify, &modify.ctes, parameters)?;
+        let put = |rows: &mut String| -> Result<()> {
+            if with.is_empty() {
+                return Ok(());
+            }
+            if rows.starts_with("WITH ") {
+                return Err(PgError::not_supported("WITH in a data-modifying statement in WITH"));
+            }
+            rows.insert_str(0, with);
+            Ok(())
+        };
+        put(&mut made.rows)?;
+        if let Some(spread) = &mut made.spread {
+            spread.branches.iter_mut().try_for_each(|branch| put(&mut branch.rows))?;
+        }
+        Ok(made)
     }
 }
 

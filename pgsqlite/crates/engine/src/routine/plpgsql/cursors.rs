@@ -24,6 +24,13 @@ pub(crate) struct Cursors {
     unnamed: usize,
 }
 
+impl Cursors {
+    /// The transaction ends, and they with it.
+    pub fn close_all(&mut self) {
+        self.open.clear();
+    }
+}
+
 impl Frame<'_> {
     fn cursor_name(&self, variable: usize) -> Result<String> {
         match &self.values[variable] {
@@ -51,6 +58,12 @@ impl Frame<'_> {
         }
         let name = match &self.values[variable] {
             Value::Scalar(Datum::Text(name)) => name.clone(),
+            _ if declared.constant => {
+                return Err(PgError::new(
+                    SqlState::ERROR_IN_ASSIGNMENT,
+                    format!("variable \"{}\" is declared CONSTANT", declared.name),
+                ))
+            }
             _ if declared.cursor.is_some() => declared.name.clone(),
             _ => {
                 self.cursors.unnamed += 1;

@@ -25,8 +25,8 @@ enum Source {
 pub(super) struct Expression {
     pub planned: Planned,
     sources: Vec<Source>,
-    /// rows whose shape the plan relies on
-    shapes: Vec<(usize, Rc<Shape>)>,
+    /// rows whose shape the plan relies on; None: that they have none
+    shapes: Vec<(usize, Option<Rc<Shape>>)>,
 }
 
 /// The names that a piece of SQL sees.
@@ -34,7 +34,7 @@ struct Scope<'f, 'h> {
     frame: &'f Frame<'h>,
     names: usize,
     sources: RefCell<Vec<(Source, Oid)>>,
-    shapes: RefCell<Vec<(usize, Rc<Shape>)>>,
+    shapes: RefCell<Vec<(usize, Option<Rc<Shape>>)>>,
 }
 
 impl Scope<'_, '_> {
@@ -47,10 +47,10 @@ impl Scope<'_, '_> {
         sources.len()
     }
 
-    fn note_shape(&self, variable: usize, shape: &Rc<Shape>) {
+    fn note_shape(&self, variable: usize, shape: Option<&Rc<Shape>>) {
         let mut shapes = self.shapes.borrow_mut();
         if !shapes.iter().any(|(v, _)| *v == variable) {
-            shapes.push((variable, shape.clone()));
+            shapes.push((variable, shape.cloned()));
         }
     }
 
@@ -67,10 +67,16 @@ impl Scope<'_, '_> {
             Kind::Record(declared) => {
                 let ty = match &self.frame.values[variable] {
                     Value::Row(Some(row)) => {
-                        self.note_shape(variable, &row.shape);
+                        self.note_shape(variable, Some(&row.shape));
                         row.shape.ty
                     }
-                    _ => declared.unwrap_or(oid::RECORD),
+                    _ => match (declared, self.frame.absent_row(variable)) {
+                        (Some(declared), _) => *declared,
+                        (None, absent) => {
+                            self.note_shape(variable, absent);
+                            absent.map_or(oid::RECORD, |shape| shape.ty)
+                        }
+                    },
                 };
                 Variable { number: self.number(Source::Variable(variable), ty), ty, typmod: -1 }
             }
@@ -79,7 +85,7 @@ impl Scope<'_, '_> {
 
     fn field(&self, variable: usize, name: &str) -> Result<Variable> {
         let shape = self.frame.known_shape(variable)?;
-        self.note_shape(variable, &shape);
+        self.note_shape(variable, Some(&shape));
         let (i, ty, typmod) = self.frame.field_of(variable, name)?;
         Ok(Variable { number: self.number(Source::Field(variable, i), ty), ty, typmod })
     }
@@ -241,13 +247,15 @@ impl<'h> Frame<'h> {
 
     fn fits(&self, expression: &Expression) -> bool {
         expression.planned.holds(self.host)
-            && expression.shapes.iter().all(|(v, shape)| match &self.values[*v] {
-                Value::Row(Some(row)) => Rc::ptr_eq(&row.shape, shape) || row.shape == *shape,
+            && expression.shapes.iter().all(|(v, shape)| match (&self.values[*v], shape) {
+                (Value::Row(Some(row)), Some(shape)) => Rc::ptr_eq(&row.shape, shape) || row.shape == *shape,
+                (Value::Row(Some(_)), None) => false,
                 // (a NULL row of a declared type has the type's shape)
-                _ => {
+                (_, Some(shape)) => {
                     matches!(&self.program.kinds[*v], Kind::Record(Some(ty)) if *ty == shape.ty)
                         || self.absent_row(*v).is_some_and(|absent| absent == shape)
                 }
+                (_, None) => self.absent_row(*v).is_none(),
             })
     }
 

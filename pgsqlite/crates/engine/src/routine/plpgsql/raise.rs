@@ -35,7 +35,11 @@ impl Frame<'_> {
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
         let depth = runtime.depth.get();
-        match self.statements(&block.body) {
+        let around = runtime.subtransactions.get();
+        runtime.subtransactions.set(around + 1);
+        let result = self.statements(&block.body);
+        runtime.subtransactions.set(around);
+        match result {
             Ok(flow) => {
                 if let Some(name) = &savepoint {
                     self.host.exec(&format!("RELEASE {name}"))?;

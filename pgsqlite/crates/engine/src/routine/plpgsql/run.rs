@@ -246,7 +246,12 @@ impl<'h> Frame<'h> {
             }
             K::ForQuery { label, targets, query, body } => {
                 let (columns, rows) = self.query_rows(query)?;
-                return self.over_rows(label, targets, &columns, rows, body);
+                let loops = &self.host.routines().writing_loops;
+                let around = loops.get();
+                loops.set(around + usize::from(modifies(query)));
+                let result = self.over_rows(label, targets, &columns, rows, body);
+                self.host.routines().writing_loops.set(around);
+                return result;
             }
             K::ForCursor { label, variable, cursor, arguments, body } => {
                 return self.cursor_loop(label, *variable, *cursor, arguments, body)
@@ -312,13 +317,9 @@ impl<'h> Frame<'h> {
             }
             K::Close(cursor) => self.close_cursor(*cursor)?,
             K::Commit { .. } | K::Rollback { .. } => {
-                if !self.host.routines().may_end_transaction.get() {
-                    return Err(PgError::new(
-                        SqlState::INVALID_TRANSACTION_TERMINATION,
-                        "invalid transaction termination",
-                    ));
-                }
-                return Err(PgError::not_supported("COMMIT and ROLLBACK in a body of PL/pgSQL"));
+                self.host.routines().end_transaction(matches!(statement.kind, K::Commit { .. }))?;
+                // (loops have read their rows)
+                self.cursors.close_all();
             }
         }
         Ok(Flow::Next)
@@ -847,4 +848,11 @@ fn word(kind: &K) -> &'static str {
         K::Commit { .. } => "COMMIT",
         K::Rollback { .. } => "ROLLBACK",
     }
+}
+
+/// Whether a query of a loop is written as a data modification.
+fn modifies(query: &Query) -> bool {
+    let Query::Static(sql) = query else { return false };
+    let word: String = sql.text.trim_start().chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+    ["insert", "update", "delete", "merge"].iter().any(|w| word.eq_ignore_ascii_case(w))
 }
