@@ -15,6 +15,7 @@ import informix_db
 from conftest import CREDENTIALS, TLS, binary, pgsqlite
 from informix_db import OperationalError, aio
 from informix_db._core.messages.login import login_packet
+from informix_db.lob import Upload
 from peer.wire import read_to_end
 
 
@@ -108,6 +109,13 @@ def test_large_objects(conn, tmp_path):
         assert kinds == [("BlobLocator", None), (None, "ClobLocator"), ("BlobLocator", None)]
         assert len({row[1].raw if row[1] else None for row in rows}) == 3
         assert [d[0] for d in cur.description] == ["id", "data", "story"]
+        equal = "select count(*) from photo where data = filetoblob('/tmp/x!', 'client')"
+        assert conn._session.files is None
+        conn._session.files = Upload(content * 3)
+        try:
+            assert one(conn, equal) == (1,)
+        finally:
+            conn._session.files = None
         # the connection is in step after all of that, and after what is refused
         for sql in (
             "select lotofile(data, '/tmp/x', 'server') from photo",

@@ -195,6 +195,8 @@ impl Conversation<'_> {
             }
             _ => return Err(Failure::new(-261, 0, "").into()),
         }
+        self.read_client_files().await?;
+        let statement = self.statement()?;
         let portal = format!("p{id}");
         let (scroll, average) = (statement.scroll, statement.outputs.iter().map(|o| o.ty.width().min(64)).sum());
         self.bind_portal(&portal).await?;

@@ -495,7 +495,7 @@ impl Conversation<'_> {
     }
 
     /// Reads the files that the current statement names, before it begins.
-    async fn read_client_files(&mut self) -> Step {
+    pub(super) async fn read_client_files(&mut self) -> Step {
         let files = self.statement()?.translation.client_files.clone();
         let mut contents = Vec::new();
         for file in &files {

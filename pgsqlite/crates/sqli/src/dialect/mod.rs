@@ -10,6 +10,7 @@ mod expression;
 mod functions;
 mod insert;
 pub mod lexer;
+mod moments;
 pub mod parser;
 mod pattern;
 pub mod print;

@@ -4,12 +4,13 @@
 //! of the column beside it; and it notes what the session must know to run the result ([`Translation`]).
 
 use super::ast::*;
+use super::moments::{current, truncated};
 use super::{parser, system, Parse};
 use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::bind::{datetime_text, interval_text};
 use crate::values::codeset::CodeSet;
-use crate::values::qualifier::{self, Qualifier};
+use crate::values::qualifier;
 use crate::values::types::{Type, SCHEMA};
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use std::sync::Arc;
@@ -152,7 +153,7 @@ pub(super) struct Printer<'a> {
     /// owners of what is made who own nothing yet
     pub new_owners: Vec<String>,
     /// the next expression may be a partial DATETIME
-    partial_allowed: bool,
+    pub partial_allowed: bool,
     /// and so may the items of the next SELECT
     pub partial_items: bool,
 }
@@ -434,59 +435,6 @@ impl Printer<'_> {
         Ok((self.like_other(a, b, right)?, self.like_other(b, a, left)?))
     }
 
-    /// The qualifier of a DATETIME that begins neither with YEAR nor with HOUR: what stands for the fields before is not to be seen.
-    pub fn partial(&self, e: &Expr) -> Option<Qualifier> {
-        match self.known_type(e) {
-            // a present moment gets the qualifier of what is beside it
-            Some(Type::DateTime(q)) if q.is_partial() => Some(q),
-            _ => None,
-        }
-    }
-
-    /// An expression in a place where a partial DATETIME means no more than it is.
-    pub fn partial_or(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
-        self.partial_allowed = true;
-        let printed = self.expr_for(e, target);
-        self.partial_allowed = false;
-        printed
-    }
-
-    /// Whether `e`, if it is a partial DATETIME, is compared with its like.
-    fn is_alike(&self, e: &Expr, other: &Expr) -> bool {
-        match (self.partial(e), other) {
-            (None, _) => true,
-            (Some(_), Expr::Text(_) | Expr::Parameter(_) | Expr::Null) => true,
-            (Some(q), Expr::Current(of_other)) => matches!(e, Expr::Column(_)) || *of_other == q,
-            (Some(q), other) => self.known_type(other) == Some(Type::DateTime(q)),
-        }
-    }
-
-    /// An expression that is compared with `other`.
-    fn like_other(&mut self, e: &Expr, other: &Expr, target: Option<Type>) -> Parse<String> {
-        match self.is_alike(e, other) {
-            true => self.partial_or(e, target),
-            false => self.expr_for(e, target),
-        }
-    }
-
-    /// Refuses conditions on partial DATETIMEs where a table's columns are not in scope: they would be compared as they are stored.
-    pub fn without_partial(&self, condition: &Expr, columns: &[(String, Option<Type>)]) -> Parse<()> {
-        let mut found = None;
-        condition.visit(&mut |e| {
-            let Expr::Column(path) = e else { return };
-            let column = columns.iter().find(|(name, _)| path.last() == Some(name));
-            if let Some((name, Some(Type::DateTime(q)))) = column {
-                if q.is_partial() {
-                    found = Some(name.clone());
-                }
-            }
-        });
-        match found {
-            Some(name) => Err(Failure::refused(format!("CHECK of the partial DATETIME {name}"))),
-            None => Ok(()),
-        }
-    }
-
     /// The type of a column or cast that a literal beside it is read by.
     fn comparable(&self, e: &Expr) -> Option<Type> {
         match e {
@@ -709,45 +657,5 @@ fn text_literal(text: &str, target: Option<Type>) -> Parse<String> {
         // no cast from characters to large objects
         Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
         _ => literal(text),
-    })
-}
-
-/// The present moment.
-fn current(q: Qualifier) -> Parse<String> {
-    truncated("localtimestamp", q)
-}
-
-/// A timestamp without what lies behind the last field of `q`.
-fn truncated(timestamp: &str, q: Qualifier) -> Parse<String> {
-    let unit = match q.to {
-        qualifier::YEAR => "year",
-        qualifier::MONTH => "month",
-        qualifier::DAY => "day",
-        qualifier::HOUR => "hour",
-        qualifier::MINUTE => "minute",
-        qualifier::SECOND => "second",
-        13 => "milliseconds",
-        // tens of microseconds are cut by hand
-        _ => {
-            let unit = ["100 ms", "10 ms", "1 ms", "100 us", "10 us"][(q.fraction() - 1).min(4) as usize];
-            let binned = format!("date_bin('{unit}', {timestamp}, timestamp '2000-01-01')");
-            return of_class(binned, q);
-        }
-    };
-    of_class(format!("date_trunc('{unit}', {timestamp})"), q)
-}
-
-fn of_class(timestamp: String, q: Qualifier) -> Parse<String> {
-    let of_moment = |value: &str| format!("(SELECT {value} FROM (SELECT {timestamp} AS v) AS \"(moment)\")");
-    let (second, month) = ("extract(second FROM v)", "extract(month FROM v)::int");
-    let rest = "extract(hour FROM v)::int, extract(minute FROM v)::int, extract(second FROM v)::float8";
-    Ok(match q.from {
-        qualifier::YEAR => timestamp,
-        qualifier::HOUR => format!("({timestamp})::time"),
-        qualifier::MONTH => of_moment(&format!("make_timestamp(2000, {month}, extract(day FROM v)::int, {rest})")),
-        qualifier::DAY => of_moment(&format!("make_timestamp(2000, 1, extract(day FROM v)::int, {rest})")),
-        qualifier::MINUTE => of_moment(&format!("make_time(0, extract(minute FROM v)::int, {second}::float8)")),
-        qualifier::SECOND => of_moment(&format!("make_time(0, 0, {second}::float8)")),
-        _ => of_moment(&format!("make_time(0, 0, ({second} - floor({second}))::float8)")),
     })
 }
