@@ -61,8 +61,8 @@ dump "$sql/pg_ts_config_map.tsv" "
 dump "$sql/pg_am.tsv" "SELECT oid, amname, amhandler::oid, amtype FROM pg_am WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_language.tsv" "SELECT oid, lanname, lanowner, lanispl, lanpltrusted FROM pg_language WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_collation.tsv" "
-  SELECT oid, collname, collprovider, collisdeterministic, collencoding, collcollate, collctype, colliculocale
-  FROM pg_collation WHERE collname IN ('default', 'C', 'POSIX', 'ucs_basic', 'C.UTF-8', 'C.utf8', 'unicode', 'und-x-icu', 'en-x-icu', 'en-US-x-icu') ORDER BY 1"
+  SELECT oid, collname, collprovider, collisdeterministic, collencoding, collcollate, collctype, colliculocale, collversion
+  FROM pg_collation ORDER BY 1"
 dump "$sql/catalog_columns.tsv" "
   SELECT n.nspname, c.relname, c.oid AS reloid, c.relkind, c.reltype, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace

@@ -546,6 +546,9 @@ pub enum UserTypeKind {
         not_null: bool,
         default: Option<String>,
         checks: Vec<DomainConstraint>,
+        /// 0: that of the base type
+        #[serde(default)]
+        collation: Oid,
     },
     /// A stand-alone composite type: (name, type, typmod)
     Composite {
@@ -631,6 +634,40 @@ pub struct Extension {
     pub version: String,
 }
 
+/// A collation that CREATE COLLATION has made: one row of `pg_collation`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserCollation {
+    pub oid: Oid,
+    pub schema: Oid,
+    pub name: String,
+    pub owner: Oid,
+    pub deterministic: bool,
+    /// the locale of ICU; None: the provider is libc, and texts are ordered by their bytes
+    pub locale: Option<String>,
+    /// libc's names
+    pub collate: Option<String>,
+    pub ctype: Option<String>,
+    pub version: Option<String>,
+    /// it is bound to no encoding
+    #[serde(default)]
+    pub any_encoding: bool,
+}
+
+/// What a collation is, wherever it is defined.
+#[derive(Debug, Clone, Copy)]
+pub struct CollationEntry<'a> {
+    pub schema: Oid,
+    pub name: &'a str,
+    pub deterministic: bool,
+    /// the locale of ICU; None: texts are ordered by their bytes
+    pub locale: Option<&'a str>,
+}
+
+/// The collation of an expression for which none can be told: what depends on it is refused.
+pub const NO_COLLATION: Oid = Oid::MAX;
+/// `default`, which orders as the database: by bytes.
+pub const DEFAULT_COLLATION: Oid = 100;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Role {
     pub oid: Oid,
@@ -713,6 +750,8 @@ pub struct Catalog {
     pub roles: BTreeMap<Oid, Arc<Role>>,
     /// those that were made, by name
     pub extensions: BTreeMap<String, Arc<Extension>>,
+    /// those of the user
+    pub collations: BTreeMap<Oid, Arc<UserCollation>>,
     /// functions and procedures of the user
     pub routines: BTreeMap<Oid, Arc<Routine>>,
     /// the functions that came with range types of the user
@@ -742,6 +781,61 @@ impl Catalog {
             Some(extension) => self.extensions.get(extension).map(|e| e.schema),
             None if builtin::proc_by_oid(oid).is_some_and(|p| p.schema() != "pg_catalog") => Some(INFORMATION_SCHEMA),
             None => Some(PG_CATALOG),
+        }
+    }
+
+    /// A collation by OID.
+    pub fn collation(&self, oid: Oid) -> Option<CollationEntry<'_>> {
+        if let Some(c) = self.collations.get(&oid) {
+            return Some(CollationEntry {
+                schema: c.schema,
+                name: &c.name,
+                deterministic: c.deterministic,
+                locale: c.locale.as_deref(),
+            });
+        }
+        let c = builtin::collation_by_oid(oid)?;
+        Some(CollationEntry { schema: PG_CATALOG, name: c.name, deterministic: true, locale: c.locale })
+    }
+
+    /// A collation by schema and name.
+    pub fn collation_in(&self, schema: Oid, name: &str) -> Option<Oid> {
+        if schema == PG_CATALOG {
+            return builtin::collation_named(name).map(|c| c.oid);
+        }
+        self.collations.values().find(|c| c.schema == schema && c.name == name).map(|c| c.oid)
+    }
+
+    /// SQLite's name for the order of a collation; None: the order of bytes.
+    pub fn sqlite_collation(&self, oid: Oid) -> Option<String> {
+        if matches!(oid, 0 | DEFAULT_COLLATION | 950 | 951 | NO_COLLATION) {
+            return None;
+        }
+        let c = self.collation(oid)?;
+        c.locale.map(|locale| pgsqlite_types::collation::sqlite_name(locale, c.deterministic))
+    }
+
+    /// Whether any column is in the order of a language.
+    pub fn has_languages(&self) -> bool {
+        self.relations
+            .values()
+            .any(|r| r.columns.iter().any(|c| c.collation > 951 && self.sqlite_collation(c.collation).is_some()))
+    }
+
+    /// The collation that values of a type have by themselves; 0: the type has none.
+    pub fn type_collation(&self, ty: Oid) -> Oid {
+        match self.type_entry(ty) {
+            Some(TypeEntry::Builtin(t)) if t.kind == b'd' => self.type_collation(t.base_type),
+            Some(TypeEntry::Builtin(t)) => t.collation,
+            Some(TypeEntry::ArrayOf(element)) => self.type_collation(element),
+            Some(TypeEntry::User(t)) => match &t.kind {
+                UserTypeKind::Domain { collation, base, .. } => match collation {
+                    0 => self.type_collation(*base),
+                    own => *own,
+                },
+                _ => 0,
+            },
+            _ => 0,
         }
     }
 
@@ -949,6 +1043,7 @@ impl Catalog {
             r.triggers.iter().for_each(|t| see(t.oid));
         }
         self.routines.keys().for_each(|&o| see(o));
+        self.collations.keys().for_each(|&o| see(o));
         self.properties.default_acls.iter().for_each(|d| see(d.oid));
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);

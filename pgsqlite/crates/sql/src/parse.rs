@@ -136,6 +136,13 @@ pub fn truncated_identifiers(text: &str) -> Vec<(String, String)> {
     out
 }
 
+/// The statement from a 1-based character position on.
+fn text_at(text: &str, cursor: i32) -> &str {
+    let begin =
+        usize::try_from(cursor - 1).ok().and_then(|n| text.char_indices().nth(n)).map_or(text.len(), |(i, _)| i);
+    &text[begin..]
+}
+
 /// libpg_query gives a message and a 1-based character position, no SQLSTATE: recover it from the message.
 fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     let code = if message.starts_with("stack depth") || message.contains("memory exhausted") {
@@ -150,6 +157,13 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         || message.contains("is only supported for ON DELETE actions")
     {
         SqlState::FEATURE_NOT_SUPPORTED
+    } else if message == "invalid Unicode escape" && !text_at(text, cursor).starts_with(['\\']) {
+        SqlState::SYNTAX_ERROR
+    } else if message == "invalid Unicode escape" && !text_at(text, cursor)[1..].starts_with(['u', 'U']) {
+        // of U&'…', unlike of E'…'
+        SqlState::SYNTAX_ERROR
+    } else if message.starts_with("invalid Unicode") && message != "invalid Unicode escape" {
+        SqlState::SYNTAX_ERROR
     } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {
         SqlState::INVALID_ESCAPE_SEQUENCE
     } else if message.starts_with("frame ") {
@@ -163,6 +177,13 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         true => PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"),
         false => PgError::new(code, message),
     };
+    if error.message() == "invalid Unicode escape" {
+        let hint = match error.code() {
+            SqlState::SYNTAX_ERROR => "Unicode escapes must be \\XXXX or \\+XXXXXX.",
+            _ => "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.",
+        };
+        error = error.hint(hint);
+    }
     // PostgreSQL 15's grammar tells no place for these
     let placeless =
         error.message().starts_with("WITH TIES cannot") || error.message().contains("constraints cannot be marked");

@@ -12,7 +12,8 @@ pub struct Expr {
     pub ty: Oid,
     /// -1: none
     pub typmod: i32,
-    /// OID of the collation set by an explicit COLLATE; 0: the type's default.
+    /// OID of the collation that COLLATE sets; of other expressions that which they are compared with (see `analyze::collations`);
+    /// 0: the type's default.
     pub collation: Oid,
     /// Byte offset in the statement; -1 unknown.
     pub location: i32,
@@ -715,12 +716,16 @@ impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
         self.ty == other.ty
             && self.typmod == other.typmod
-            && self.collation == other.collation
+            && (self.collation == other.collation || !self.is_collate())
             && self.kind == other.kind
     }
 }
 
 impl Expr {
+    /// Whether COLLATE stands here: other expressions have the collation that what is below them and around them gives.
+    fn is_collate(&self) -> bool {
+        matches!(self.kind, ExprKind::Cast { form: CastForm::Collate, .. })
+    }
     pub fn new(kind: ExprKind, ty: Oid, location: i32) -> Expr {
         Expr { kind, ty, typmod: -1, collation: 0, location }
     }

@@ -13,6 +13,7 @@
 //! | path expressions over JSON | [`jsonpath`] |
 //! | full-text search: `tsvector`, `tsquery` | [`tsearch`] |
 //! | types of extensions: `citext`, `hstore`, `query_int` | [`extension`] |
+//! | collations of languages | [`collation`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
 //! | values that another program stored | [`foreign`] |
@@ -29,6 +30,7 @@ pub mod bytea;
 pub mod catalog;
 pub mod codec;
 mod coerce;
+pub mod collation;
 pub mod compare;
 pub mod datetime;
 pub mod datum;

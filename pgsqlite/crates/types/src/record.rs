@@ -83,7 +83,7 @@ pub fn from_storage(text: &str) -> Option<Vec<Field>> {
                     Ok(i) if n.scale() == Some(0) => Datum::Int(i),
                     _ => Datum::Text(n.to_string()),
                 },
-                Json::Array(_) | Json::Object(_) => return None,
+                Json::Array(_) | Json::Object(_) | Json::Moment(_) => return None,
             };
             Some((oid, value))
         })

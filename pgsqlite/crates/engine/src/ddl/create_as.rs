@@ -4,7 +4,7 @@
 //! checked and stored as everywhere else.
 
 use super::drop::Object;
-use super::{naming, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::privilege;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
@@ -125,11 +125,7 @@ impl Ddl<'_> {
             }
             super::create_table::check_column_name(&relation.columns, name, -1)?;
             self.check_column_type(name, column.ty, -1)?;
-            let collation = if column.collation != 0 {
-                column.collation
-            } else {
-                naming::default_collation(&self.catalog, column.ty)
-            };
+            let collation = self.derived_collation(name, column.ty, column.collation)?;
             relation.columns.push(Column { collation, ..Column::new(attnum, name, column.ty, column.typmod) });
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! CREATE TABLE: columns, defaults, generated and identity columns, constraints; LIKE.
 
 use super::storage::Parameters;
-use super::{naming, qualified, strings, Ddl};
+use super::{naming, strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -449,7 +449,23 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// The OID of a COLLATE clause. All collations this server has order by code point.
+    /// The collation of a column that a query gives. Errors: 42P22 where none can be told.
+    pub(super) fn derived_collation(&self, column: &str, ty: Oid, collation: Oid) -> Result<Oid> {
+        match collation {
+            0 => Ok(naming::default_collation(&self.catalog, ty)),
+            NO_COLLATION => Err(PgError::new(
+                SqlState::INDETERMINATE_COLLATION,
+                format!(
+                    "no collation was derived for column \"{column}\" with collatable type {}",
+                    self.display_type(ty)
+                ),
+            )
+            .hint("Use the COLLATE clause to set the collation explicitly.")),
+            own => Ok(own),
+        }
+    }
+
+    /// The OID of a COLLATE clause.
     pub(super) fn column_collation(&self, clause: Option<&ast::CollateClause>, ty: Oid) -> Result<Oid> {
         let default = naming::default_collation(&self.catalog, ty);
         let Some(clause) = clause else { return Ok(default) };
@@ -464,17 +480,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn collation_oid(&self, parts: &[&str]) -> Result<Oid> {
-        let (_, name) = qualified(parts)?;
-        let found = pgsqlite_sql::builtins::catalog::collation_named(name).ok_or_else(|| {
-            PgError::new(
-                SqlState::UNDEFINED_OBJECT,
-                format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
-            )
-        })?;
-        match found.provider {
-            b'd' | b'c' => Ok(found.oid),
-            _ => Err(PgError::not_supported(format!("collation \"{name}\""))),
-        }
+        pgsqlite_sql::analyze::find_collation(&self.catalog, self.environment.search_path, parts)
     }
 
     fn key_spec(&self, c: &ast::Constraint, columns: Vec<String>) -> Result<KeySpec> {

@@ -13,12 +13,13 @@ struct Domain {
     not_null: bool,
     default: Option<String>,
     checks: Vec<DomainConstraint>,
+    collation: Oid,
 }
 
 impl Domain {
     fn kind(self) -> UserTypeKind {
-        let Domain { base, typmod, not_null, default, checks } = self;
-        UserTypeKind::Domain { base, typmod, not_null, default, checks }
+        let Domain { base, typmod, not_null, default, checks, collation } = self;
+        UserTypeKind::Domain { base, typmod, not_null, default, checks, collation }
     }
 }
 
@@ -34,11 +35,11 @@ impl Ddl<'_> {
             }
             Err(e) => return Err(e),
         };
-        let UserTypeKind::Domain { base, typmod, not_null, default, checks } = found.kind.clone() else {
+        let UserTypeKind::Domain { base, typmod, not_null, default, checks, collation } = found.kind.clone() else {
             return Err(not_domain(self.display_type(found.oid)));
         };
         self.check_owned("type", &found.name, found.owner)?;
-        Ok(((*found).clone(), Domain { base, typmod, not_null, default, checks }))
+        Ok(((*found).clone(), Domain { base, typmod, not_null, default, checks, collation }))
     }
 
     pub(super) fn alter_domain(&mut self, statement: &ast::AlterDomainStmt) -> Result<String> {

@@ -430,6 +430,9 @@ impl Ddl<'_> {
         if let Some(tag) = self.drop_extensions(statement)? {
             return Ok(tag);
         }
+        if let Some(tag) = self.drop_collations(statement)? {
+            return Ok(tag);
+        }
         if let Some(tag) = self.drop_trigger(statement)? {
             return Ok(tag);
         }
@@ -825,6 +828,9 @@ impl Ddl<'_> {
         }
         for &object in all {
             if let Object::Schema(oid) = object {
+                if self.catalog.collations.values().any(|c| c.schema == oid) {
+                    return Err(PgError::not_supported("dropping a schema with collations"));
+                }
                 if let Some(extension) = self.catalog.extensions.values().find(|e| e.schema == oid) {
                     return Err(PgError::not_supported(format!(
                         "dropping the schema of extension \"{}\"",

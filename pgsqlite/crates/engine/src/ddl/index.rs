@@ -362,9 +362,16 @@ impl Ddl<'_> {
                 }
                 let refusal = "functions in index expression must be marked IMMUTABLE";
                 self.check_immutable(&expr, "an index expression", refusal)?;
-                let collation = match &expr.kind {
-                    ExprKind::Cast { form: CastForm::Collate, .. } => expr.collation,
-                    _ => naming::default_collation(&self.catalog, expr.ty),
+                let collation = match expr.collation {
+                    0 => naming::default_collation(&self.catalog, expr.ty),
+                    NO_COLLATION if element.collation.is_empty() => {
+                        return Err(PgError::new(
+                            SqlState::INDETERMINATE_COLLATION,
+                            "could not determine which collation to use for index expression",
+                        )
+                        .hint("Use the COLLATE clause to set the collation explicitly."))
+                    }
+                    own => own,
                 };
                 // an expression that is but a column is the column
                 let bare = match &expr.kind {
@@ -386,6 +393,12 @@ impl Ddl<'_> {
         };
         if !element.collation.is_empty() {
             collation = self.collation_oid(&strings(&element.collation))?;
+            if self.catalog.type_collation(ty) == 0 {
+                return Err(PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!("collations are not supported by type {}", self.display_type(ty)),
+                ));
+            }
         }
         if !element.opclassopts.is_empty() {
             return Err(PgError::not_supported("operator class parameters"));
@@ -447,14 +460,23 @@ impl Ddl<'_> {
                     let column = table
                         .column_by_attnum(*attnum)
                         .ok_or_else(|| PgError::internal("an index on a column that is not there"))?;
-                    sqlite_quote(&column.name)
+                    let collation = |of| super::sqlite::storage_collation(&self.catalog, column.type_oid, of);
+                    let (own, of_key) = (collation(column.collation), collation(key.collation));
+                    match own == of_key {
+                        true => sqlite_quote(&column.name),
+                        false => format!(
+                            "{} COLLATE {}",
+                            sqlite_quote(&column.name),
+                            sqlite_quote(of_key.as_deref().unwrap_or("BINARY"))
+                        ),
+                    }
                 }
                 KeyPart::Expression(text) => {
                     let lowered = self.lower_stored(text, Some(table), None)?;
                     let ty = self
                         .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
                         .ty;
-                    match self.catalog.codec(ty).and_then(|c| c.collation()) {
+                    match super::sqlite::storage_collation(&self.catalog, ty, key.collation) {
                         Some(collation) => format!("({lowered}) COLLATE {}", sqlite_quote(&collation)),
                         None => format!("({lowered})"),
                     }

@@ -13,6 +13,7 @@ mod absent;
 mod aggregate;
 mod alter_table;
 mod alter_tree;
+mod collation;
 mod composite;
 mod create_as;
 mod create_table;
@@ -421,6 +422,7 @@ impl Ddl<'_> {
             NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectCollation => self.create_collation(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }
     }

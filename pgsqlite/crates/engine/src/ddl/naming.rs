@@ -89,11 +89,7 @@ fn expression_name(text: &str) -> String {
 
 /// The collation that a key of this type has by default (0: the type has none).
 pub fn default_collation(catalog: &Catalog, ty: Oid) -> Oid {
-    match catalog.type_entry(catalog.base_type(ty)) {
-        Some(TypeEntry::Builtin(t)) => t.collation,
-        Some(TypeEntry::ArrayOf(element)) => default_collation(catalog, element),
-        _ => 0,
-    }
+    catalog.type_collation(ty)
 }
 
 /// The default operator class of a type for an access method.

@@ -3,7 +3,8 @@
 //! Stored texts name objects, so after a rename every text is analyzed with the old catalog and printed with the new one.
 
 use super::schema::{
-    CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA, CLASS_TYPE, PLPGSQL,
+    CLASS_COLLATION, CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA,
+    CLASS_TYPE, PLPGSQL,
 };
 use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store::{self, names::CatalogNames};
@@ -215,6 +216,11 @@ impl Ddl<'_> {
                 self.catalog.add_schema(schema);
                 self.changed = true;
                 "ALTER SCHEMA"
+            }
+            T::ObjectCollation => {
+                let parts = list_of(statement.object.as_deref())?;
+                self.change_collation(&parts, |c| c.name = new_name.to_string())?;
+                "ALTER COLLATION"
             }
             T::ObjectType | T::ObjectDomain => {
                 let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
@@ -476,6 +482,12 @@ impl Ddl<'_> {
                 self.put_relation(new)?;
                 tag
             }
+            T::ObjectCollation => {
+                self.check_create(schema)?;
+                let parts = list_of(statement.object.as_deref())?;
+                self.change_collation(&parts, |c| c.schema = schema)?;
+                "ALTER COLLATION"
+            }
             T::ObjectType | T::ObjectDomain => {
                 let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
                     Some(NodeEnum::List(list)) => strings(&list.items),
@@ -560,6 +572,12 @@ impl Ddl<'_> {
                 super::grant::change_grantor(&mut schema.acl, schema.owner, owner);
                 self.put_schema(Schema { owner, ..schema })?;
                 Ok("ALTER SCHEMA".into())
+            }
+            T::ObjectCollation => {
+                self.user_collation(&parts)?;
+                self.check_becomes_owner(owner)?;
+                self.change_collation(&parts, |c| c.owner = owner)?;
+                Ok("ALTER COLLATION".into())
             }
             T::ObjectType | T::ObjectDomain => {
                 let mut user_type = (*self.find_owned_type(&parts)?).clone();
@@ -774,6 +792,7 @@ impl Ddl<'_> {
                 })?;
                 (CLASS_CONSTRAINT, check.oid, 0)
             }
+            T::ObjectCollation => (CLASS_COLLATION, self.user_collation(&parts)?.oid, 0),
             T::ObjectExtension if parts[0] == "plpgsql" => (CLASS_EXTENSION, PLPGSQL, 0),
             T::ObjectExtension => {
                 let extension = self.catalog.extensions.get(parts[0]).ok_or_else(|| {
@@ -804,5 +823,13 @@ impl Ddl<'_> {
         };
         self.set_comment(class, object, sub, Some(&statement.comment))?;
         Ok("COMMENT".into())
+    }
+}
+
+/// The parts of a qualified name.
+fn list_of(object: Option<&ast::Node>) -> Result<Vec<&str>> {
+    match object.and_then(|o| o.node.as_ref()) {
+        Some(NodeEnum::List(list)) => Ok(strings(&list.items)),
+        _ => Err(PgError::internal("an object without a name")),
     }
 }

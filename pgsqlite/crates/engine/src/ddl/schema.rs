@@ -18,6 +18,7 @@ pub const CLASS_CONSTRAINT: Oid = 2606;
 pub const CLASS_DATABASE: Oid = 1262;
 pub const CLASS_ROLE: Oid = 1260;
 pub const CLASS_EXTENSION: Oid = 3079;
+pub const CLASS_COLLATION: Oid = 3456;
 /// The extension every database has.
 pub const PLPGSQL: Oid = 13559;
 

@@ -5,6 +5,7 @@
 use super::{naming::sqlite_quote, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NO_COLUMN;
+use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// SQLite's storage class of a type's values: `INTEGER`, `REAL`, `TEXT` or `BLOB`.
@@ -25,6 +26,15 @@ pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
         oid::FLOAT4 | oid::FLOAT8 => "REAL",
         oid::BYTEA => "BLOB",
         _ => "TEXT",
+    }
+}
+
+/// SQLite's collation for values of a type that have a collation of SQL's; None: BINARY.
+pub(crate) fn storage_collation(catalog: &Catalog, ty: Oid, collation: Oid) -> Option<String> {
+    let codec = catalog.codec(ty)?;
+    match catalog.sqlite_collation(collation) {
+        Some(name) if codec == TypeCodec::Text => Some(name),
+        _ => codec.collation(),
     }
 }
 
@@ -55,7 +65,7 @@ pub(crate) fn declared_type(catalog: &Catalog, column: &Column) -> String {
             class => class.into(),
         },
     };
-    if let Some(collation) = catalog.codec(column.type_oid).and_then(|c| c.collation()) {
+    if let Some(collation) = storage_collation(catalog, column.type_oid, column.collation) {
         declared.push_str(&format!(" COLLATE {}", sqlite_quote(&collation)));
     }
     declared

@@ -291,9 +291,10 @@ impl Ddl<'_> {
         if self.catalog.codec(base).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.display_type(base))).at(type_name.location));
         }
-        if statement.coll_clause.is_some() {
-            self.column_collation(statement.coll_clause.as_deref(), base)?;
-        }
+        let collation = match &statement.coll_clause {
+            Some(clause) => self.column_collation(Some(clause), base)?,
+            None => 0,
+        };
         let (mut not_null, mut nullable, mut default) = (false, false, None);
         let mut checks: Vec<DomainConstraint> = Vec::new();
         for node in &statement.constraints {
@@ -320,7 +321,7 @@ impl Ddl<'_> {
         if not_null && nullable {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints"));
         }
-        self.new_type(schema, name, UserTypeKind::Domain { base, typmod, not_null, default, checks })?;
+        self.new_type(schema, name, UserTypeKind::Domain { base, typmod, not_null, default, checks, collation })?;
         Ok("CREATE DOMAIN".into())
     }
 

@@ -95,7 +95,7 @@ impl Ddl<'_> {
                 ));
             }
             columns.push(Column {
-                collation: super::naming::default_collation(&self.catalog, column.ty),
+                collation: self.derived_collation(&column.name, column.ty, column.collation)?,
                 ..Column::new(attnum, column.name.clone(), column.ty, column.typmod)
             });
         }

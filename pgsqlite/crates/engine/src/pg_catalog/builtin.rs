@@ -259,7 +259,7 @@ pub(super) fn operator_classes(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-pub(super) fn collations(rows: &mut Rows) {
+pub(super) fn collations(rows: &mut Rows, catalog: &Catalog) {
     for c in builtin::all_collations() {
         rows.push(&[
             ("oid", int(c.oid)),
@@ -271,6 +271,25 @@ pub(super) fn collations(rows: &mut Rows) {
             ("collencoding", int(c.encoding)),
             ("collcollate", c.collate.into()),
             ("collctype", c.ctype.into()),
+            ("colliculocale", c.locale.into()),
+            ("collversion", c.version.into()),
+        ]);
+    }
+    for c in catalog.collations.values() {
+        let icu = c.locale.is_some();
+        rows.push(&[
+            ("oid", int(c.oid)),
+            ("collname", text(c.name.as_str())),
+            ("collnamespace", int(c.schema)),
+            ("collowner", int(c.owner)),
+            ("collprovider", character(if icu { b'i' } else { b'c' })),
+            ("collisdeterministic", c.deterministic.into()),
+            // libc's are bound to the database's encoding: UTF8
+            ("collencoding", int(if c.any_encoding { -1i64 } else { 6 })),
+            ("collcollate", c.collate.clone().into()),
+            ("collctype", c.ctype.clone().into()),
+            ("colliculocale", c.locale.clone().into()),
+            ("collversion", c.version.clone().into()),
         ]);
     }
 }

@@ -197,8 +197,7 @@ fn identity(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static str
 
 /// A collation other than the database's default.
 fn collated(row: &mut Row, state: &SessionState, collation: Oid) {
-    let found =
-        pgsqlite_sql::builtins::catalog::all_collations().iter().find(|c| c.oid == collation && c.name != "default");
+    let found = state.catalog.collation(collation).filter(|c| c.name != "default");
     if let Some(found) = found {
         row.extend([
             ("collation_catalog", database(state)),

@@ -264,7 +264,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_aggregate" => Catalog(builtin::aggregates),
         "pg_am" => Fixed(builtin::access_methods),
         "pg_opclass" => Catalog(builtin::operator_classes),
-        "pg_collation" => Fixed(builtin::collations),
+        "pg_collation" => Catalog(builtin::collations),
         "pg_amop" => Catalog(builtin::family_operators),
         "pg_amproc" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_amproc.tsv"))),
         "pg_ts_parser" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_parser.tsv"))),

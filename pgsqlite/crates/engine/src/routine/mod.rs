@@ -19,12 +19,15 @@ pub(crate) mod convert;
 mod exclusion;
 mod foreign_key;
 pub(crate) mod plpgsql;
+mod queried;
 pub(crate) mod rewritten;
 mod spread;
 mod sql;
 pub(crate) mod statement;
 pub(crate) mod trigger;
 pub(crate) mod utility;
+
+pub(crate) use queried::queried;
 
 use crate::connection::RawStatement;
 use crate::udf::session_cell::SessionCell;

@@ -12,7 +12,7 @@ pub mod foreign;
 pub mod names;
 pub mod write;
 
-use pgsqlite_sql::catalog::{Catalog, Extension, Relation, RelationKind, Role, Schema, UserType};
+use pgsqlite_sql::catalog::{Catalog, Extension, Relation, RelationKind, Role, Schema, UserCollation, UserType};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
@@ -153,6 +153,10 @@ fn read_objects(
             "schema" => catalog.add_schema(serde_json::from_str::<Schema>(&definition).map_err(damaged)?),
             "dropped schema" => catalog.remove_schema(oid),
             "type" => catalog.add_type(serde_json::from_str::<UserType>(&definition).map_err(damaged)?),
+            "collation" => {
+                let collation = serde_json::from_str::<UserCollation>(&definition).map_err(damaged)?;
+                catalog.collations.insert(collation.oid, std::sync::Arc::new(collation));
+            }
             "extension" => {
                 let extension = serde_json::from_str::<Extension>(&definition).map_err(damaged)?;
                 catalog.extensions.insert(extension.name.clone(), std::sync::Arc::new(extension));

@@ -1,7 +1,7 @@
 //! Storing one object, comment or sequence state. All run in the caller's write transaction, after [`super::init`].
 
 use super::sqlite_error;
-use pgsqlite_sql::catalog::{DatabaseProperties, Extension, Relation, Role, Schema, UserType};
+use pgsqlite_sql::catalog::{DatabaseProperties, Extension, Relation, Role, Schema, UserCollation, UserType};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
@@ -31,6 +31,10 @@ pub fn put_function(conn: &Connection, function: &Function) -> Result<()> {
 
 pub fn put_extension(conn: &Connection, extension: &Extension) -> Result<()> {
     put(conn, extension.oid, "extension", extension.schema, &extension.name, &json(extension)?)
+}
+
+pub fn put_collation(conn: &Connection, collation: &UserCollation) -> Result<()> {
+    put(conn, collation.oid, "collation", collation.schema, &collation.name, &json(collation)?)
 }
 
 pub fn put_schema(conn: &Connection, schema: &Schema) -> Result<()> {

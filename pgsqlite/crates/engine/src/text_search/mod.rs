@@ -6,4 +6,5 @@
 pub mod dictionary;
 pub mod document;
 pub mod headline;
+mod language;
 pub mod parser;

@@ -14,7 +14,13 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 /// How one collation orders.
-struct Order {
+enum Order {
+    Codec(CodecOrder),
+    Language(pgsqlite_types::collation::Collation),
+}
+
+/// The order of a type.
+struct CodecOrder {
     codec: RefCell<TypeCodec>,
     /// Of a type of the user, whose labels DDL may change: its name, and the catalog that the codec was made from.
     of_user: Option<(String, *const SessionCell, Cell<*const Catalog>)>,
@@ -22,7 +28,7 @@ struct Order {
     fields: RefCell<HashMap<Oid, Option<TypeCodec>>>,
 }
 
-impl Order {
+impl CodecOrder {
     fn compare(&self, a: &str, b: &str) -> Ordering {
         let codec = self.codec.borrow();
         match (&*codec, &self.of_user) {
@@ -71,9 +77,12 @@ extern "C" fn collate(
         (&*(order as *const Order), text(a, a_length), text(b, b_length))
     };
     let compared = match (std::str::from_utf8(a), std::str::from_utf8(b)) {
-        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| {
-            order.refresh();
-            order.compare(x, y)
+        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| match order {
+            Order::Codec(order) => {
+                order.refresh();
+                order.compare(x, y)
+            }
+            Order::Language(collation) => collation.compare(x, y),
         }))
         .unwrap_or_else(|_| x.cmp(y)),
         _ => a.cmp(b),
@@ -129,24 +138,27 @@ extern "C" fn needed(session: *mut c_void, db: *mut ffi::sqlite3, _encoding: c_i
     // SAFETY: the user data is a cell that the connection's functions keep alive; the name ends with NUL.
     let (session, name) = unsafe { (&*(session as *const SessionCell), CStr::from_ptr(name)) };
     let Ok(text) = name.to_str() else { return };
+    if let Some(opened) = pgsqlite_types::collation::by_sqlite_name(text) {
+        // (a locale that is not known here was refused before it got into a schema or a statement)
+        if let Ok(collation) = opened {
+            let _ = create(db, name, Order::Language(collation));
+        }
+        return;
+    }
     if let Some(codec) = codec_of(text, session) {
         let made_from = Cell::new(Arc::as_ptr(&session.state().catalog));
         let of_user = (text.to_string(), session as *const SessionCell, made_from);
-        let order = Order { codec: RefCell::new(codec), of_user: Some(of_user), fields: RefCell::default() };
+        let order = CodecOrder { codec: RefCell::new(codec), of_user: Some(of_user), fields: RefCell::default() };
         // A failure leaves the collation missing, which SQLite reports.
-        let _ = create(db, name, order);
+        let _ = create(db, name, Order::Codec(order));
     }
 }
 
 /// Registers `decimal` and its like, and the maker of the others. `session` must live as long as the connection (the
 /// functions registered with it see to that).
 pub fn register(db: *mut ffi::sqlite3, session: &Arc<SessionCell>) -> Result<()> {
-    if create(
-        db,
-        c"decimal",
-        Order { codec: RefCell::new(TypeCodec::Numeric), of_user: None, fields: RefCell::default() },
-    ) != ffi::SQLITE_OK
-    {
+    let decimal = CodecOrder { codec: RefCell::new(TypeCodec::Numeric), of_user: None, fields: RefCell::default() };
+    if create(db, c"decimal", Order::Codec(decimal)) != ffi::SQLITE_OK {
         return Err(PgError::internal("registering the collation decimal failed"));
     }
     // SAFETY: see above.

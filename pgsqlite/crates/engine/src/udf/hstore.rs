@@ -146,11 +146,11 @@ fn populate_record(c: &Call) -> Result<Datum> {
             Some(None) => Datum::Null,
             Some(Some(text)) => c.session.with_context(|context| codec.text_in(text, *typmod, context))?,
         };
-        super::records::check_domain(c.session, *field_type, &value)?;
+        super::records::check_domain(c, *field_type, &value)?;
         fields.push((*field_type, value));
     }
     let row = Datum::Text(record::to_storage(&fields));
-    super::records::check_domain(c.session, ty, &row)?;
+    super::records::check_domain(c, ty, &row)?;
     Ok(row)
 }
 

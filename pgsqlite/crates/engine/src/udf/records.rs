@@ -4,7 +4,7 @@ use super::json::{self as document, stored, tree};
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::{untyped, Items};
-use pgsqlite_sql::catalog::{DomainConstraint, UserTypeKind};
+use pgsqlite_sql::catalog::UserTypeKind;
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
@@ -138,7 +138,10 @@ fn nest(c: &Call) -> Result<Datum> {
 }
 
 /// A JSON value (its text) as a value of a type, in storage form: what json_to_record and its like do for each column.
-fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, typmod: i32) -> Result<Datum> {
+/// `old`: the value that a row inside keeps the fields of.
+fn from_json(c: &Call, key: &str, value: &str, ty: Oid, typmod: i32, old: Option<&Datum>) -> Result<Datum> {
+    let session = c.session;
+    let codec = &session.codec(ty)?;
     let read = |text: &str| session.with_context(|context| codec.text_in(text, typmod, context));
     if value.trim() == "null" {
         return Ok(Datum::Null);
@@ -152,9 +155,9 @@ fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, t
     };
     let is_string = value.trim_start().starts_with('"');
     match codec {
-        TypeCodec::Array(element, ..) if document::is_array(value) => {
+        TypeCodec::Array(_, element, _) if document::is_array(value) => {
             let mut out = Array::default();
-            fill(session, key, value, element, typmod, 0, &mut out)?;
+            fill(c, key, value, *element, typmod, 0, &mut out)?;
             if out.elements.is_empty() {
                 return Ok(Array::default().to_datum());
             }
@@ -168,7 +171,7 @@ fn from_json(session: &SessionCell, key: &str, value: &str, codec: &TypeCodec, t
                 .hint(format!("See the value of key \"{key}\".")))
         }
         TypeCodec::Record | TypeCodec::Composite(_) if !is_string => {
-            Err(PgError::not_supported("a composite value inside json_to_record"))
+            row_from_json(c, session.state().catalog.base_type(ty), value, old)
         }
         _ => read(&text),
     }
@@ -188,45 +191,61 @@ fn column_typmod(session: &SessionCell, ty: Oid, typmod: i32) -> i32 {
     }
 }
 
-/// Whether a value may stand in a column of the type. A domain's NOT NULL is checked; its CHECKs cannot be evaluated here, so
-/// they are refused unless the value is NULL and nothing in them could make that FALSE.
-pub(super) fn check_domain(session: &SessionCell, ty: Oid, value: &Datum) -> Result<()> {
-    const ASKS_FOR_NULL: [&str; 7] = ["null", "coalesce", "case", "distinct", "unknown", "concat", "format"];
-    let state = session.state();
-    let mut at = ty;
-    while let Some((t, UserTypeKind::Domain { base, not_null, checks, .. })) =
-        state.catalog.types.get(&at).map(|t| (t, &t.kind))
-    {
-        if *not_null && value.is_null() {
-            let what = format!("domain {} does not allow null values", t.name);
-            return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, what)
-                .schema(state.catalog.schema_name(t.schema))
-                .data_type(t.name.clone()));
-        }
-        let passes = |check: &DomainConstraint| {
-            let text = check.expression.to_ascii_lowercase();
-            value.is_null() && !ASKS_FOR_NULL.iter().any(|word| text.contains(word))
-        };
-        if !checks.iter().all(passes) {
-            return Err(PgError::not_supported(format!(
-                "a value of domain \"{}\", which has a CHECK constraint, in a row made from JSON",
-                t.name
-            )));
-        }
-        at = *base;
+/// Whether a value may stand in a column of the type: what its domain demands.
+pub(super) fn check_domain(c: &Call, ty: Oid, value: &Datum) -> Result<()> {
+    let base = c.session.state().catalog.base_type(ty);
+    if base == ty {
+        return Ok(());
     }
-    Ok(())
+    let host = crate::routine::Host { cell: c.session, db: c.connection() };
+    crate::routine::convert::assign(host, value.clone(), base, ty, -1).map(|_| ())
 }
 
-fn fill(
-    session: &SessionCell,
-    key: &str,
-    value: &str,
-    element: &TypeCodec,
-    typmod: i32,
-    depth: usize,
-    out: &mut Array,
-) -> Result<()> {
+/// The fields of a row type (name, type, type modifier); of an anonymous record those that the value has.
+fn fields_of(c: &Call, ty: Oid, value: Option<&str>) -> Option<Vec<(String, Oid, i32)>> {
+    if ty != oid::RECORD {
+        return c.session.state().catalog.composite_fields(ty);
+    }
+    let stored = value?;
+    let names = record::names(stored);
+    let fields = record::from_storage(stored)?;
+    let name = |i: usize| names.as_ref().and_then(|n| n.get(i)).cloned().unwrap_or_else(|| format!("f{}", i + 1));
+    Some(fields.into_iter().enumerate().map(|(i, (ty, _))| (name(i), ty, -1)).collect())
+}
+
+/// What an object makes of a row: keys that are not there keep the row's values.
+fn fill_fields(
+    c: &Call,
+    columns: &[(String, Oid, i32)],
+    base: Option<&[record::Field]>,
+    object: &str,
+) -> Result<Vec<record::Field>> {
+    let mut fields = Vec::new();
+    for (i, (name, ty, typmod)) in columns.iter().enumerate() {
+        let old = base.and_then(|b| b.get(i)).map(|(_, value)| value);
+        let value = match document::field(object, name)? {
+            Some(value) => from_json(c, name, value, *ty, column_typmod(c.session, *ty, *typmod), old)?,
+            None => old.cloned().unwrap_or_default(),
+        };
+        check_domain(c, *ty, &value)?;
+        fields.push((*ty, value));
+    }
+    Ok(fields)
+}
+
+/// An object as a value of a row type. `old`: the value whose fields stay where the object has no such key.
+fn row_from_json(c: &Call, ty: Oid, text: &str, old: Option<&Datum>) -> Result<Datum> {
+    let [object] = objects(text, "", false)?[..] else { return Err(broken()) };
+    let stored = match old {
+        Some(Datum::Text(stored)) => Some(stored.as_str()),
+        _ => None,
+    };
+    let columns = fields_of(c, ty, stored).ok_or_else(|| PgError::not_supported("a record inside json_to_record"))?;
+    let base = stored.map(fields).transpose()?;
+    Ok(Datum::Text(record::to_storage(&fill_fields(c, &columns, base.as_deref(), object)?)))
+}
+
+fn fill(c: &Call, key: &str, value: &str, element: Oid, typmod: i32, depth: usize, out: &mut Array) -> Result<()> {
     let items = document::pieces(value);
     if out.dimensions.len() == depth {
         if !out.elements.is_empty() {
@@ -240,12 +259,14 @@ fn fill(
         return Err(malformed());
     }
     for item in items {
-        if document::is_array(item) && !matches!(element, TypeCodec::Json | TypeCodec::Jsonb) {
-            fill(session, key, item, element, typmod, depth + 1, out)?;
+        if document::is_array(item) && !matches!(element, oid::JSON | oid::JSONB) {
+            fill(c, key, item, element, typmod, depth + 1, out)?;
         } else if out.dimensions.len() > depth + 1 {
             return Err(malformed());
         } else {
-            out.elements.push(from_json(session, key, item, element, typmod)?);
+            let value = from_json(c, key, item, element, typmod, None)?;
+            check_domain(c, element, &value)?;
+            out.elements.push(value);
         }
     }
     Ok(())
@@ -295,13 +316,10 @@ fn json_rows(c: &Call) -> Result<Datum> {
         for (name, ty, typmod) in &definitions {
             let typmod = column_typmod(c.session, *ty, *typmod);
             let value = match document::field(object, name)? {
-                Some(value) => {
-                    let codec = c.session.codec(*ty)?;
-                    from_json(c.session, name, value, &codec, typmod)?
-                }
+                Some(value) => from_json(c, name, value, *ty, typmod, None)?,
                 None => Datum::Null,
             };
-            check_domain(c.session, *ty, &value)?;
+            check_domain(c, *ty, &value)?;
             row.push(value);
         }
         rows.push(Array::from_elements(row).to_storage());
@@ -310,61 +328,49 @@ fn json_rows(c: &Call) -> Result<Datum> {
 }
 
 /// One object over the fields of a composite type: keys that are not there keep the base record's value.
-fn populate(c: &Call, base: Option<&[record::Field]>, object: &str) -> Result<String> {
+fn populate(c: &Call, function: &str, object: &str) -> Result<String> {
     let ty = c.types()?.args[0];
-    let columns = c
-        .session
-        .state()
-        .catalog
-        .composite_fields(ty)
-        .ok_or_else(|| PgError::not_supported("json_populate_record without a composite type"))?;
-    let mut fields = Vec::new();
-    for (i, (name, ty, typmod)) in columns.iter().enumerate() {
-        let typmod = column_typmod(c.session, *ty, *typmod);
-        let value = match document::field(object, name)? {
-            Some(value) => {
-                let codec = c.session.codec(*ty)?;
-                from_json(c.session, name, value, &codec, typmod)?
-            }
-            None => base.and_then(|b| b.get(i)).map_or(Datum::Null, |(_, value)| value.clone()),
-        };
-        check_domain(c.session, *ty, &value)?;
-        fields.push((*ty, value));
-    }
-    let row = record::to_storage(&fields);
-    check_domain(c.session, ty, &Datum::Text(row.clone()))?;
+    let stored = if c.is_null(1) { None } else { Some(c.text(1)?) };
+    let row_type = c.session.state().catalog.base_type(ty);
+    let columns = fields_of(c, row_type, stored).ok_or_else(|| no_row_type(function))?;
+    let base = stored.map(fields).transpose()?;
+    let filled = fill_fields(c, &columns, base.as_deref(), object)?;
+    let row = match row_type {
+        oid::RECORD => {
+            let named: Vec<_> = columns.into_iter().map(|(name, ..)| name).zip(filled).collect();
+            record::named_to_storage(&named)
+        }
+        _ => record::to_storage(&filled),
+    };
+    check_domain(c, ty, &Datum::Text(row.clone()))?;
     Ok(row)
 }
 
-fn base_record(c: &Call) -> Result<Option<Vec<record::Field>>> {
-    if c.is_null(1) {
-        return Ok(None);
-    }
-    fields(c.text(1)?).map(Some)
+fn no_row_type(function: &str) -> PgError {
+    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("could not determine row type for result of {function}"))
+        .hint(
+        "Provide a non-null record argument, or call the function in the FROM clause using a column definition list.",
+    )
 }
 
-fn populate_record(c: &Call) -> Result<Datum> {
+fn populate_record(c: &Call, name: &str) -> Result<Datum> {
     if c.is_null(2) {
         return Ok(c.datum(1).to_owned());
     }
-    let base = base_record(c)?;
     let [object] = objects(c.text(2)?, "", false)?[..] else { return Err(broken()) };
-    populate(c, base.as_deref(), object).map(Datum::Text)
+    populate(c, name, object).map(Datum::Text)
 }
 
 fn populate_set(c: &Call, name: &str) -> Result<Datum> {
     if c.is_null(2) {
         return Ok(Datum::Null);
     }
-    let base = base_record(c)?;
-    if c.session.state().catalog.composite_fields(c.types()?.args[0]).is_none() && base.is_none() {
-        let what = format!("could not determine row type for result of {name}");
-        return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, what)
-            .hint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list."));
+    if c.session.state().catalog.composite_fields(c.types()?.args[0]).is_none() && c.is_null(1) {
+        return Err(no_row_type(name));
     }
     let mut rows = Vec::new();
     for item in objects(c.text(2)?, name, true)? {
-        rows.push(Datum::Text(populate(c, base.as_deref(), item)?));
+        rows.push(Datum::Text(populate(c, name, item)?));
     }
     Ok(Array::from_elements(rows).to_datum())
 }
@@ -693,7 +699,8 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
 
 /// By PostgreSQL's symbol.
 pub(super) const SYMBOLS: &[(&str, Scalar)] = &[
-    ("json_populate_record jsonb_populate_record", populate_record),
+    ("json_populate_record", |c| populate_record(c, "json_populate_record")),
+    ("jsonb_populate_record", |c| populate_record(c, "jsonb_populate_record")),
     ("json_populate_recordset", |c| populate_set(c, "json_populate_recordset")),
     ("jsonb_populate_recordset", |c| populate_set(c, "jsonb_populate_recordset")),
 ];

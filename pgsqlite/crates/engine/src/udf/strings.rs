@@ -646,7 +646,7 @@ fn unistr(c: &Call) -> Result<Datum> {
                 Some(ch) => out.push(ch),
                 None => {
                     return Err(PgError::new(
-                        SqlState::SYNTAX_ERROR,
+                        SqlState::INVALID_PARAMETER_VALUE,
                         "invalid Unicode code point: ".to_string() + &format!("{code:04X}"),
                     ))
                 }

@@ -36,6 +36,25 @@ fn text_in(c: &Call) -> Result<Datum> {
     c.session.with_context(|context| codec.text_in(c.text(2)?, c.int(1)? as i32, context))
 }
 
+fn no_collation(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    Err(PgError::new(
+        SqlState::INDETERMINATE_COLLATION,
+        format!("could not determine which collation to use for {}", c.text(1)?),
+    )
+    .hint("Use the COLLATE clause to set the collation explicitly."))
+}
+
+/// A text in the case of a locale.
+fn cased(c: &Call, case: fn(&str, &str) -> String) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::Text(case(c.text(0)?, c.text(1)?)))
+}
+
 fn text_out(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
         return Ok(Datum::Null);
@@ -655,6 +674,9 @@ pub(super) fn new_single() -> Box<dyn State> {
 /// statements, but not within one; an index over them would go stale, so they are not deterministic), function.
 pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::TEXT_IN, 3, true, text_in),
+    (support::NO_COLLATION, 2, true, no_collation),
+    (support::LOWER, 2, true, |c| cased(c, pgsqlite_types::collation::lower)),
+    (support::UPPER, 2, true, |c| cased(c, pgsqlite_types::collation::upper)),
     (support::TEXT_OUT, 2, true, text_out),
     (support::TYPMOD, 4, true, typmod),
     (support::LIMIT, 2, true, limit),

@@ -405,6 +405,15 @@ fn series_timestamptz(c: &Call) -> Result<Datum> {
     series_times(c, |t, i| t.add_interval_tz(i, &zone))
 }
 
+fn collation_visible(c: &Call) -> Result<Datum> {
+    let collation = c.int(0)? as Oid;
+    let state = c.session.state();
+    if state.catalog.collation(collation).is_none() {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::from(Names::new(&state.catalog, &state.search_path).collation_is_visible(collation)))
+}
+
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pgsql_version", version),
     ("current_database", current_database),
@@ -429,6 +438,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_userbyid", user_by_oid),
     ("pg_table_is_visible", table_visible),
     ("pg_type_is_visible", type_visible),
+    ("pg_collation_is_visible", collation_visible),
     ("pg_function_is_visible", function_visible),
     ("obj_description(oid,name) shobj_description(oid,name)", object_description),
     ("col_description(oid,int4)", column_description),

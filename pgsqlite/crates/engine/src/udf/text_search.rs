@@ -11,8 +11,9 @@ use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::tsearch::matching::matches;
 use pgsqlite_types::tsearch::query::Operator;
+use pgsqlite_types::tsearch::rewrite::Rewriting;
 use pgsqlite_types::tsearch::{rank, vector, Lexeme, Query, Vector};
-use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 fn vector(c: &Call, i: usize) -> Result<Vector> {
     Vector::parse(c.text(i)?)
@@ -196,6 +197,81 @@ fn match_texts(c: &Call) -> Result<Datum> {
 fn match_text(c: &Call) -> Result<Datum> {
     let configuration = configuration(c)?;
     with_notices(c, |tell| Ok(is_match(&query(c, 1)?, &document::to_vector(configuration, c.text(0)?, tell)?)))
+}
+
+fn rewrite(c: &Call) -> Result<Datum> {
+    let given = query(c, 0)?;
+    let (example, substitute) = (query(c, 1)?, query(c, 2)?);
+    if given.0.is_none() || example.0.is_none() {
+        return Ok(given.to_datum());
+    }
+    let mut rewriting = Rewriting::new(&given);
+    rewriting.apply(&example, &substitute);
+    Ok(rewriting.finish().to_datum())
+}
+
+/// (query, text of a query that gives pairs)
+fn rewrite_by_query(c: &Call) -> Result<Datum> {
+    let given = query(c, 0)?;
+    let (columns, rows) = queried(c, c.text(1)?)?;
+    if columns != [oid::TSQUERY, oid::TSQUERY] {
+        let message = "ts_rewrite query must return two tsquery columns";
+        return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    let mut rewriting = Rewriting::new(&given);
+    for row in rows {
+        let [Datum::Text(example), Datum::Text(substitute)] = &row[..] else { continue };
+        let example = Query::parse(example)?;
+        if example.0.is_none() {
+            continue;
+        }
+        if !rewriting.apply(&example, &Query::parse(substitute)?) {
+            break;
+        }
+        rewriting.settle();
+    }
+    Ok(rewriting.finish().to_datum())
+}
+
+/// The rows of a query that came as a text, with the types of its columns.
+fn queried(c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
+    let host = crate::routine::Host { cell: c.session, db: c.connection() };
+    crate::routine::queried(host, text)
+}
+
+/// (text of a query that gives vectors [, weights]) → rows of [word, documents, entries]
+fn statistics(c: &Call) -> Result<Datum> {
+    let (columns, all) = queried(c, c.text(0)?)?;
+    if columns != [oid::TSVECTOR] {
+        let message = "ts_stat query must return one tsvector column";
+        return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    // which weights count; none given: all
+    let weights: Vec<u8> = match c.len() {
+        0 | 1 => vec![],
+        _ => c.text(1)?.bytes().filter_map(|b| vector::weight_of(b.to_ascii_uppercase())).collect(),
+    };
+    let mut found: std::collections::BTreeMap<String, (i64, i64)> = Default::default();
+    for row in all {
+        let [Datum::Text(text)] = &row[..] else { continue };
+        for lexeme in Vector::parse(text)?.lexemes {
+            let entries = match (weights.is_empty(), lexeme.positions.len()) {
+                (true, 0) => 1,
+                (true, n) => n as i64,
+                (false, _) => lexeme.positions.iter().filter(|p| weights.contains(&p.weight)).count() as i64,
+            };
+            if entries > 0 {
+                let (documents, all) = found.entry(lexeme.text).or_default();
+                *documents += 1;
+                *all += entries;
+            }
+        }
+    }
+    Ok(rows(
+        found
+            .into_iter()
+            .map(|(word, (documents, entries))| vec![Datum::Text(word), Datum::Int(documents), Datum::Int(entries)]),
+    ))
 }
 
 // --- rank --------------------------------------------------------------------------------------------------------------
@@ -512,6 +588,9 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("ts_headline_json_opt", |c| headline_of(c, false, true, Some(Flavor::Json))),
     ("ts_headline_json_byid", |c| headline_of(c, true, false, Some(Flavor::Json))),
     ("ts_headline_json_byid_opt", |c| headline_of(c, true, true, Some(Flavor::Json))),
+    ("tsquery_rewrite", rewrite),
+    ("tsquery_rewrite_query", rewrite_by_query),
+    ("ts_stat1 ts_stat2", statistics),
     ("ts_lexize", lexize),
     ("ts_token_type_byid", |c| token_types(c, false)),
     ("ts_token_type_byname", |c| token_types(c, true)),

@@ -899,7 +899,7 @@ impl Analyzer<'_> {
         let arg = self.expr_opt(c.arg.as_deref())?;
         let arg = self.resolve_unknown(arg)?;
         let collation = self.collation(&c.collname, c.location)?;
-        if self.category(arg.ty).0 != b'S' {
+        if self.env.catalog.type_collation(arg.ty) == 0 {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!("collations are not supported by type {}", self.type_display(arg.ty)),
@@ -908,27 +908,14 @@ impl Analyzer<'_> {
         }
         let (ty, typmod, location) = (arg.ty, arg.typmod, arg.location);
         let kind = ExprKind::Cast { arg: Box::new(arg), method: CastMethod::Relabel, form: CastForm::Collate };
+        self.collate_places.insert((location, collation), c.location);
         Ok(Expr { kind, ty, typmod, collation, location })
     }
 
-    /// A collation by name. All that are known compare by code point, as the database's own does; others are refused.
+    /// A collation by name, along the search path. Errors: 42704; 0A000 for a language's whose order is not known here.
     pub(crate) fn collation(&self, name: &[ast::Node], location: i32) -> Result<Oid> {
-        let parts = name_parts(name);
-        match parts.last().copied() {
-            Some("default") => Ok(100),
-            Some("C") => Ok(950),
-            Some("POSIX") => Ok(951),
-            Some("ucs_basic") => Ok(12341),
-            Some("C.UTF-8" | "C.utf8") => Ok(12342),
-            Some(other) if other.ends_with("-x-icu") || other.contains('_') => {
-                Err(PgError::not_supported(format!("collation \"{other}\"")).at(location))
-            }
-            _ => Err(PgError::new(
-                SqlState::UNDEFINED_OBJECT,
-                format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
-            )
-            .at(location)),
-        }
+        let found = find_collation(self.env.catalog, self.env.search_path, &name_parts(name));
+        found.map_err(|e| e.at(location))
     }
 
     /// CURRENT_DATE and its like: calls of the functions behind them.
@@ -1211,4 +1198,35 @@ fn one_higher(node: Option<&NodeEnum>) -> Option<ast::AIndices> {
         Some(Box::new(ast::Node { node: Some(NodeEnum::AExpr(Box::new(sum))) }))
     };
     Some(ast::AIndices { lidx: add(&indices.lidx), uidx: add(&indices.uidx), ..(**indices).clone() })
+}
+
+/// As [`Analyzer::collation`], for whoever has no statement before it.
+pub fn find_collation(catalog: &crate::catalog::Catalog, search_path: &[Oid], parts: &[&str]) -> Result<Oid> {
+    use crate::catalog::PG_CATALOG;
+    let unknown = || {
+        PgError::new(
+            SqlState::UNDEFINED_OBJECT,
+            format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+        )
+    };
+    let found = match parts {
+        [name] => {
+            let implied = (!search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+            implied.into_iter().chain(search_path.iter().copied()).find_map(|s| catalog.collation_in(s, name))
+        }
+        [.., schema, name] => {
+            let schema = catalog.schema_oid(schema).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+            })?;
+            catalog.collation_in(schema, name)
+        }
+        [] => None,
+    };
+    let oid = found.ok_or_else(unknown)?;
+    if let Some(entry) = catalog.collation(oid) {
+        if let Some(locale) = entry.locale {
+            pgsqlite_types::collation::open(locale, entry.deterministic)?;
+        }
+    }
+    Ok(oid)
 }

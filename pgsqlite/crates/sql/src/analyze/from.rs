@@ -585,7 +585,9 @@ impl Analyzer<'_> {
             (None, Some(a)) if single => a.aliasname.as_str(),
             _ => name,
         };
-        let column = plain_column(column, call.ty, call.typmod);
+        let mut collated = call.clone();
+        self.assign_collation(&mut collated)?;
+        let column = RteColumn { collation: collated.collation, ..plain_column(column, call.ty, call.typmod) };
         Ok((TableFunction { call, width: 1, as_record: false }, vec![column]))
     }
 
@@ -620,15 +622,23 @@ impl Analyzer<'_> {
             let kind = ExprKind::SetFunc { proc: *proc, args, variadic: false };
             return Ok((TableFunction { call: Expr { kind, ..call }, width: columns.len(), as_record: true }, columns));
         }
-        if !JSON_TO_RECORD.contains(proc) {
+        // of a record that is NULL the list alone says what the columns are
+        let (proc, args) = match (*proc, &args[..]) {
+            (3960, [null, json, ..]) if is_null(null) => (3204, vec![json.clone()]),
+            (3961, [null, json, ..]) if is_null(null) => (3205, vec![json.clone()]),
+            (3209, [null, json]) if is_null(null) => (3490, vec![json.clone()]),
+            (3475, [null, json]) if is_null(null) => (3491, vec![json.clone()]),
+            (proc, _) => (proc, args.clone()),
+        };
+        if !JSON_TO_RECORD.contains(&proc) {
             return Err(PgError::not_supported("a column definition list of this function").at(call.location));
         }
         // what the columns are goes to the function as a text: [["name", type, typmod], …]
         let definitions: Vec<(&str, Oid, i32)> = columns.iter().map(|c| (c.name.as_str(), c.ty, c.typmod)).collect();
         let text = serde_json::to_string(&definitions).map_err(|e| PgError::internal(e.to_string()))?;
-        let mut args = args.clone();
+        let mut args = args;
         args.push(Expr::new(ExprKind::Const(pgsqlite_types::Datum::Text(text)), oid::TEXT, -1));
-        let kind = ExprKind::SetFunc { proc: *proc, args, variadic: false };
+        let kind = ExprKind::SetFunc { proc, args, variadic: false };
         let call = Expr { kind, ..call };
         Ok((TableFunction { call, width: columns.len(), as_record: true }, columns))
     }
@@ -1184,4 +1194,8 @@ pub(crate) fn sql_value_name(op: i32) -> &'static str {
         Ok(O::SvfopCurrentSchema) => "current_schema",
         _ => "?column?",
     }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Const(pgsqlite_types::Datum::Null))
 }

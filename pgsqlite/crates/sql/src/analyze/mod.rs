@@ -12,6 +12,7 @@
 pub mod aggregate;
 mod assign;
 pub(crate) mod coerce;
+pub(crate) mod collations;
 mod column_rights;
 mod expr;
 mod from;
@@ -224,6 +225,8 @@ pub(crate) struct Analyzer<'a> {
     rules_done: Option<Oid>,
     /// the tree is stored as text or printed: it keeps what was written, and nothing is put in (defaults, bodies of functions)
     storing: bool,
+    /// where COLLATE stands, by the place of its operand and the collation
+    collate_places: std::collections::HashMap<(i32, Oid), i32>,
 }
 
 impl<'a> Analyzer<'a> {
@@ -244,6 +247,7 @@ impl<'a> Analyzer<'a> {
             kept_view: None,
             rules_done: None,
             storing: false,
+            collate_places: Default::default(),
         }
     }
 
@@ -282,7 +286,10 @@ impl<'a> Analyzer<'a> {
                     Err(modify) => Statement::Modify(modify),
                 }
             }
-            NodeEnum::MergeStmt(merge) => Statement::Modify(self.merge(merge)?),
+            NodeEnum::MergeStmt(merge) => {
+                let modify = self.merge(merge)?;
+                Statement::Modify(self.with_collations(modify)?)
+            }
             other => return Err(PgError::not_supported(expr::node_name(other))),
         })
     }
@@ -352,6 +359,8 @@ pub fn analyze_in_function(
         analyzer.statement(statement)
     })
 }
+
+pub use expr::find_collation;
 
 /// Where an expression of the grammar begins in the statement; -1: not known.
 pub fn location_of(node: &ast::Node) -> i32 {
@@ -425,13 +434,15 @@ fn expression_over(
             analyzer.add_relation_entry(Arc::new(relation.clone()), None, true)?;
         }
         let expr = analyzer.expr(node)?;
-        match target {
+        let mut expr = match target {
             Some((ty, typmod)) => {
                 let what = relation.map_or("", |r| r.name.as_str()).to_string();
-                analyzer.coerce_assignment(expr, ty, typmod, &what)
+                analyzer.coerce_assignment(expr, ty, typmod, &what)?
             }
-            None => analyzer.resolve_unknown(expr),
-        }
+            None => analyzer.resolve_unknown(expr)?,
+        };
+        analyzer.assign_collation(&mut expr)?;
+        Ok(expr)
     })
 }
 
@@ -460,6 +471,7 @@ pub fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) ->
     analyzer.levels.push(level);
     let expr = analyzer.expr(&node)?;
     let mut expr = analyzer.coerce_boolean(expr, "CHECK")?;
+    analyzer.assign_collation(&mut expr)?;
     clear_locations(&mut expr);
     Ok(expr)
 }

@@ -39,6 +39,7 @@ impl Analyzer<'_> {
         query.ctes = level.ctes;
         query.range_table = level.range_table;
         self.check_query_columns(&query, &level.column_checks)?;
+        self.assign_query_collations(&mut query)?;
         Ok(query)
     }
 

@@ -89,6 +89,7 @@ impl Analyzer<'_> {
                     _ => unreachable!("matched above"),
                 };
                 self.rules_in_with(&modify)?;
+                let modify = self.with_collations(modify)?;
                 let columns = modify
                     .returning
                     .iter()
@@ -221,6 +222,7 @@ impl Analyzer<'_> {
             }
             let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
             self.coerce_query_columns(&mut right, &wanted)?;
+            self.check_recursive_collations(&cte.ctename, &left, &right)?;
             self.add_marks(&marks, &mut left, &mut right, width)?;
             Ok((left, right))
         })();

@@ -414,9 +414,12 @@ pub struct Collation {
     pub encoding: i32,
     pub collate: Option<&'static str>,
     pub ctype: Option<&'static str>,
+    /// the locale of ICU
+    pub locale: Option<&'static str>,
+    pub version: Option<&'static str>,
 }
 
-/// Every collation of a PostgreSQL without operating system locales.
+/// Every collation of a PostgreSQL with ICU and without operating system locales.
 pub fn all_collations() -> &'static [Collation] {
     static TABLE: OnceLock<Vec<Collation>> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -432,13 +435,16 @@ pub fn all_collations() -> &'static [Collation] {
                     encoding: f[4].parse().expect("collencoding"),
                     collate: optional(f[5]),
                     ctype: optional(f[6]),
+                    locale: optional(f[7]),
+                    version: optional(f[8]),
                 }
             })
             .collect()
     })
 }
 pub fn collation_by_oid(oid: Oid) -> Option<&'static Collation> {
-    all_collations().iter().find(|c| c.oid == oid)
+    let all = all_collations();
+    all.binary_search_by_key(&oid, |c| c.oid).ok().map(|i| &all[i])
 }
 pub fn collation_named(name: &str) -> Option<&'static Collation> {
     all_collations().iter().find(|c| c.name == name)

@@ -1,7 +1,7 @@
 //! Session and system information, sequences, set-returning generators.
 
 use super::imp::{row, Imp, Row};
-use Imp::{Inline, Native, NativeSet, NativeTyped};
+use Imp::{Inline, Native, NativeSet, NativeTyped, Special};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -20,10 +20,10 @@ pub const ROWS: &[Row] = &[
     row("pg_typeof", NativeTyped),
     row("pg_is_in_recovery pg_is_other_temp_schema pg_jit_available", Inline("0")),
     row("pg_trigger_depth", Native),
-    row(
-        "pg_collation_is_visible pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible",
-        Inline("$1 IS NOT NULL OR NULL"),
-    ),
+    row("pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible", Inline("$1 IS NOT NULL OR NULL")),
+    row("pg_collation_is_visible", Native),
+    // told by analysis
+    row("pg_collation_for", Special),
     row("pg_num_nulls pg_num_nonnulls", NativeTyped),
     row(
         "generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8 \

@@ -61,7 +61,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         "tsquery_and tsquery_or tsquery_not tsquery_phrase tsquery_phrase_distance tsquery_numnode tsquerytree \
-         tsq_mcontains tsq_mcontained ts_match_vq ts_match_qv ts_match_tt ts_match_tq",
+         tsquery_rewrite tsquery_rewrite_query tsq_mcontains tsq_mcontained ts_match_vq ts_match_qv ts_match_tt ts_match_tq",
         Native,
     ),
     row(
@@ -84,7 +84,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         "tsvector_unnest ts_token_type_byid ts_token_type_byname ts_parse_byid ts_parse_byname ts_debug(regconfig,text) \
-         ts_debug(text)",
+         ts_debug(text) ts_stat1 ts_stat2",
         NativeSet { typed: false },
     ),
 ];

@@ -172,8 +172,14 @@ impl<'a> Names<'a> {
         Some(format!("{}({})", self.function(proc), args.join(",")))
     }
 
+    pub fn collation_is_visible(&self, oid: Oid) -> bool {
+        let Some(c) = self.catalog.collation(oid) else { return false };
+        self.path().find_map(|s| self.catalog.collation_in(s, c.name)) == Some(oid)
+    }
+
     /// `"collation"` for COLLATE clauses.
     pub fn collation(&self, oid: Oid) -> Option<String> {
-        builtin::collation_by_oid(oid).map(|c| quote_identifier(c.name))
+        let c = self.catalog.collation(oid)?;
+        Some(self.qualified(c.schema, c.name, self.collation_is_visible(oid)))
     }
 }

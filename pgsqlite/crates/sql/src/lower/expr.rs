@@ -1,10 +1,11 @@
 //! Expressions.
 
 use super::{quote_text, support, Lowerer};
+use crate::analyze::collations::{needs, Needs};
 use crate::analyze::walk::{self, contains_aggregate, contains_window};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
-use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind};
+use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATION};
 use crate::routine::Language;
 use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
@@ -23,10 +24,36 @@ impl Lowerer<'_> {
         self.env.catalog.codec(ty)?.collation()
     }
 
-    /// The expression with its type's collation, for comparing, sorting, grouping.
+    /// As [`Lowerer::collation`], of values that have a collation of SQL's. (Analysis has refused languages for other types than
+    /// text.)
+    pub(super) fn collation_in(&self, ty: Oid, collation: Oid) -> Option<String> {
+        match self.env.catalog.sqlite_collation(collation) {
+            Some(name) if matches!(self.env.catalog.codec(ty), Some(TypeCodec::Text)) => Some(format!("\"{name}\"")),
+            _ => self.collation(ty),
+        }
+    }
+
+    /// The collation of an expression's values. BINARY where SQLite would take that of a column below it.
+    pub(super) fn collation_of(&self, expr: &Expr) -> Option<String> {
+        let wanted = self.collation_in(expr.ty, expr.collation);
+        if wanted.is_some() || !matches!(self.env.catalog.codec(expr.ty), Some(TypeCodec::Text)) {
+            return wanted;
+        }
+        let of_language = |e: &Expr| match e.kind {
+            ExprKind::Var(_) => matches!(self.env.catalog.codec(e.ty), Some(TypeCodec::Text)),
+            ExprKind::Cast { form: CastForm::Collate, .. } => true,
+            _ => false,
+        };
+        (self.has_languages && walk::any(expr, &of_language)).then(|| "BINARY".to_string())
+    }
+
+    /// The expression with its collation, for comparing, sorting, grouping.
     pub(super) fn collated(&mut self, expr: &Expr) -> Result<String> {
         let text = self.expr(expr)?;
-        Ok(match self.collation(expr.ty) {
+        if expr.collation == NO_COLLATION {
+            return Ok(format!("{}({text}, 'string comparison')", support::NO_COLLATION));
+        }
+        Ok(match self.collation_of(expr) {
             Some(collation) => format!("{text} COLLATE {collation}"),
             None => text,
         })
@@ -350,11 +377,36 @@ impl Lowerer<'_> {
             });
             PgError::not_supported(format!("function {name}")).at(whole.location)
         })?;
+        if args.iter().any(|a| a.collation == NO_COLLATION) {
+            if let (Needs::Named(what), [first, ..]) = (needs(proc), args) {
+                let refused = format!("{}({}, {})", support::NO_COLLATION, self.expr(first)?, quote_text(what));
+                return Ok(refused);
+            }
+            if !matches!(how, Imp::Inline(_)) && matches!(needs(proc), Needs::Comparison) {
+                return self.collated(&args[0]);
+            }
+        }
+        // upper and lower case are a language's
+        if let (Some(name), [text]) = (builtin::proc_by_oid(proc).and_then(|p| p.src), args) {
+            let locale = self.env.catalog.collation(text.collation).and_then(|c| c.locale);
+            if let (Some(locale), "lower" | "upper" | "initcap") = (locale, name) {
+                let native = match name {
+                    "lower" => support::LOWER,
+                    "upper" => support::UPPER,
+                    _ => return Err(PgError::not_supported("initcap in a collation of ICU").at(whole.location)),
+                };
+                return Ok(format!("{native}({}, {})", self.expr(text)?, quote_text(locale)));
+            }
+        }
         match how {
             Imp::Inline(template) => {
                 let mut texts = Vec::with_capacity(args.len());
+                let compares = matches!(needs(proc), Needs::Comparison);
                 for arg in args {
-                    texts.push(self.collated(arg)?);
+                    texts.push(match arg.collation {
+                        NO_COLLATION if !compares => self.expr(arg)?,
+                        _ => self.collated(arg)?,
+                    });
                 }
                 Ok(format!("({})", fill(template, &texts)?))
             }
@@ -676,7 +728,7 @@ impl Lowerer<'_> {
             // of equal values (1.0, 1.00) PostgreSQL gives the first, SQLite's min() the last
             texts.reverse();
         }
-        let collate = self.collation(whole.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+        let collate = self.collation_of(whole).map_or(String::new(), |c| format!(" COLLATE {c}"));
         let rotations: Vec<String> = (0..texts.len())
             .map(|i| {
                 let mut turned: Vec<&str> = texts[i..].iter().chain(&texts[..i]).map(String::as_str).collect();

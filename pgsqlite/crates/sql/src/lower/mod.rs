@@ -101,6 +101,11 @@ pub mod support {
     /// (type OID, value …) → the greatest or least that is not NULL; of equal ones the first
     pub const GREATEST: &str = "pg_greatest";
     pub const LEAST: &str = "pg_least";
+    /// (text, what for) → 42P22: no collation can be told; NULL stays
+    pub const NO_COLLATION: &str = "pg_no_collation";
+    /// (text, locale) → text, in lower and upper case
+    pub const LOWER: &str = "pg_icu_lower";
+    pub const UPPER: &str = "pg_icu_upper";
     /// (array) → the same elements in one dimension
     pub const FLATTEN: &str = "pg_array_flatten";
     /// (array, subscript …) → element; (array, lower, upper …) → slice
@@ -211,6 +216,8 @@ struct Lowerer<'a> {
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
+    /// a statement may meet columns that are in the order of a language
+    has_languages: bool,
     /// functions of the user that are called
     routines: Vec<Oid>,
     /// how many parameters the statement has
@@ -230,6 +237,7 @@ impl<'a> Lowerer<'a> {
             row_checks: vec![],
             domain_value: None,
             uses_catalog: false,
+            has_languages: env.catalog.has_languages(),
             routines: vec![],
             parameters: 0,
             after_statements: vec![],

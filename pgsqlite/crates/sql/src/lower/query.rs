@@ -209,7 +209,8 @@ impl Lowerer<'_> {
                 .iter()
                 .enumerate()
                 .map(|(i, c)| {
-                    let collate = self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+                    let collate =
+                        self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
                     format!("c{0}{collate} AS c{0}", i + 1)
                 })
                 .collect();
@@ -335,7 +336,7 @@ impl Lowerer<'_> {
                 _ if matches!(key.expr.kind, ExprKind::Const(_)) => continue,
                 _ => self.expr(&key.expr)?,
             };
-            let collate = self.collation(key.expr.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+            let collate = self.collation_of(&key.expr).map_or(String::new(), |c| format!(" COLLATE {c}"));
             out.push(format!("{text}{collate}{}", direction(key)));
         }
         if out.is_empty() {
@@ -544,14 +545,14 @@ impl Lowerer<'_> {
         }
         let mut columns = Vec::new();
         for (i, c) in query.columns.iter().enumerate() {
-            let collate = self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
+            let collate = self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
             columns.push(format!("c{0}{collate} AS c{0}", i + 1));
         }
         if columns.is_empty() {
             // rows without columns are all equal: each has one of ours
             columns.push("c1".into());
         }
-        let equal_not_same = query.columns.iter().any(|c| self.collation(c.ty).is_some());
+        let equal_not_same = query.columns.iter().any(|c| self.collation_in(c.ty, c.collation).is_some());
         if op == SetOperation::Union && !all && equal_not_same {
             // of equal rows (1.0, 1.00) the first stays; SQLite's UNION keeps the last
             let rows = format!("{} UNION ALL {}", self.plain_arm(l, left), self.wrapped_arm(r));
@@ -569,7 +570,11 @@ impl Lowerer<'_> {
             .iter()
             .enumerate()
             .map(|(i, c)| {
-                format!("c{}{}", i + 1, self.collation(c.ty).map_or(String::new(), |c| format!(" COLLATE {c}")))
+                format!(
+                    "c{}{}",
+                    i + 1,
+                    self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"))
+                )
             })
             .collect();
         if partition.is_empty() {
@@ -614,8 +619,13 @@ impl Lowerer<'_> {
         let mut keys = Vec::new();
         for key in &query.order_by {
             let column = key.target.ok_or_else(|| PgError::internal("a sort key that is no output column"))?;
-            let collate = self.collation(query.columns[column].ty).map_or(String::new(), |c| format!(" COLLATE {c}"));
-            keys.push(format!("c{}{collate}{}", column + 1, direction(key)));
+            let of = &query.columns[column];
+            let collate = self.collation_in(of.ty, of.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
+            let value = match of.collation == crate::catalog::NO_COLLATION {
+                true => format!("{}(c{}, 'string comparison')", support::NO_COLLATION, column + 1),
+                false => format!("c{}", column + 1),
+            };
+            keys.push(format!("{value}{collate}{}", direction(key)));
         }
         if query.with_ties {
             let output: Vec<String> = (1..=query.columns.len()).map(|i| format!("c{i}")).collect();

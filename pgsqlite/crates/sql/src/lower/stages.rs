@@ -283,7 +283,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn collate_of(&self, expr: &Expr) -> String {
-        self.collation(expr.ty).map_or(String::new(), |c| format!(" COLLATE {c}"))
+        self.collation_of(expr).map_or(String::new(), |c| format!(" COLLATE {c}"))
     }
 }
 

@@ -12,6 +12,7 @@ pub use order::{compare, compare_text};
 pub use parse::{parse, validate, Flavor};
 pub use write::write_string;
 
+use crate::jsonpath::moment::Moment;
 use crate::numeric::Numeric;
 
 /// A JSON value as `jsonb` holds it.
@@ -24,6 +25,8 @@ pub enum Json {
     Array(Vec<Json>),
     /// Keys unique, ordered by length in bytes, then by bytes.
     Object(Vec<(String, Json)>),
+    /// a date or a time inside of a path expression; a string elsewhere
+    Moment(Moment),
 }
 
 impl Json {
@@ -66,6 +69,7 @@ impl Json {
             Json::String(_) => "string",
             Json::Array(_) => "array",
             Json::Object(_) => "object",
+            Json::Moment(moment) => moment.type_name(),
         }
     }
 }

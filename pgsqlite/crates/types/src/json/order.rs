@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 fn rank(v: &Json) -> u8 {
     match v {
         Json::Null => 0,
-        Json::String(_) => 1,
+        Json::String(_) | Json::Moment(_) => 1,
         Json::Number(_) => 2,
         Json::Bool(_) => 3,
         Json::Array(_) => 4,
@@ -26,6 +26,7 @@ fn compare_at(a: &Json, b: &Json, top: bool) -> Ordering {
         (Json::Bool(x), Json::Bool(y)) => x.cmp(y),
         (Json::Number(x), Json::Number(y)) => x.cmp(y),
         (Json::String(x), Json::String(y)) => x.as_bytes().cmp(y.as_bytes()),
+        (Json::Moment(x), Json::Moment(y)) => x.to_text().cmp(&y.to_text()),
         (Json::Array(x), Json::Array(y)) => x.len().cmp(&y.len()).then_with(|| {
             x.iter().zip(y).map(|(p, q)| compare_at(p, q, false)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         }),

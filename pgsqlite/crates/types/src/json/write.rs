@@ -40,6 +40,7 @@ pub(crate) fn write(value: &Json, out: &mut Vec<u8>) {
         Json::Bool(false) => out.extend_from_slice(b"false"),
         Json::Number(n) => n.write(out),
         Json::String(s) => write_string(s, out),
+        Json::Moment(moment) => write_string(&moment.to_text(), out),
         Json::Array(items) => {
             out.push(b'[');
             for (i, item) in items.iter().enumerate() {

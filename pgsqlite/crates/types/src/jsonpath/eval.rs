@@ -3,11 +3,12 @@
 //! A step gives its results to the step that follows it, the last one to the list of found items. Where the caller asks for
 //! silence, errors of the data become [`Outcome::Error`] instead of being raised.
 
+use super::moment::{parse, parse_standard};
 use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL};
 use crate::int::Width;
 use crate::json::Json;
 use crate::numeric::Numeric;
-use crate::{float, PgError, Result, SqlState};
+use crate::{float, PgError, Result, Settings, SqlState};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -47,7 +48,8 @@ type Value<'a> = Cow<'a, Json>;
 type Found<'f, 'a> = Option<&'f mut Vec<Value<'a>>>;
 
 /// Runs a path. `variables` is an object; `silent`: errors of the data are not raised. `all`: the items are wanted, else only
-/// whether there is one.
+/// whether there is one. `zone`: the session's time zone may be used.
+#[allow(clippy::too_many_arguments)]
 pub fn run<'a>(
     path: &'a Path,
     target: &'a Json,
@@ -55,6 +57,7 @@ pub fn run<'a>(
     silent: bool,
     all: bool,
     matcher: Matcher<'a>,
+    zone: Option<&'a Settings>,
 ) -> Result<(Outcome, Vec<Json>)> {
     if !matches!(variables, Json::Object(_)) {
         return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "\"vars\" argument is not an object")
@@ -64,6 +67,7 @@ pub fn run<'a>(
         root: target,
         variables,
         matcher,
+        zone,
         lax: path.lax,
         ignore_structure: path.lax,
         raise: !silent,
@@ -88,6 +92,7 @@ struct Evaluator<'a> {
     root: &'a Json,
     variables: &'a Json,
     matcher: Matcher<'a>,
+    zone: Option<&'a Settings>,
     lax: bool,
     /// missing keys and elements are no errors
     ignore_structure: bool,
@@ -307,10 +312,40 @@ impl<'a> Evaluator<'a> {
                 )),
             },
             Kind::Method(method) => self.method(item, *method, value, found, unwrap),
-            Kind::DateTime(_) => Err(PgError::not_supported("jsonpath item method .datetime()")),
+            Kind::DateTime(_) if unwrap && is_array(&value) => self.each_element(item, &value, found),
+            Kind::DateTime(template) => self.date_time(item, template.as_deref(), &value, found),
             Kind::Arithmetic(operator, left, right) => self.arithmetic(item, *operator, (left, right), value, found),
             Kind::Plus(operand) | Kind::Minus(operand) => self.signed(item, operand, value, found),
         }
+    }
+
+    fn date_time(
+        &mut self,
+        item: &'a Item,
+        template: Option<&str>,
+        value: &Json,
+        found: Found<'_, 'a>,
+    ) -> Result<Outcome> {
+        const CODE: SqlState = SqlState::INVALID_ARGUMENT_FOR_SQL_JSON_DATETIME_FUNCTION;
+        let Json::String(text) = value else {
+            return self.fail(CODE, "jsonpath item method .datetime() can only be applied to a string");
+        };
+        let moment = match template {
+            Some(template) => match parse(text, template) {
+                Ok(moment) => moment,
+                Err(e) if self.raise || e.code() == SqlState::FEATURE_NOT_SUPPORTED => return Err(e),
+                Err(_) => return Ok(Outcome::Error),
+            },
+            None => match parse_standard(text) {
+                Some(moment) => moment,
+                None if self.raise => {
+                    return Err(PgError::new(CODE, format!("datetime format is not recognized: \"{text}\""))
+                        .hint("Use a datetime template argument to specify the input data format."))
+                }
+                None => return Ok(Outcome::Error),
+            },
+        };
+        self.next(item, Cow::Owned(Json::Moment(moment)), found)
     }
 
     /// Runs a step on all values from level `first` to `last` below a value whose children are at level `level`.
@@ -616,7 +651,7 @@ impl<'a> Evaluator<'a> {
             Kind::IsUnknown(a) => Truth::from(self.truth(a, value)? == Truth::Unknown),
             Kind::Compare(comparison, a, b) => {
                 let comparison = *comparison;
-                self.pairs(a, Some((b, true)), value, &mut |_, l, r| Ok(compare(comparison, l, r)))?
+                self.pairs(a, Some((b, true)), value, &mut |e, l, r| compare(comparison, l, r, e.zone))?
             }
             Kind::StartsWith(a, b) => self.pairs(a, Some((b, false)), value, &mut |_, l, r| {
                 Ok(match (l, r) {
@@ -695,21 +730,25 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn compare(comparison: Comparison, left: &Json, right: &Json) -> Truth {
+fn compare(comparison: Comparison, left: &Json, right: &Json, zone: Option<&Settings>) -> Result<Truth> {
     let order = match (left, right) {
         (Json::Null, Json::Null) => Ordering::Equal,
         (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
         (Json::Number(a), Json::Number(b)) => a.cmp(b),
         (Json::String(a), Json::String(b)) => a.as_bytes().cmp(b.as_bytes()),
-        (Json::Null, _) | (_, Json::Null) => return Truth::from(comparison == Comparison::NotEqual),
-        _ => return Truth::Unknown,
+        (Json::Moment(a), Json::Moment(b)) => match a.compare(*b, zone)? {
+            Some(order) => order,
+            None => return Ok(Truth::Unknown),
+        },
+        (Json::Null, _) | (_, Json::Null) => return Ok(Truth::from(comparison == Comparison::NotEqual)),
+        _ => return Ok(Truth::Unknown),
     };
-    Truth::from(match comparison {
+    Ok(Truth::from(match comparison {
         Comparison::Equal => order.is_eq(),
         Comparison::NotEqual => order.is_ne(),
         Comparison::Less => order.is_lt(),
         Comparison::LessOrEqual => order.is_le(),
         Comparison::Greater => order.is_gt(),
         Comparison::GreaterOrEqual => order.is_ge(),
-    })
+    }))
 }

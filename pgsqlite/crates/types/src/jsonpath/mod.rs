@@ -5,6 +5,7 @@
 
 pub mod eval;
 mod lex;
+pub mod moment;
 mod parse;
 mod print;
 

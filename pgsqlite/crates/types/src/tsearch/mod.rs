@@ -1,13 +1,15 @@
 //! Full-text search: the types `tsvector` and `tsquery`. Manual: chapter 12, and "Text Search Types".
 //!
 //! `lexeme` reads one quoted or bare lexeme (both types share it); [`vector`] and [`query`] have the values, their text and binary forms
-//! and what operators do with them; [`matching`] says whether a query matches and where, [`rank`] how well.
+//! and what operators do with them; [`matching`] says whether a query matches and where, [`rank`] how well, [`rewrite`]
+//! replaces parts of queries.
 //! The storage form is the text form, which is canonical. How documents become lexemes is the engine's affair.
 
 pub(crate) mod lexeme;
 pub mod matching;
 pub mod query;
 pub mod rank;
+pub mod rewrite;
 pub mod vector;
 
 pub use query::{Node, Query};

@@ -113,12 +113,13 @@ impl Analyzer<'_> {
 
     /// The statement without the rules of its target.
     fn modification(&mut self, node: &NodeEnum) -> Result<Modify> {
-        match node {
+        let modify = match node {
             NodeEnum::InsertStmt(s) => self.insert(s),
             NodeEnum::UpdateStmt(s) => self.update(s),
             NodeEnum::DeleteStmt(s) => self.delete(s),
             _ => Err(PgError::internal("a data modification expected")),
-        }
+        }?;
+        self.with_collations(modify)
     }
 
     fn with_view_kept<R>(&mut self, view: Oid, f: impl FnOnce(&mut Self) -> R) -> R {
