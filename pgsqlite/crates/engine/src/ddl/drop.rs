@@ -430,6 +430,9 @@ impl Ddl<'_> {
         if let Some(tag) = self.drop_extensions(statement)? {
             return Ok(tag);
         }
+        if let Some(tag) = self.drop_ts_objects(statement)? {
+            return Ok(tag);
+        }
         if let Some(tag) = self.drop_collations(statement)? {
             return Ok(tag);
         }
@@ -828,6 +831,11 @@ impl Ddl<'_> {
         }
         for &object in all {
             if let Object::Schema(oid) = object {
+                let searching = self.catalog.ts_configurations.values().map(|c| c.schema);
+                if searching.chain(self.catalog.ts_dictionaries.values().map(|d| d.schema)).any(|schema| schema == oid)
+                {
+                    return Err(PgError::not_supported("dropping a schema with text search objects"));
+                }
                 if self.catalog.collations.values().any(|c| c.schema == oid) {
                     return Err(PgError::not_supported("dropping a schema with collations"));
                 }

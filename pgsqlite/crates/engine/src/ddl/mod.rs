@@ -41,6 +41,7 @@ mod sequence;
 pub(crate) mod sqlite;
 mod statistics;
 mod storage;
+mod text_search;
 mod trigger;
 mod types;
 mod view;
@@ -198,6 +199,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::RuleStmt(_)
         | NodeEnum::CreateEventTrigStmt(_)
         | NodeEnum::DefineStmt(_)
+        | NodeEnum::AlterTsconfigurationStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -423,6 +425,11 @@ impl Ddl<'_> {
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectCollation => self.create_collation(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsconfiguration => {
+                self.create_ts_configuration(s)
+            }
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsdictionary => self.create_ts_dictionary(s),
+            NodeEnum::AlterTsconfigurationStmt(s) => self.alter_ts_configuration(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }
     }

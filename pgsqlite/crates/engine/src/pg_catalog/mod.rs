@@ -12,6 +12,7 @@ mod information_usage;
 mod relations;
 mod session;
 mod statistics;
+mod text_search;
 mod types;
 mod views;
 mod zones;
@@ -269,9 +270,9 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_amproc" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_amproc.tsv"))),
         "pg_ts_parser" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_parser.tsv"))),
         "pg_ts_template" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_template.tsv"))),
-        "pg_ts_dict" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_dict.tsv"))),
-        "pg_ts_config" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_config.tsv"))),
-        "pg_ts_config_map" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_config_map.tsv"))),
+        "pg_ts_dict" => Catalog(text_search::dictionaries),
+        "pg_ts_config" => Catalog(text_search::configurations),
+        "pg_ts_config_map" => Catalog(text_search::mappings),
         "pg_opfamily" => Catalog(builtin::operator_families),
         "pg_language" => Fixed(builtin::languages),
         "pg_tablespace" => Fixed(builtin::tablespaces),

@@ -4,7 +4,6 @@
 use super::Host;
 use crate::text_search::dictionary::Configuration;
 use crate::text_search::document::{lexemes, vector};
-use pgsqlite_sql::builtins::text_search;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -105,7 +104,8 @@ fn update_vector(host: Host, trigger: &Trigger, row: &Row, by_column: bool) -> R
                 format!("text search configuration name \"{configuration}\" must be schema-qualified"),
             ));
         };
-        let found = if schema == "pg_catalog" { text_search::configuration_named(name) } else { None };
+        let catalog = host.catalog();
+        let found = catalog.schema_oid(schema).and_then(|schema| catalog.ts_configuration_in(schema, name));
         found.ok_or_else(|| {
             PgError::new(
                 SqlState::UNDEFINED_OBJECT,
@@ -113,7 +113,7 @@ fn update_vector(host: Host, trigger: &Trigger, row: &Row, by_column: bool) -> R
             )
         })?
     };
-    let configuration = Configuration::of(configuration)?;
+    let configuration = Configuration::of(&host.catalog(), configuration)?;
     let (mut all, mut last) = (Vec::new(), 0);
     for column in columns {
         let at = place(column).ok_or_else(|| missing("", column))?;
@@ -122,7 +122,7 @@ fn update_vector(host: Host, trigger: &Trigger, row: &Row, by_column: bool) -> R
         }
         needed |= is_set(at);
         if let Datum::Text(text) = &new[at] {
-            all.extend(lexemes(configuration, text, &mut last, &|notice| host.cell.notice(notice)));
+            all.extend(lexemes(&configuration, text, &mut last, &|notice| host.cell.notice(notice)));
         }
     }
     let mut out = new.clone();

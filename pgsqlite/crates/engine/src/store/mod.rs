@@ -12,7 +12,9 @@ pub mod foreign;
 pub mod names;
 pub mod write;
 
-use pgsqlite_sql::catalog::{Catalog, Extension, Relation, RelationKind, Role, Schema, UserCollation, UserType};
+use pgsqlite_sql::catalog::{
+    Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
+};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
@@ -153,6 +155,14 @@ fn read_objects(
             "schema" => catalog.add_schema(serde_json::from_str::<Schema>(&definition).map_err(damaged)?),
             "dropped schema" => catalog.remove_schema(oid),
             "type" => catalog.add_type(serde_json::from_str::<UserType>(&definition).map_err(damaged)?),
+            "text search configuration" => {
+                let made = serde_json::from_str::<TsConfiguration>(&definition).map_err(damaged)?;
+                catalog.ts_configurations.insert(made.oid, std::sync::Arc::new(made));
+            }
+            "text search dictionary" => {
+                let made = serde_json::from_str::<TsDictionary>(&definition).map_err(damaged)?;
+                catalog.ts_dictionaries.insert(made.oid, std::sync::Arc::new(made));
+            }
             "collation" => {
                 let collation = serde_json::from_str::<UserCollation>(&definition).map_err(damaged)?;
                 catalog.collations.insert(collation.oid, std::sync::Arc::new(collation));

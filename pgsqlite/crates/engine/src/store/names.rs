@@ -1,7 +1,6 @@
 //! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
 
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::builtins::text_search;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
@@ -137,8 +136,8 @@ impl RegNames for CatalogNames<'_> {
                     format!("{}({},{})", o.name, side(o.left), side(o.right))
                 }
             }),
-            oid::REGCONFIG => text_search::configuration_name(value).map(quote_identifier),
-            oid::REGDICTIONARY => text_search::dictionary_name(value).map(quote_identifier),
+            oid::REGCONFIG => names.ts_configuration(value),
+            oid::REGDICTIONARY => names.ts_dictionary(value),
             _ => None,
         }
     }
@@ -233,16 +232,17 @@ impl RegNames for CatalogNames<'_> {
                 }
             }
             oid::REGCONFIG | oid::REGDICTIONARY => {
-                let (kind, table): (_, fn(&str) -> Option<Oid>) = match reg_type {
-                    oid::REGCONFIG => ("configuration", text_search::configuration_named),
-                    _ => ("dictionary", text_search::dictionary_named),
+                let (kind, find): (_, fn(&Catalog, Oid, &str) -> Option<Oid>) = match reg_type {
+                    oid::REGCONFIG => ("configuration", Catalog::ts_configuration_in),
+                    _ => ("dictionary", Catalog::ts_dictionary_in),
                 };
                 let found = match parts[..] {
-                    [name] | ["pg_catalog", name] => table(name),
-                    [schema, _] => {
-                        self.schema(schema)?;
-                        None
+                    [name] => {
+                        let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+                        let path = implied.into_iter().chain(self.search_path.iter().copied());
+                        path.into_iter().find_map(|schema| find(self.catalog, schema, name))
                     }
+                    [schema, name] => find(self.catalog, self.schema(schema)?, name),
                     _ => {
                         return Err(PgError::new(
                             SqlState::SYNTAX_ERROR,

@@ -1,7 +1,9 @@
 //! Storing one object, comment or sequence state. All run in the caller's write transaction, after [`super::init`].
 
 use super::sqlite_error;
-use pgsqlite_sql::catalog::{DatabaseProperties, Extension, Relation, Role, Schema, UserCollation, UserType};
+use pgsqlite_sql::catalog::{
+    DatabaseProperties, Extension, Relation, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
+};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
@@ -31,6 +33,14 @@ pub fn put_function(conn: &Connection, function: &Function) -> Result<()> {
 
 pub fn put_extension(conn: &Connection, extension: &Extension) -> Result<()> {
     put(conn, extension.oid, "extension", extension.schema, &extension.name, &json(extension)?)
+}
+
+pub fn put_ts_configuration(conn: &Connection, c: &TsConfiguration) -> Result<()> {
+    put(conn, c.oid, "text search configuration", c.schema, &c.name, &json(c)?)
+}
+
+pub fn put_ts_dictionary(conn: &Connection, d: &TsDictionary) -> Result<()> {
+    put(conn, d.oid, "text search dictionary", d.schema, &d.name, &json(d)?)
 }
 
 pub fn put_collation(conn: &Connection, collation: &UserCollation) -> Result<()> {

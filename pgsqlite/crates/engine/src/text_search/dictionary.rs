@@ -1,57 +1,82 @@
 //! Configurations and dictionaries: which token becomes which lexeme.
 //!
-//! There are `simple` and the languages of [`Language`]. A dictionary gives a lexeme, or says that the token is a stop word.
+//! A configuration has a list of dictionaries for each type of token, which are asked one after the other. A dictionary gives a
+//! lexeme, says that the token is a stop word, changes the token for those behind it, or does not know it.
 
 use super::language::Language;
 use super::parser::Kind;
-use pgsqlite_sql::builtins::text_search::{configuration_name, dictionary_name, dictionary_named};
+use crate::udf::unaccented;
+use pgsqlite_sql::builtins::text_search::{dictionary_name, mappings, SIMPLE_TEMPLATE, UNACCENT_DICTIONARY};
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// OIDs of `pg_ts_config`, `pg_ts_dict`, `pg_ts_parser`.
-pub const SIMPLE: Oid = 3748;
+/// OIDs of `pg_ts_dict`, `pg_ts_parser`.
 pub const SIMPLE_DICTIONARY: Oid = 3765;
 pub const DEFAULT_PARSER: Oid = 3722;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dictionary {
-    /// lower case, without stop words
-    Simple,
-    /// a Snowball stemmer, with the stop words of its language
-    Snowball(Language),
+    /// lower case, without stop words. `accept`: else the token is left to the dictionaries behind
+    Simple { accept: bool },
+    /// a Snowball stemmer, with the stop words of its language (`stops`)
+    Snowball { language: Language, stops: bool },
+    /// takes accents away, and leaves the rest to the dictionaries behind
+    Unaccent,
+}
+
+/// What a dictionary makes of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lexized {
+    Unknown,
+    Stop,
+    Lexeme(String),
+    /// another token for the dictionaries behind
+    Changed(String),
 }
 
 impl Dictionary {
     /// Errors: 0A000 for languages that are not known here.
-    pub fn of(oid: Oid) -> Result<Dictionary> {
-        if oid == SIMPLE_DICTIONARY {
-            return Ok(Dictionary::Simple);
+    pub fn of(catalog: &Catalog, oid: Oid) -> Result<Dictionary> {
+        if let Some(own) = catalog.ts_dictionaries.get(&oid) {
+            let option = |name: &str| own.options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+            if own.template == SIMPLE_TEMPLATE {
+                return Ok(Dictionary::Simple { accept: option("accept") != Some("false") });
+            }
+            let language = option("language").and_then(Language::named);
+            let language = language.ok_or_else(|| PgError::internal("a stored dictionary without a language"))?;
+            return Ok(Dictionary::Snowball { language, stops: option("stopwords").is_some() });
+        }
+        match oid {
+            SIMPLE_DICTIONARY => return Ok(Dictionary::Simple { accept: true }),
+            UNACCENT_DICTIONARY => return Ok(Dictionary::Unaccent),
+            _ => {}
         }
         let name = dictionary_name(oid).ok_or_else(|| {
             PgError::new(SqlState::INTERNAL_ERROR, format!("cache lookup failed for text search dictionary {oid}"))
         })?;
         match name.strip_suffix("_stem").and_then(Language::named) {
-            Some(language) => Ok(Dictionary::Snowball(language)),
+            Some(language) => Ok(Dictionary::Snowball { language, stops: true }),
             None => Err(PgError::not_supported(format!("the text search dictionary \"{name}\""))),
         }
     }
 
-    pub fn oid(self) -> Oid {
-        match self {
-            Dictionary::Simple => SIMPLE_DICTIONARY,
-            Dictionary::Snowball(language) => dictionary_named(&format!("{}_stem", language.name())).unwrap_or(0),
-        }
-    }
-
-    /// The lexeme that a token becomes. None: it is a stop word.
-    pub fn lexeme(self, token: &str) -> Option<String> {
+    pub fn lexize(self, token: &str) -> Lexized {
         /// Bytes of a word that is stemmed, at most.
         const LONGEST: usize = 1000;
-        let lower = lower(token);
         match self {
-            Dictionary::Simple => Some(lower),
-            Dictionary::Snowball(_) if lower.len() > LONGEST => Some(lower),
-            Dictionary::Snowball(language) if lower.is_empty() || language.is_stop_word(&lower) => None,
-            Dictionary::Snowball(language) => Some(language.stem(&lower)),
+            Dictionary::Simple { accept: true } => Lexized::Lexeme(lower(token)),
+            Dictionary::Simple { accept: false } => Lexized::Unknown,
+            Dictionary::Unaccent => match unaccented(token) {
+                changed if changed == token => Lexized::Unknown,
+                changed => Lexized::Changed(changed),
+            },
+            Dictionary::Snowball { language, stops } => match lower(token) {
+                lower if lower.len() > LONGEST => Lexized::Lexeme(lower),
+                lower if lower.is_empty() || stops && language.is_stop_word(&lower) => Lexized::Stop,
+                lower => Lexized::Lexeme(language.stem(&lower)),
+            },
         }
     }
 }
@@ -68,41 +93,55 @@ fn lower(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Configuration {
-    words: Dictionary,
-    /// for words of ASCII letters
-    ascii: Dictionary,
-}
+/// The dictionaries for each type of token, by its number.
+#[derive(Debug, Clone)]
+pub struct Configuration(Arc<HashMap<i32, Vec<(Oid, Dictionary)>>>);
 
 impl Configuration {
     /// Errors: 0A000 for languages that are not known here.
-    pub fn of(oid: Oid) -> Result<Configuration> {
-        if oid == SIMPLE {
-            return Ok(Configuration { words: Dictionary::Simple, ascii: Dictionary::Simple });
+    pub fn of(catalog: &Catalog, oid: Oid) -> Result<Configuration> {
+        static BUILTIN: OnceLock<Mutex<HashMap<Oid, Configuration>>> = OnceLock::new();
+        if let Some(own) = catalog.ts_configurations.get(&oid) {
+            return Configuration::new(catalog, &own.mappings);
         }
-        let name = configuration_name(oid).ok_or_else(|| {
+        let made = BUILTIN.get_or_init(Default::default);
+        let mut made = made.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(found) = made.get(&oid) {
+            return Ok(found.clone());
+        }
+        let list = mappings(oid).ok_or_else(|| {
             PgError::new(SqlState::INTERNAL_ERROR, format!("cache lookup failed for text search configuration {oid}"))
         })?;
-        let known = |name: &str| Language::named(name).map(Dictionary::Snowball);
-        let words =
-            known(name).ok_or_else(|| PgError::not_supported(format!("the text search configuration \"{name}\"")))?;
-        // what is written in another script has its ASCII words from English
-        let ascii = match name {
-            "russian" => known("english").unwrap_or(words),
-            _ => words,
-        };
-        Ok(Configuration { words, ascii })
+        let configuration = Configuration::new(catalog, &list)?;
+        made.insert(oid, configuration.clone());
+        Ok(configuration)
     }
 
-    /// The dictionary for tokens of a type. None: they are not indexed.
-    pub fn dictionary(self, kind: Kind) -> Option<Dictionary> {
-        use Kind::*;
-        match kind {
-            Blank | Tag | Protocol | Entity => None,
-            AsciiWord | AsciiCompound | AsciiPart => Some(self.ascii),
-            Word | Compound | WordPart => Some(self.words),
-            _ => Some(Dictionary::Simple),
+    fn new(catalog: &Catalog, mappings: &[(i32, Vec<Oid>)]) -> Result<Configuration> {
+        let mut lists = HashMap::new();
+        for (token, dictionaries) in mappings {
+            let list: Result<Vec<_>> =
+                dictionaries.iter().map(|&oid| Ok((oid, Dictionary::of(catalog, oid)?))).collect();
+            lists.insert(*token, list?);
         }
+        Ok(Configuration(Arc::new(lists)))
+    }
+
+    /// The dictionaries for tokens of a type; none: they are not indexed.
+    pub fn dictionaries(&self, kind: Kind) -> &[(Oid, Dictionary)] {
+        self.0.get(&(kind as i32)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What becomes of a token, and which dictionary said so.
+    pub fn lexize(&self, kind: Kind, token: &str) -> (Lexized, Option<Oid>) {
+        let mut changed: Option<String> = None;
+        for (oid, dictionary) in self.dictionaries(kind) {
+            match dictionary.lexize(changed.as_deref().unwrap_or(token)) {
+                Lexized::Unknown => {}
+                Lexized::Changed(other) => changed = Some(other),
+                found => return (found, Some(*oid)),
+            }
+        }
+        (Lexized::Unknown, None)
     }
 }

@@ -1,6 +1,6 @@
 //! Texts as vectors and queries.
 
-use super::dictionary::Configuration;
+use super::dictionary::{Configuration, Lexized};
 use super::parser::{Kind, Parser};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::tsearch::query::{self, Builder, Operator};
@@ -15,16 +15,19 @@ fn notice(message: impl Into<String>) -> PgError {
 }
 
 /// The lexemes of a text with their places, which go on from `place` (0: the first is 1): stop words take one, too.
-pub fn lexemes(configuration: Configuration, text: &str, place: &mut u32, tell: Tell) -> Vec<(String, u32)> {
+pub fn lexemes(configuration: &Configuration, text: &str, place: &mut u32, tell: Tell) -> Vec<(String, u32)> {
     let mut out = Vec::new();
     for (kind, token) in Parser::new(text) {
         if too_long(token, tell) {
             continue;
         }
-        let Some(dictionary) = configuration.dictionary(kind) else { continue };
-        *place += 1;
-        if let Some(lexeme) = dictionary.lexeme(token) {
-            out.push((lexeme, *place));
+        match configuration.lexize(kind, token).0 {
+            Lexized::Lexeme(lexeme) => {
+                *place += 1;
+                out.push((lexeme, *place));
+            }
+            Lexized::Stop => *place += 1,
+            Lexized::Unknown | Lexized::Changed(_) => {}
         }
     }
     out
@@ -53,13 +56,13 @@ pub fn vector(lexemes: Vec<(String, u32)>) -> Result<Vector> {
 }
 
 /// `to_tsvector`
-pub fn to_vector(configuration: Configuration, text: &str, tell: Tell) -> Result<Vector> {
+pub fn to_vector(configuration: &Configuration, text: &str, tell: Tell) -> Result<Vector> {
     vector(lexemes(configuration, text, &mut 0, tell))
 }
 
 /// Pushes what an operand's text becomes: its lexemes, joined by `operator`; stop words between them keep their places.
 fn push_text(
-    configuration: Configuration,
+    configuration: &Configuration,
     builder: &mut Builder,
     text: &str,
     weights: u8,
@@ -108,7 +111,7 @@ fn without_lexemes(text: &str, tell: Tell) {
 }
 
 /// `to_tsquery`: operators are those of the type's text form.
-pub fn to_query(configuration: Configuration, text: &str, tell: Tell) -> Result<Query> {
+pub fn to_query(configuration: &Configuration, text: &str, tell: Tell) -> Result<Query> {
     let query = query::parse(text, &mut |builder, operand, weights, prefix| {
         push_text(configuration, builder, &operand, weights, prefix, Operator::Phrase(1), tell)
     })?;
@@ -119,7 +122,7 @@ pub fn to_query(configuration: Configuration, text: &str, tell: Tell) -> Result<
 }
 
 /// `plainto_tsquery` and `phraseto_tsquery`: all of the text is one operand.
-pub fn plain_to_query(configuration: Configuration, text: &str, operator: Operator, tell: Tell) -> Result<Query> {
+pub fn plain_to_query(configuration: &Configuration, text: &str, operator: Operator, tell: Tell) -> Result<Query> {
     let mut builder = Builder::default();
     if text.is_empty() {
         without_lexemes(text, tell);
@@ -130,7 +133,7 @@ pub fn plain_to_query(configuration: Configuration, text: &str, operator: Operat
 }
 
 /// `websearch_to_tsquery`: words, "phrases", `or`, `-`. No text is wrong.
-pub fn web_to_query(configuration: Configuration, text: &str, tell: Tell) -> Result<Query> {
+pub fn web_to_query(configuration: &Configuration, text: &str, tell: Tell) -> Result<Query> {
     let mut builder = Builder::default();
     let mut waiting: Vec<Operator> = Vec::new();
     let mut rest = text;

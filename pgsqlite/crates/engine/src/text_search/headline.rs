@@ -3,7 +3,7 @@
 //! The document's words are listed with the operands of the query that they are ([`Item`]). A cover is a short stretch in which the
 //! query matches, between two of its words; from covers come the stretches that are shown, cut or lengthened to a length in words.
 
-use super::dictionary::Configuration;
+use super::dictionary::{Configuration, Lexized};
 use super::document::{too_long, Tell};
 use super::parser::{Kind, Parser};
 use pgsqlite_types::tsearch::matching::{matches, Document, Found};
@@ -216,17 +216,24 @@ impl Document for Stretch<'_, '_> {
     }
 }
 
-fn items<'d>(configuration: Configuration, text: &'d str, operands: &[&Operand], tell: Tell) -> Vec<Item<'d>> {
+fn items<'d>(configuration: &Configuration, text: &'d str, operands: &[&Operand], tell: Tell) -> Vec<Item<'d>> {
     let mut out: Vec<Item> = Vec::new();
     let mut place = 0;
     for (kind, token) in Parser::new(text) {
         if too_long(token, tell) {
             continue;
         }
-        let lexeme = configuration.dictionary(kind).and_then(|dictionary| {
-            place += 1;
-            dictionary.lexeme(token)
-        });
+        let lexeme = match configuration.lexize(kind, token).0 {
+            Lexized::Lexeme(lexeme) => {
+                place += 1;
+                Some(lexeme)
+            }
+            Lexized::Stop => {
+                place += 1;
+                None
+            }
+            Lexized::Unknown | Lexized::Changed(_) => None,
+        };
         let at = place.min(u32::from(LAST_POSITION));
         let item = |operand: Option<usize>, repeated: bool| Item {
             token,
@@ -474,7 +481,7 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
 }
 
 /// The headline of a document.
-pub fn headline(configuration: Configuration, text: &str, query: &Query, o: &Options, tell: Tell) -> String {
+pub fn headline(configuration: &Configuration, text: &str, query: &Query, o: &Options, tell: Tell) -> String {
     let operands = query.operands();
     let mut items = items(configuration, text, &operands, tell);
     let mut longest = (o.max_words * 10).max(100);

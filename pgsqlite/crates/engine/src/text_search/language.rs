@@ -66,10 +66,6 @@ impl Language {
         LANGUAGES.iter().find(|l| l.name == name).map(Language)
     }
 
-    pub fn name(self) -> &'static str {
-        self.0.name
-    }
-
     pub fn stem(self, word: &str) -> String {
         Stemmer::create(self.0.algorithm).stem(word).into_owned()
     }

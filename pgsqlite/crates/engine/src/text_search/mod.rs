@@ -6,5 +6,5 @@
 pub mod dictionary;
 pub mod document;
 pub mod headline;
-mod language;
+pub mod language;
 pub mod parser;

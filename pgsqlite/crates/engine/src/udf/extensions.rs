@@ -261,12 +261,20 @@ fn rules() -> &'static (HashMap<&'static str, &'static str>, usize) {
     })
 }
 
+/// (text), (dictionary, text)
 fn unaccent(c: &Call) -> Result<Datum> {
     if c.len() > 1 {
-        return Err(PgError::not_supported("unaccent() with a dictionary"));
+        if c.int(0)? as pgsqlite_types::Oid != pgsqlite_sql::builtins::text_search::UNACCENT_DICTIONARY {
+            return Err(PgError::not_supported("unaccent() with another dictionary than unaccent"));
+        }
+        return Ok(Datum::Text(unaccented(c.text(1)?)));
     }
+    Ok(Datum::Text(unaccented(c.text(0)?)))
+}
+
+/// A text without accents.
+pub(crate) fn unaccented(text: &str) -> String {
     let (rules, longest) = rules();
-    let text = c.text(0)?;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -283,7 +291,7 @@ fn unaccent(c: &Call) -> Result<Datum> {
             }
         }
     }
-    Ok(Datum::Text(out))
+    out
 }
 
 /// The difference of the first bytes in which the two differ, as C's comparison of bytes tells it, else of their lengths.

@@ -48,6 +48,7 @@ mod transactions;
 mod transitions;
 mod trigrams;
 
+pub(crate) use extensions::unaccented;
 pub(crate) use objects::bare_type_name;
 pub use session_cell::{SessionCell, SessionState};
 

@@ -1,11 +1,12 @@
 //! The functions of full-text search.
 
 use super::shim::{Call, Scalar};
-use crate::text_search::dictionary::{Configuration, Dictionary, DEFAULT_PARSER};
+use crate::text_search::dictionary::{Configuration, Dictionary, Lexized, DEFAULT_PARSER};
 use crate::text_search::document::{self, lexemes, Tell};
 use crate::text_search::headline::{headline, Options};
 use crate::text_search::parser::KINDS;
 use pgsqlite_sql::builtins::text_search;
+use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::json::{self, Flavor, Json};
@@ -188,15 +189,15 @@ fn match_vector(c: &Call) -> Result<Datum> {
 fn match_texts(c: &Call) -> Result<Datum> {
     let configuration = configuration(c)?;
     with_notices(c, |tell| {
-        let vector = document::to_vector(configuration, c.text(0)?, tell)?;
-        let query = document::plain_to_query(configuration, c.text(1)?, Operator::And, tell)?;
+        let vector = document::to_vector(&configuration, c.text(0)?, tell)?;
+        let query = document::plain_to_query(&configuration, c.text(1)?, Operator::And, tell)?;
         Ok(is_match(&query, &vector))
     })
 }
 
 fn match_text(c: &Call) -> Result<Datum> {
     let configuration = configuration(c)?;
-    with_notices(c, |tell| Ok(is_match(&query(c, 1)?, &document::to_vector(configuration, c.text(0)?, tell)?)))
+    with_notices(c, |tell| Ok(is_match(&query(c, 1)?, &document::to_vector(&configuration, c.text(0)?, tell)?)))
 }
 
 fn rewrite(c: &Call) -> Result<Datum> {
@@ -310,20 +311,17 @@ fn with_notices<R>(c: &Call, run: impl FnOnce(Tell) -> Result<R>) -> Result<R> {
 fn default_configuration(c: &Call) -> Result<Oid> {
     let variables = c.session.state().variables.clone().ok_or_else(|| PgError::internal("no session"))?;
     let value = variables.get("default_text_search_config").unwrap_or_default();
-    let name = value.strip_prefix("pg_catalog.").unwrap_or(&value);
-    text_search::configuration_named(name).ok_or_else(|| {
-        PgError::new(SqlState::UNDEFINED_OBJECT, format!("text search configuration \"{value}\" does not exist"))
-    })
+    c.session.with_context(|context| context.names.reg_oid(oid::REGCONFIG, &value))
 }
 
 fn configuration(c: &Call) -> Result<Configuration> {
-    Configuration::of(default_configuration(c)?)
+    Configuration::of(&c.session.state().catalog, default_configuration(c)?)
 }
 
 /// Whether the first argument is a configuration, and which one counts.
 fn given(c: &Call, explicit: bool) -> Result<(Configuration, usize)> {
     match explicit {
-        true => Ok((Configuration::of(c.int(0)? as Oid)?, 1)),
+        true => Ok((Configuration::of(&c.session.state().catalog, c.int(0)? as Oid)?, 1)),
         false => Ok((configuration(c)?, 0)),
     }
 }
@@ -334,29 +332,29 @@ fn current(c: &Call) -> Result<Datum> {
 
 fn to_vector(c: &Call) -> Result<Datum> {
     let (configuration, i) = given(c, c.len() > 1)?;
-    with_notices(c, |tell| Ok(document::to_vector(configuration, c.text(i)?, tell)?.to_datum()))
+    with_notices(c, |tell| Ok(document::to_vector(&configuration, c.text(i)?, tell)?.to_datum()))
 }
 
 fn to_query(c: &Call) -> Result<Datum> {
     let (configuration, i) = given(c, c.len() > 1)?;
-    with_notices(c, |tell| Ok(document::to_query(configuration, c.text(i)?, tell)?.to_datum()))
+    with_notices(c, |tell| Ok(document::to_query(&configuration, c.text(i)?, tell)?.to_datum()))
 }
 
 fn plain(c: &Call) -> Result<Datum> {
     let (configuration, i) = given(c, c.len() > 1)?;
-    let made = |tell: Tell| document::plain_to_query(configuration, c.text(i)?, Operator::And, tell);
+    let made = |tell: Tell| document::plain_to_query(&configuration, c.text(i)?, Operator::And, tell);
     with_notices(c, |tell| Ok(made(tell)?.to_datum()))
 }
 
 fn phrase_of(c: &Call) -> Result<Datum> {
     let (configuration, i) = given(c, c.len() > 1)?;
-    let made = |tell: Tell| document::plain_to_query(configuration, c.text(i)?, Operator::Phrase(1), tell);
+    let made = |tell: Tell| document::plain_to_query(&configuration, c.text(i)?, Operator::Phrase(1), tell);
     with_notices(c, |tell| Ok(made(tell)?.to_datum()))
 }
 
 fn web(c: &Call) -> Result<Datum> {
     let (configuration, i) = given(c, c.len() > 1)?;
-    with_notices(c, |tell| Ok(document::web_to_query(configuration, c.text(i)?, tell)?.to_datum()))
+    with_notices(c, |tell| Ok(document::web_to_query(&configuration, c.text(i)?, tell)?.to_datum()))
 }
 
 // --- JSON --------------------------------------------------------------------------------------------------------------
@@ -423,7 +421,7 @@ fn of_json(c: &Call, explicit: bool, flavor: Flavor, parts: bool) -> Result<Datu
     with_notices(c, |tell| {
         let (mut all, mut place) = (Vec::new(), 0);
         parts.each(&value, &mut |text| {
-            let found = lexemes(configuration, text, &mut place, tell);
+            let found = lexemes(&configuration, text, &mut place, tell);
             // what stands in different values is not next to each other
             place += u32::from(!found.is_empty());
             all.extend(found);
@@ -439,7 +437,7 @@ fn headline_of(c: &Call, explicit: bool, optional: bool, of_json: Option<Flavor>
     let query = query(c, i + 1)?;
     let options = if optional { Options::parse(c.text(i + 2)?)? } else { Options::default() };
     with_notices(c, |tell| {
-        let make = |text: &str| headline(configuration, text, &query, &options, tell);
+        let make = |text: &str| headline(&configuration, text, &query, &options, tell);
         Ok(Datum::Text(match of_json {
             None => make(c.text(i)?),
             Some(Flavor::Json) => {
@@ -468,8 +466,12 @@ fn each_string(value: &mut Json, make: &dyn Fn(&str) -> String) {
 // --- parsers and dictionaries ------------------------------------------------------------------------------------------
 
 fn lexize(c: &Call) -> Result<Datum> {
-    let dictionary = Dictionary::of(c.int(0)? as Oid)?;
-    Ok(text_array(dictionary.lexeme(c.text(1)?).into_iter()))
+    let dictionary = Dictionary::of(&c.session.state().catalog, c.int(0)? as Oid)?;
+    Ok(match dictionary.lexize(c.text(1)?) {
+        Lexized::Unknown => Datum::Null,
+        Lexized::Stop => text_array([].into_iter()),
+        Lexized::Lexeme(text) | Lexized::Changed(text) => text_array([text].into_iter()),
+    })
 }
 
 /// The parser of the first argument. Errors: 42704.
@@ -511,17 +513,24 @@ fn debug(c: &Call) -> Result<Datum> {
     Ok(rows(document::tokens(c.text(i)?).map(|(kind, token)| {
         let (_, name, about) = KINDS[kind as usize - 1];
         let mut row = vec![text(name), text(about), text(token)];
-        match configuration.dictionary(kind) {
-            Some(dictionary) => {
-                let oid = Datum::Int(i64::from(dictionary.oid()));
-                row.push(Array::from_elements(vec![oid.clone()]).to_datum());
-                row.push(oid);
-                row.push(text_array(dictionary.lexeme(token).into_iter()));
+        let all = configuration.dictionaries(kind).iter().map(|(oid, _)| Datum::Int(i64::from(*oid)));
+        row.push(Array::from_elements(all.collect()).to_datum());
+        match configuration.lexize(kind, token) {
+            (Lexized::Lexeme(lexeme), Some(oid)) => {
+                row.extend([Datum::Int(i64::from(oid)), text_array([lexeme].into_iter())])
             }
-            None => row.extend([Array::default().to_datum(), Datum::Null, Datum::Null]),
+            (Lexized::Stop, Some(oid)) => row.extend([Datum::Int(i64::from(oid)), text_array([].into_iter())]),
+            _ => row.extend([Datum::Null, Datum::Null]),
         }
         row
     })))
+}
+
+/// Whether the name alone means the object.
+fn is_visible(c: &Call, shown: fn(&Names, Oid) -> Option<String>) -> Result<Datum> {
+    let state = c.session.state();
+    let names = Names::new(&state.catalog, &state.search_path);
+    Ok(shown(&names, c.int(0)? as Oid).map_or(Datum::Null, |name| Datum::from(!name.contains('.'))))
 }
 
 /// Whether the object is there: all are in pg_catalog, which is always on the path.
@@ -597,8 +606,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("ts_parse_byid", |c| parse(c, false)),
     ("ts_parse_byname", |c| parse(c, true)),
     ("ts_debug(regconfig,text) ts_debug(text)", debug),
-    ("pg_ts_config_is_visible", |c| visible(text_search::configuration_name(c.int(0)? as Oid).is_some())),
-    ("pg_ts_dict_is_visible", |c| visible(text_search::dictionary_name(c.int(0)? as Oid).is_some())),
+    ("pg_ts_config_is_visible", |c| is_visible(c, |names, oid| names.ts_configuration(oid))),
+    ("pg_ts_dict_is_visible", |c| is_visible(c, |names, oid| names.ts_dictionary(oid))),
     ("pg_ts_parser_is_visible", |c| visible(c.int(0)? as Oid == DEFAULT_PARSER)),
     ("pg_ts_template_is_visible", |c| visible(text_search::template_name(c.int(0)? as Oid).is_some())),
 ];

@@ -6,6 +6,7 @@ use Imp::{Inline, Native, NativeSet};
 
 const CONFIGURATIONS: &str = include_str!("../../data/pg_ts_config.tsv");
 const DICTIONARIES: &str = include_str!("../../data/pg_ts_dict.tsv");
+const MAPPINGS: &str = include_str!("../../data/pg_ts_config_map.tsv");
 const TEMPLATES: &str = include_str!("../../data/pg_ts_template.tsv");
 
 /// A row's OID, by its name.
@@ -45,6 +46,34 @@ pub fn dictionary_name(oid: Oid) -> Option<&'static str> {
 
 pub fn template_name(oid: Oid) -> Option<&'static str> {
     name_of(TEMPLATES, oid)
+}
+
+/// The template of `simple` and of the dictionaries like it.
+pub const SIMPLE_TEMPLATE: Oid = 3727;
+pub const SNOWBALL_TEMPLATE: Oid = 13150;
+/// The dictionary that the extension unaccent brings.
+pub const UNACCENT_DICTIONARY: Oid = 16370;
+
+pub fn template_named(name: &str) -> Option<Oid> {
+    named(TEMPLATES, name)
+}
+
+/// The dictionaries of a configuration of PostgreSQL's own, by the number of the type of token.
+pub fn mappings(configuration: Oid) -> Option<Vec<(i32, Vec<Oid>)>> {
+    configuration_name(configuration)?;
+    let mut out: Vec<(i32, Vec<Oid>)> = Vec::new();
+    for line in MAPPINGS.lines().skip(1) {
+        let fields: Vec<Oid> = line.split('\t').filter_map(|f| f.parse().ok()).collect();
+        let [of, token, _, dictionary] = fields[..] else { continue };
+        if of != configuration {
+            continue;
+        }
+        match out.last_mut() {
+            Some((last, list)) if *last == token as i32 => list.push(dictionary),
+            _ => out.push((token as i32, vec![dictionary])),
+        }
+    }
+    Some(out)
 }
 
 pub const ROWS: &[Row] = &[

@@ -159,7 +159,7 @@ pub fn index_definition(
     Ok(Some(keys.chain(included).nth(column - 1).transpose()?.unwrap_or_default()))
 }
 
-/// A key of an index without its options; its type, and the collation of the column that it is (0: an expression).
+/// A key of an index without its options; its type, and the collation that it has by itself (0: that of its type).
 fn key_text(
     environment: &Environment,
     table: &Relation,
@@ -176,9 +176,12 @@ fn key_text(
             let expr = analyzed(environment, text, Some(table))?;
             let names = Names::of(environment);
             // its COLLATE is the key's
-            let expr = match expr.kind {
-                ExprKind::Cast { arg, form: CastForm::Collate, .. } => *arg,
-                _ => expr,
+            let (expr, own) = match expr.kind {
+                ExprKind::Cast { arg, form: CastForm::Collate, .. } => (*arg, 0),
+                _ => {
+                    let own = expr.collation;
+                    (expr, own)
+                }
             };
             let printed = expression(names, style, &expr, Some(table))?;
             let call = matches!(
@@ -189,7 +192,7 @@ fn key_text(
                     | ExprKind::Least(_)
                     | ExprKind::NullIf { .. }
             );
-            Ok((if call { printed } else { format!("({printed})") }, expr.ty, 0))
+            Ok((if call { printed } else { format!("({printed})") }, expr.ty, own))
         }
     }
 }

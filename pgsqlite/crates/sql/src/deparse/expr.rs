@@ -1,7 +1,7 @@
 //! Expressions, with ruleutils' rules for parentheses, labels of constants and implicit casts.
 
 use super::{quote_constant, quote_identifier, Printer, Style};
-use crate::builtins::{catalog as builtin, text_search};
+use crate::builtins::catalog as builtin;
 use crate::typed::*;
 use pgsqlite_types::codec::{Context, NoNames};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
@@ -599,12 +599,12 @@ impl<'a> Printer<'a> {
             return Ok(self.names.relation(*n as Oid));
         }
         let text_search = match (value, ty) {
-            (Datum::Int(n), oid::REGCONFIG) => text_search::configuration_name(*n as Oid),
-            (Datum::Int(n), oid::REGDICTIONARY) => text_search::dictionary_name(*n as Oid),
+            (Datum::Int(n), oid::REGCONFIG) => self.names.ts_configuration(*n as Oid),
+            (Datum::Int(n), oid::REGDICTIONARY) => self.names.ts_dictionary(*n as Oid),
             _ => None,
         };
         if let Some(name) = text_search {
-            return Ok(quote_identifier(name));
+            return Ok(name);
         }
         if let (Datum::Int(n), true) = (value, ty == oid::REGTYPE) {
             return Ok(self.names.type_name(*n as Oid, -1));

@@ -177,6 +177,20 @@ impl<'a> Names<'a> {
         self.path().find_map(|s| self.catalog.collation_in(s, c.name)) == Some(oid)
     }
 
+    /// A text search configuration, qualified where needed.
+    pub fn ts_configuration(&self, oid: Oid) -> Option<String> {
+        let (schema, name) = self.catalog.ts_configuration_identity(oid)?;
+        let visible = self.path().find_map(|s| self.catalog.ts_configuration_in(s, name)) == Some(oid);
+        Some(self.qualified(schema, name, visible))
+    }
+
+    /// A text search dictionary, qualified where needed.
+    pub fn ts_dictionary(&self, oid: Oid) -> Option<String> {
+        let (schema, name) = self.catalog.ts_dictionary_identity(oid)?;
+        let visible = self.path().find_map(|s| self.catalog.ts_dictionary_in(s, name)) == Some(oid);
+        Some(self.qualified(schema, name, visible))
+    }
+
     /// `"collation"` for COLLATE clauses.
     pub fn collation(&self, oid: Oid) -> Option<String> {
         let c = self.catalog.collation(oid)?;

@@ -1,0 +1,352 @@
+//! Text search configurations and dictionaries of the user: CREATE, ALTER CONFIGURATION … MAPPING, DROP.
+
+use super::{qualified, strings, Ddl};
+use crate::text_search::language::Language;
+use crate::text_search::parser::KINDS;
+use pgsqlite_sql::builtins::text_search::{mappings, template_named, SIMPLE_TEMPLATE, SNOWBALL_TEMPLATE};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+
+const CONFIGURATION: &str = "text search configuration";
+const DICTIONARY: &str = "text search dictionary";
+
+/// The parts of the name that an option gives.
+fn name_of(option: &ast::DefElem) -> Vec<&str> {
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::TypeName(t)) => strings(&t.names),
+        Some(NodeEnum::List(list)) => strings(&list.items),
+        Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
+        _ => vec![],
+    }
+}
+
+/// An option's value as a text.
+fn text_of(option: &ast::DefElem) -> String {
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
+        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
+        _ => name_of(option).join("."),
+    }
+}
+
+fn options(definition: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
+    definition.iter().filter_map(|node| match &node.node {
+        Some(NodeEnum::DefElem(option)) => Some(&**option),
+        _ => None,
+    })
+}
+
+fn syntax(message: impl Into<String>) -> PgError {
+    PgError::new(SqlState::SYNTAX_ERROR, message)
+}
+
+/// PostgreSQL leaves it to the catalog's index to find out.
+fn duplicate(catalog: &str, column: &str, name: &str, schema: Oid) -> PgError {
+    let index = format!("{catalog}_{column}_index");
+    PgError::new(SqlState::UNIQUE_VIOLATION, format!("duplicate key value violates unique constraint \"{index}\""))
+        .detail(format!("Key ({column}, {})=({name}, {schema}) already exists.", column.replace("name", "namespace")))
+        .schema("pg_catalog")
+        .table(catalog)
+        .constraint(index)
+}
+
+/// The number of a type of token.
+fn token_type(name: &str) -> Result<i32> {
+    KINDS
+        .iter()
+        .find(|(_, n, _)| *n == name)
+        .map(|(kind, ..)| *kind as i32)
+        .ok_or_else(|| PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("token type \"{name}\" does not exist")))
+}
+
+impl Ddl<'_> {
+    fn ts_object(&self, kind: Oid, parts: &[&str]) -> Result<Oid> {
+        let names =
+            crate::store::names::CatalogNames { catalog: &self.catalog, search_path: self.environment.search_path };
+        let quoted: Vec<String> = parts.iter().map(|p| pgsqlite_sql::deparse::quote_identifier(p)).collect();
+        pgsqlite_types::codec::RegNames::reg_oid(&names, kind, &quoted.join("."))
+    }
+
+    pub(super) fn create_ts_configuration(&mut self, statement: &ast::DefineStmt) -> Result<String> {
+        let parts = strings(&statement.defnames);
+        let (schema_name, name) = qualified(&parts)?;
+        let schema = self.creation_schema(schema_name, -1)?;
+        let (mut parser, mut copied) = (None, None);
+        for option in options(&statement.definition) {
+            match option.defname.as_str() {
+                "parser" => parser = Some(name_of(option)),
+                "copy" => copied = Some(name_of(option)),
+                other => return Err(syntax(format!("{CONFIGURATION} parameter \"{other}\" not recognized"))),
+            }
+        }
+        let list = match (parser, copied) {
+            (Some(_), Some(_)) => return Err(syntax("cannot specify both PARSER and COPY options")),
+            (Some(parser), None) => match parser[..] {
+                ["default"] | ["pg_catalog", "default"] => vec![],
+                _ => {
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("text search parser \"{}\" does not exist", parser.join(".")),
+                    ))
+                }
+            },
+            (None, Some(copied)) => {
+                let oid = self.ts_object(oid::REGCONFIG, &copied)?;
+                match self.catalog.ts_configurations.get(&oid) {
+                    Some(own) => own.mappings.clone(),
+                    None => mappings(oid).unwrap_or_default(),
+                }
+            }
+            (None, None) => {
+                return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "text search parser is required"))
+            }
+        };
+        if self.catalog.ts_configuration_in(schema, name).is_some() {
+            return Err(duplicate("pg_ts_config", "cfgname", name, schema));
+        }
+        let oid = self.new_oid(false)?;
+        let owner = self.environment.user;
+        self.put_ts_configuration(TsConfiguration { oid, schema, name: name.to_string(), owner, mappings: list })?;
+        Ok("CREATE TEXT SEARCH CONFIGURATION".into())
+    }
+
+    fn put_ts_configuration(&mut self, configuration: TsConfiguration) -> Result<()> {
+        self.ensure_store()?;
+        crate::store::write::put_ts_configuration(self.conn, &configuration)?;
+        self.catalog.ts_configurations.insert(configuration.oid, Arc::new(configuration));
+        self.changed = true;
+        Ok(())
+    }
+
+    /// A configuration of the user. Errors: 42704; 0A000 for one of PostgreSQL's own.
+    fn own_configuration(&self, parts: &[&str]) -> Result<TsConfiguration> {
+        let oid = self.ts_object(oid::REGCONFIG, parts)?;
+        let found =
+            self.catalog.ts_configurations.get(&oid).ok_or_else(|| {
+                PgError::not_supported(format!("changing the {CONFIGURATION} \"{}\"", parts.join(".")))
+            })?;
+        self.check_owned(CONFIGURATION, &found.name, found.owner)?;
+        Ok((**found).clone())
+    }
+
+    pub(super) fn alter_ts_configuration(&mut self, statement: &ast::AlterTsConfigurationStmt) -> Result<String> {
+        use ast::AlterTsConfigType as K;
+        let mut configuration = self.own_configuration(&strings(&statement.cfgname))?;
+        let mut tokens = Vec::new();
+        for name in strings(&statement.tokentype) {
+            let token = token_type(name)?;
+            if !tokens.contains(&(token, name)) {
+                tokens.push((token, name));
+            }
+        }
+        let mut dictionaries = Vec::new();
+        for node in &statement.dicts {
+            let Some(NodeEnum::List(list)) = &node.node else {
+                return Err(PgError::internal("a dictionary without a name"));
+            };
+            dictionaries.push(self.ts_object(oid::REGDICTIONARY, &strings(&list.items))?);
+        }
+        let list = &mut configuration.mappings;
+        match statement.kind() {
+            K::AlterTsconfigDropMapping => {
+                for (token, name) in tokens {
+                    let before = list.len();
+                    list.retain(|(t, _)| *t != token);
+                    if list.len() < before {
+                        continue;
+                    }
+                    let message = format!("mapping for token type \"{name}\" does not exist");
+                    if !statement.missing_ok {
+                        return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+                    }
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                }
+            }
+            K::AlterTsconfigReplaceDict | K::AlterTsconfigReplaceDictForToken => {
+                let [old, new] = dictionaries[..] else {
+                    return Err(PgError::internal("REPLACE of other than one dictionary"));
+                };
+                for (token, list) in list {
+                    if tokens.is_empty() || tokens.iter().any(|(t, _)| t == token) {
+                        list.iter_mut().filter(|d| **d == old).for_each(|d| *d = new);
+                    }
+                }
+            }
+            K::AlterTsconfigAddMapping | K::AlterTsconfigAlterMappingForToken => {
+                for (token, _) in tokens {
+                    if statement.r#override {
+                        list.retain(|(t, _)| *t != token);
+                    } else if list.iter().any(|(t, _)| *t == token) {
+                        let index = "pg_ts_config_map_index";
+                        return Err(PgError::new(
+                            SqlState::UNIQUE_VIOLATION,
+                            format!("duplicate key value violates unique constraint \"{index}\""),
+                        )
+                        .detail(format!(
+                            "Key (mapcfg, maptokentype, mapseqno)=({}, {token}, 1) already exists.",
+                            configuration.oid
+                        ))
+                        .schema("pg_catalog")
+                        .table("pg_ts_config_map")
+                        .constraint(index));
+                    }
+                    list.push((token, dictionaries.clone()));
+                }
+                list.sort_by_key(|(t, _)| *t);
+            }
+            K::AlterTsconfigTypeUndefined => return Err(PgError::internal("an ALTER of nothing")),
+        }
+        self.put_ts_configuration(configuration)?;
+        Ok("ALTER TEXT SEARCH CONFIGURATION".into())
+    }
+
+    pub(super) fn create_ts_dictionary(&mut self, statement: &ast::DefineStmt) -> Result<String> {
+        let parts = strings(&statement.defnames);
+        let (schema_name, name) = qualified(&parts)?;
+        let schema = self.creation_schema(schema_name, -1)?;
+        let mut template = None;
+        let mut given: Vec<(String, String)> = Vec::new();
+        for option in options(&statement.definition) {
+            match option.defname.as_str() {
+                "template" => template = Some(name_of(option)),
+                other => given.push((other.to_string(), text_of(option))),
+            }
+        }
+        let Some(template) = template else {
+            return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, "text search template is required"));
+        };
+        let found = match template[..] {
+            [name] | ["pg_catalog", name] => template_named(name),
+            _ => None,
+        };
+        let found = found.ok_or_else(|| {
+            PgError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("text search template \"{}\" does not exist", template.join(".")),
+            )
+        })?;
+        let wrong = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+        match found {
+            SIMPLE_TEMPLATE => {
+                for (option, value) in &mut given {
+                    match option.as_str() {
+                        "accept" => {
+                            *value = match value.to_ascii_lowercase().as_str() {
+                                "true" | "on" | "1" => "true".into(),
+                                "false" | "off" | "0" => "false".into(),
+                                _ => return Err(syntax("accept requires a Boolean value")),
+                            }
+                        }
+                        "stopwords" => {
+                            return Err(PgError::not_supported("a file of stop words for the template simple"))
+                        }
+                        other => return Err(wrong(format!("unrecognized simple dictionary parameter: \"{other}\""))),
+                    }
+                }
+            }
+            SNOWBALL_TEMPLATE => {
+                let value = |name: &str| given.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+                if let Some((other, _)) = given.iter().find(|(n, _)| !matches!(n.as_str(), "language" | "stopwords")) {
+                    return Err(wrong(format!("unrecognized Snowball parameter: \"{other}\"")));
+                }
+                let language = value("language").ok_or_else(|| wrong("missing Language parameter".into()))?;
+                if Language::named(language).is_none() {
+                    return Err(PgError::not_supported(format!("the Snowball stemmer for \"{language}\"")));
+                }
+                if value("stopwords").is_some_and(|list| list != language) {
+                    return Err(PgError::not_supported("a list of stop words of another language than the stemmer's"));
+                }
+            }
+            _ => {
+                return Err(PgError::not_supported(format!("dictionaries of the template \"{}\"", template.join("."))))
+            }
+        }
+        if self.catalog.ts_dictionary_in(schema, name).is_some() {
+            return Err(duplicate("pg_ts_dict", "dictname", name, schema));
+        }
+        let dictionary = TsDictionary {
+            oid: self.new_oid(false)?,
+            schema,
+            name: name.to_string(),
+            owner: self.environment.user,
+            template: found,
+            options: given,
+        };
+        crate::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+        self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));
+        self.changed = true;
+        Ok("CREATE TEXT SEARCH DICTIONARY".into())
+    }
+
+    /// DROP TEXT SEARCH CONFIGURATION and DICTIONARY; None: the statement drops something else.
+    pub(super) fn drop_ts_objects(&mut self, statement: &ast::DropStmt) -> Result<Option<String>> {
+        let (kind, word) = match statement.remove_type() {
+            ast::ObjectType::ObjectTsconfiguration => (oid::REGCONFIG, CONFIGURATION),
+            ast::ObjectType::ObjectTsdictionary => (oid::REGDICTIONARY, DICTIONARY),
+            _ => return Ok(None),
+        };
+        for node in &statement.objects {
+            let Some(NodeEnum::List(list)) = &node.node else { return Err(PgError::internal("DROP without a name")) };
+            let parts = strings(&list.items);
+            let oid = match self.ts_object(kind, &parts) {
+                Ok(oid) => oid,
+                Err(e) if statement.missing_ok && e.code() == SqlState::UNDEFINED_OBJECT => {
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{}, skipping", e.message()));
+                    continue;
+                }
+                Err(e) => return Err(e),
+            };
+            if kind == oid::REGCONFIG {
+                self.own_configuration(&parts)?;
+                if self.names_in_texts(parts.last().copied().unwrap_or_default())? {
+                    return Err(PgError::not_supported(format!("DROP of a {CONFIGURATION} that expressions name")));
+                }
+                self.catalog.ts_configurations.remove(&oid);
+            } else {
+                let Some(own) = self.catalog.ts_dictionaries.get(&oid).cloned() else {
+                    return Err(PgError::not_supported(format!("DROP of the {DICTIONARY} \"{}\"", parts.join("."))));
+                };
+                self.check_owned(DICTIONARY, &own.name, own.owner)?;
+                let users: Vec<String> = self
+                    .catalog
+                    .ts_configurations
+                    .values()
+                    .filter(|c| c.mappings.iter().any(|(_, list)| list.contains(&oid)))
+                    .map(|c| format!("{CONFIGURATION} {} depends on {DICTIONARY} {}", c.name, own.name))
+                    .collect();
+                if !users.is_empty() {
+                    if statement.behavior() == ast::DropBehavior::DropCascade {
+                        return Err(PgError::not_supported(
+                            "DROP TEXT SEARCH DICTIONARY … CASCADE of one that is used",
+                        ));
+                    }
+                    return Err(PgError::new(
+                        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                        format!("cannot drop {DICTIONARY} {} because other objects depend on it", own.name),
+                    )
+                    .detail(users.join("\n"))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                }
+                self.catalog.ts_dictionaries.remove(&oid);
+            }
+            crate::store::write::delete_object(self.conn, oid)?;
+            self.forget_comments(oid);
+            self.changed = true;
+        }
+        Ok(Some(format!("DROP {}", word.to_uppercase())))
+    }
+
+    /// Whether any stored definition has the name in it: it may mean the configuration.
+    fn names_in_texts(&self, name: &str) -> Result<bool> {
+        let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
+        for relation in self.catalog.relations.values() {
+            let text = serde_json::to_string(&**relation).map_err(failed)?;
+            if text.contains(&format!("'{name}'")) || text.contains(&format!(".{name}'")) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
