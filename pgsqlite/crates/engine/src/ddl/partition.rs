@@ -109,6 +109,9 @@ impl Ddl<'_> {
         if !element.collation.is_empty() {
             collation = self.collation_oid(&strings(&element.collation))?;
         }
+        if self.catalog.sqlite_collation(collation).is_some() {
+            return Err(PgError::not_supported("partitioning by a key in a collation of ICU").at(element.location));
+        }
         let method = if strategy == PartitionStrategy::Hash { "hash" } else { "btree" };
         if method == "hash" && !self.catalog.codec(type_oid).is_some_and(|c| pgsqlite_types::hash::is_known(&c)) {
             let what = format!("hash partitioning by type {}", self.display_type(type_oid));

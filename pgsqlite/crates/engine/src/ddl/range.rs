@@ -102,6 +102,9 @@ impl Ddl<'_> {
             Some(parts) => self.collation_oid(parts)?,
             None => own_collation,
         };
+        if self.catalog.sqlite_collation(collation).is_some() {
+            return Err(PgError::not_supported("a range type in a collation of ICU"));
+        }
         let difference = match &options.difference {
             Some(parts) => self.range_difference(parts, subtype)?,
             None => 0,
