@@ -100,6 +100,7 @@ AFTER_PREPARE = {
     "capability answer": MASK,
     "blob": struct.pack(">hh", 39, 2) + b"xx" + EOT,
     "client file": struct.pack(">hh", 98, 0) + char(b"/etc/passwd") + struct.pack(">iii", 0, 0, 0) + EOT,
+    "piece of a large object": struct.pack(">hhih", 97, 0, 2, 2) + b"xx" + EOT,
     "routine": struct.pack(">h", 101) + char(b"x") + struct.pack(">i", 1) + EOT,
     "routine results": struct.pack(">hh", 103, 0) + EOT,
     "input description": struct.pack(">hhh", 125, 0, 0) + EOT,
@@ -115,6 +116,28 @@ def test_prepare(name):
         conn = scene.connect()
         with pytest.raises((InterfaceError, OperationalError)):
             conn.cursor().execute("select n")
+        assert conn.closed
+
+
+PIECES = {
+    "longer than announced": struct.pack(">hhih", 97, 0, 2, 3) + b"xxx\0" + EOT,
+    "an empty chunk": struct.pack(">hhih", 97, 0, 2, 0) + EOT,
+    "negative": struct.pack(">hhi", 97, 0, -2) + EOT,
+    "absurd": struct.pack(">hhi", 97, 0, 2**31 - 1) + EOT,
+    "more than was asked for": struct.pack(">hhih", 97, 0, 6, 6) + b"xxxxxx" + EOT,
+    "nothing": EOT,
+    "twice": 2 * (struct.pack(">hhih", 97, 0, 2, 2) + b"xx") + EOT,
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_of_a_large_object(name):
+    handle = struct.pack(">h", 101) + char(b"testdb") + struct.pack(">i", 1) + EOT
+    opened = struct.pack(">hhhhhi", 103, 1, 2, 0, 0, 7) + EOT
+    with Scene(accept_packet(), MASK + OPENED, handle, opened, PIECES[name]) as scene:
+        conn = scene.connect()
+        with pytest.raises((InterfaceError, OperationalError)):
+            conn.read_large_object(informix_db.BlobLocator(bytes(72)), piece=4)
         assert conn.closed
 
 

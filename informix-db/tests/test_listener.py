@@ -132,6 +132,48 @@ def test_large_objects(conn, tmp_path):
         cur.execute("drop table photo")
 
 
+def test_locators_are_followed(conn, address, tmp_path):
+    cur = conn.cursor()
+    cur.execute("create temp table photo (id integer, data blob, story clob)")
+    content = bytes(range(256)) * 2000
+    cur.write_blob_column("insert into photo values (1, BLOB_PLACEHOLDER, null)", content)
+    cur.write_blob_column("insert into photo values (2, null, BLOB_PLACEHOLDER)", b"a story", clob=True)
+    cur.write_blob_column("insert into photo values (3, BLOB_PLACEHOLDER, null)", b"")
+    (_, blob, _), (_, _, clob), (_, empty, _) = cur.execute("select * from photo order by id").fetchall()
+    assert conn.read_large_object(blob) == content
+    with open(tmp_path / "copy", "wb") as file:
+        assert conn.read_large_object(blob, into=file, piece=1000) == len(content)
+    assert (tmp_path / "copy").read_bytes() == content
+    assert (conn.read_large_object(clob), conn.read_large_object(empty)) == (b"a story", b"")
+    # a locator is a value as any other
+    cur.execute("insert into photo values (4, ?, ?)", (blob, clob))
+    _, blob, clob = cur.execute("select * from photo where id = 4").fetchone()
+    assert (conn.read_large_object(blob), conn.read_large_object(clob)) == (content, b"a story")
+    with pytest.raises(informix_db.Error, match="not known to this session"):
+        conn.read_large_object(informix_db.BlobLocator(bytes(72)))
+
+    class Full:
+        def write(self, data):
+            raise OSError("no space left")
+
+    # what goes wrong at the reader's end is his: the object is closed, the connection goes on
+    with pytest.raises(OSError, match="no space"):
+        conn.read_large_object(blob, into=Full())
+    assert one(conn, "select count(*) from photo") == (4,)
+
+    async def asynchronous():
+        async with await aio.connect(**address, autocommit=True) as other:
+            cursor = await other.execute("select first 1 tabid from systables")
+            await cursor.fetchall()
+            await (await other.execute("create temp table photo (data blob)")).close()
+            cursor = other.cursor()
+            await cursor.write_blob_column("insert into photo values (BLOB_PLACEHOLDER)", content)
+            (locator,) = await (await other.execute("select data from photo")).fetchone()
+            return await other.read_large_object(locator)
+
+    assert asyncio.run(asynchronous()) == content
+
+
 def test_large_objects_by_fast_path(conn):
     """The routines that need no value of an opaque type; IBM's driver calls the others (tests/clients)."""
     for signature, values in (

@@ -180,6 +180,8 @@ FROM_CLIENT = [
     (True, "00000000000000017400"),
     (False, "00000000000000016600"),
     (None, "0000ffff0000"),
+    (informix_db.BlobLocator(bytes(range(72))), "002c00000004626c6f62000000480000" + "0048" + bytes(range(72)).hex()),
+    (informix_db.ClobLocator(b"\1" * 72), "002c00000004636c6f62000000480000" + "0048" + "01" * 72),
 ]
 
 
@@ -314,7 +316,7 @@ def test_generated_encoders_agree_with_those_of_single_values():
 def test_unknown_python_types_are_refused():
     with pytest.raises(ProgrammingError, match="parameter 2: cannot bind a parameter of type"):
         bind((1, object()), "iso-8859-1")
-    with pytest.raises(NotSupportedError):
+    with pytest.raises(DataError, match="72 bytes"):
         bind((informix_db.BlobLocator(b""),), "iso-8859-1")
 
 

@@ -6,10 +6,11 @@ by the transport (`_net_async`).
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from . import errors
 from ._core.capabilities import ServerCapabilities
@@ -17,12 +18,17 @@ from ._core.locale import encoding_of
 from ._core.session import Op, Session, Statement
 from ._net_async import AsyncLock, AsyncTransport
 from .cursor_async import AsyncCursor
-from .errors import Error, InterfaceError, NotSupportedError
+from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
 from .options import Options
 from .params import check_identifier
 from .tls import TLSOption, make_context
+from .values import BlobLocator, ClobLocator
 
 R = TypeVar("R")
+
+#: Routines that open and close a large object, and the flag that opens it for reading.
+_LO_OPEN, _LO_CLOSE = "function informix.ifx_lo_open(blob ,integer)", "function informix.ifx_lo_close(integer)"
+_LO_READ = 4
 
 #: Statement types that end, begin or forbid a transaction themselves: no BEGIN in front of them.
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
@@ -255,6 +261,29 @@ class AsyncConnection:
         """Call a routine by its signature, such as `function informix.ifx_lo_close(integer)`, without a statement."""
         self._check()
         return await self._run(self._session.call_routine(signature, params))
+
+    async def read_large_object(
+        self, locator: BlobLocator | ClobLocator, *, into: IO[bytes] | None = None, piece: int = 128 << 10
+    ) -> Any:
+        """The content that a locator of a row stands for, read in pieces.
+
+        With `into`, a writable binary stream, the content is written there as it arrives, and its size is returned.
+        """
+        if not 0 < piece <= 16 << 20:
+            raise ProgrammingError("a piece of a large object has 1 byte to 16 MiB")
+        stream = io.BytesIO() if into is None else into
+        (descriptor,) = await self.fast_path_call(_LO_OPEN, locator, _LO_READ)
+        if not isinstance(descriptor, int):
+            raise InterfaceError("the server did not open the large object")
+        size = 0
+        try:
+            while part := await self._run(self._session.read_large_object(descriptor, piece)):
+                stream.write(part)
+                size += len(part)
+        finally:
+            if not self.closed:
+                await self.fast_path_call(_LO_CLOSE, descriptor)
+        return stream.getvalue() if isinstance(stream, io.BytesIO) and into is None else size
 
     def cancel(self) -> bool:
         """Interrupt the running statement (from another task or thread); False when none runs.

@@ -575,6 +575,17 @@ class Session:
             raise ProtocolError("the server gave no result of the routine")
         return reply.values
 
+    def read_large_object(self, descriptor: int, length: int) -> Op[bytes]:
+        """At most `length` bytes of an open large object; none at its end."""
+        reply = self.reply(expect="lodata")
+        yield from self.exchange([rq.read_large_object(descriptor, length)], [reply])
+        if not reply.blob_done:
+            raise ProtocolError("the server gave nothing of the large object")
+        content = b"".join(reply.blob)
+        if len(content) > length:
+            raise ProtocolError(f"{len(content)} bytes of a large object instead of {length}")
+        return content
+
 
 def _chunks(blocks: Iterable[bytes]) -> Iterable[list[bytes]]:
     """Blocks in runs that fit into one group."""

@@ -211,6 +211,24 @@ def _blob(reply: Reply, r: Reader) -> None:
         reply.blob_done = True
 
 
+def _lodata(reply: Reply, r: Reader) -> None:
+    """A piece of a large object: its length, then chunks that make it up; at the end one empty chunk or none."""
+    if reply.expect != "lodata" or reply.blob_done:
+        raise ProtocolError("a piece of a large object arrived that was not asked for")
+    r.short()
+    left = r.long_length("length of a piece of a large object")
+    if not left and r.short():
+        r.pos -= 2
+    parts = []
+    while left:
+        size = r.length("length of a chunk of a large object")
+        if not 0 < size <= left:
+            raise ProtocolError(f"a chunk of {size} bytes in {left} bytes of a large object")
+        parts.append(r.block(size))
+        left -= size
+    reply.blob, reply.blob_done = parts, True
+
+
 def _exit(reply: Reply, r: Reader) -> None:
     reply.exited = True
 
@@ -314,6 +332,7 @@ _PARSERS = {
     55: _cost,
     56: _exit,
     94: _insertdone,
+    97: _lodata,
     98: _file,
     99: _xactstat,
     101: _routine,

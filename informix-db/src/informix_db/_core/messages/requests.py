@@ -25,6 +25,7 @@ INPUT_DESCRIBE = b"\0\x7c"
 
 _ID = Struct(">hh").pack
 _NFETCH = Struct(">hih").pack
+_LODATA = Struct(">hhhih").pack
 _SFETCH = Struct(">hhii").pack
 _PUT = Struct(">hih").pack
 
@@ -133,6 +134,11 @@ def get_routine(signature: bytes) -> bytes:
 def execute_routine(database: bytes, handle: int, count: int, bind: bytes) -> bytes:
     """Group: call a routine found by `get_routine`."""
     return SHORT.pack(102) + char(database) + INT.pack(handle) + SHORT.pack(count) + SHORT.pack(0) + bind + EOT
+
+
+def read_large_object(descriptor: int, length: int) -> bytes:
+    """Group: LODATA, a piece of an open BLOB or CLOB from where it stands."""
+    return _LODATA(97, 0, descriptor, length, 32000) + EOT
 
 
 # Answers to the server's FILE requests.

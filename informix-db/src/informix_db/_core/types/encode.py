@@ -31,6 +31,8 @@ _BIGINT = Struct(">hhhq").pack
 _INT8 = Struct(">hhhhII").pack
 _FLOAT = Struct(">hhhd").pack
 _HEAD = Struct(">hhhh").pack
+_OPAQUE = Struct(">hhh").pack
+_LENGTHS = Struct(">hhi").pack
 
 #: Longest string sent as CHAR; LVARCHAR takes 32739 bytes, longer text belongs in TEXT or CLOB.
 MAX_STRING = 32739
@@ -197,9 +199,13 @@ def _raw_literal(value: RowValue | CollectionValue, encoding: str) -> bytes:
 
 
 def _locator(value: Any, encoding: str) -> bytes:
-    raise NotSupportedError(
-        "a BLOB or CLOB locator cannot be bound as a parameter; use write_blob_column or fast_path_call"
-    )
+    """What a row or a routine gave, handed back: the server follows it."""
+    name = b"blob" if isinstance(value, BlobLocator) else b"clob"
+    # no owner; no NULL; the precision is the length
+    raw: bytes = value.raw
+    if len(raw) != 72:
+        raise DataError(f"a locator has 72 bytes, not {len(raw)}")
+    return _OPAQUE(44, 0, len(name)) + name + _LENGTHS(0, len(raw), len(raw)) + raw
 
 
 def _text_of(value: Any, encoding: str) -> bytes:
