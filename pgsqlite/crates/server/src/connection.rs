@@ -188,7 +188,7 @@ impl Conversation {
         let encoding = self.session.client_encoding();
         if self.encoding != encoding {
             self.encoding = encoding;
-            self.client.out.encode = match encoding.is_single_byte() {
+            self.client.out.encode = match encoding.is_converted() {
                 true => Some(Arc::new(move |text: &str| encoding.encode_lossy(text))),
                 false => None,
             };

@@ -64,7 +64,7 @@ impl RowSink for WireSink<'_> {
                 column.codec.text_out(value, context, buffer)
             };
             let encoded = match encoded {
-                Ok(()) if self.encoding.is_single_byte() => {
+                Ok(()) if self.encoding.is_converted() => {
                     let binary = self.formats.get(i) == Some(&Format::Binary);
                     to_client(self.encoding, &column.codec, binary, buffer, at + 4)
                 }
@@ -98,7 +98,7 @@ impl RowSink for WireSink<'_> {
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        match self.encoding.is_single_byte().then(|| std::str::from_utf8(data)) {
+        match self.encoding.is_converted().then(|| std::str::from_utf8(data)) {
             Some(Ok(text)) => self.out.copy_data(&self.encoding.encode(text)?),
             _ => self.out.copy_data(data),
         }

@@ -36,7 +36,12 @@ impl Session {
                     .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
             }
             let encoding = self.gucs.client_encoding;
-            if encoding.is_single_byte() {
+            // (its pieces may end within a character)
+            if encoding.is_multi_byte() && c.is_from {
+                let what = format!("COPY FROM with client_encoding \"{}\"", encoding.name());
+                return Err(PgError::not_supported(what));
+            }
+            if encoding.is_converted() {
                 // whose bytes these are is not the connection's affair alone
                 let told = |option: &str| {
                     c.options.iter().any(|o| matches!(&o.node, Some(NodeEnum::DefElem(d)) if d.defname == option))

@@ -213,7 +213,7 @@ impl Session {
         let mut copy = self.take_copy()?;
         let encoding = self.gucs.client_encoding;
         let converted;
-        let data = if encoding.is_single_byte() {
+        let data = if encoding.is_converted() {
             match encoding.decode(data) {
                 Ok(text) => converted = text,
                 Err(e) => return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"))),

@@ -187,7 +187,7 @@ impl Session {
                     shown = if text.is_empty() { " = ''" } else { " = '...'" };
                     codec.text_in(&text, -1, &context)
                 }),
-                Format::Binary if self.gucs.client_encoding.is_single_byte() => {
+                Format::Binary if self.gucs.client_encoding.is_converted() => {
                     super::client_text::binary_to_utf8(self.gucs.client_encoding, codec, bytes)
                         .and_then(|bytes| codec.binary_in(&bytes, -1, &context))
                 }

@@ -4,7 +4,7 @@ use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::encoding::Encoding;
-use pgsqlite_types::{text, Datum, PgError, Result};
+use pgsqlite_types::{Datum, PgError, Result};
 use unicode_normalization::UnicodeNormalization;
 
 /// The encoding of a name; 22023 for one that PostgreSQL does not know, either. `role` is `source`, `destination` or nothing.
@@ -34,16 +34,11 @@ fn convert(c: &Call) -> Result<Datum> {
     Ok(Datum::Blob(to.encode(&from.decode(c.bytes(0)?)?)?.into_owned()))
 }
 fn length_in(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(match encoding(c.text(1)?, "")? {
-        Encoding::Utf8 => text::decode_utf8(c.bytes(0)?)?.chars().count(),
-        _ => c.bytes(0)?.len(),
-    } as i64))
+    Ok(Datum::Int(encoding(c.text(1)?, "")?.count(c.bytes(0)?)? as i64))
 }
 fn longest_character(c: &Call) -> Result<Datum> {
     match c.int(0)? {
-        0 => Ok(Datum::Int(1)),
-        6 => Ok(Datum::Int(4)),
-        n if Encoding::by_number(n).is_some() => Ok(Datum::Int(1)),
+        n if Encoding::by_number(n).is_some() => Ok(Encoding::by_number(n).map(Encoding::longest).into()),
         n if !(0..42).contains(&n) => Ok(Datum::Null),
         n => Err(PgError::not_supported(format!("the character length of encoding {n}"))),
     }
