@@ -113,7 +113,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
         let mut runs: HashMap<Oid, Run> = HashMap::new();
         for (words, run) in SCALARS.iter().flat_map(|area| area.iter()) {
             for oid in words.split_whitespace().flat_map(named) {
-                if runs.insert(*oid, Run::Scalar(*run)).is_some() {
+                if runs.insert(oid, Run::Scalar(*run)).is_some() {
                     return Err(PgError::internal(format!("native function {oid} is implemented twice: {words}")));
                 }
             }
@@ -128,7 +128,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
         ];
         for (words, new) in aggregates.into_iter().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
-                if runs.insert(*oid, Run::Aggregate(*new)).is_some() {
+                if runs.insert(oid, Run::Aggregate(*new)).is_some() {
                     return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));
                 }
             }

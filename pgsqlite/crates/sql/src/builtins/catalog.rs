@@ -111,8 +111,19 @@ pub struct AggregateSteps {
     pub initial: Option<String>,
 }
 
+/// The fields of a line. A hundred thousand of them are read at the start, most of a few bytes: a plain loop finds their ends
+/// sooner than a search for each.
 fn fields(line: &'static str) -> Vec<&'static str> {
-    line.split('\t').collect()
+    let mut fields = Vec::with_capacity(32);
+    let mut start = 0;
+    for (i, byte) in line.bytes().enumerate() {
+        if byte == b'\t' {
+            fields.push(&line[start..i]);
+            start = i + 1;
+        }
+    }
+    fields.push(&line[start..]);
+    fields
 }
 
 fn oid(text: &str) -> Oid {

@@ -4,7 +4,7 @@
 //! PostgreSQL and so are here. What has no symbol of its own (SQL-language functions, aggregates) is named by its
 //! signature, `name(type,…)` with the type names of `pg_type`. The rows live in the sub-modules, by area.
 
-use super::catalog::{all_procs, proc_by_oid, Proc};
+use super::catalog::{all_procs, proc_by_oid, procs_named, Proc};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -66,29 +66,35 @@ pub fn has_symbol(proc: &Proc) -> bool {
     proc.kind == b'f' && proc.src.is_some_and(|s| !s.is_empty() && !s.contains([' ', '(']))
 }
 
-/// The functions that one word of [`Row::functions`] names.
-pub fn named(word: &str) -> &'static [Oid] {
-    static NAMES: OnceLock<HashMap<String, Vec<Oid>>> = OnceLock::new();
-    NAMES
-        .get_or_init(|| {
-            let mut names: HashMap<String, Vec<Oid>> = HashMap::new();
-            for p in all_procs() {
-                if let Some(symbol) = p.src.filter(|_| has_symbol(p)) {
-                    names.entry(symbol.to_string()).or_default().push(p.oid);
-                }
-                names.entry(signature(p)).or_default().push(p.oid);
+/// The functions that one word of [`Row::functions`] names: a symbol, or a signature.
+pub fn named(word: &str) -> Vec<Oid> {
+    // asked a thousand times at the start: no signature is written down to be compared
+    if let Some((name, types)) = word.split_once('(') {
+        let types = types.trim_end_matches(')');
+        let same = |p: &&Proc| match types {
+            "" => p.args.is_empty(),
+            types => p.args.iter().map(|&a| pg_type::by_oid(a).map_or("?", |t| t.name)).eq(types.split(',')),
+        };
+        return procs_named(name).filter(same).map(|p| p.oid).collect();
+    }
+    static SYMBOLS: OnceLock<HashMap<&'static str, Vec<Oid>>> = OnceLock::new();
+    let symbols = SYMBOLS.get_or_init(|| {
+        let mut symbols: HashMap<&'static str, Vec<Oid>> = HashMap::new();
+        for p in all_procs() {
+            if let Some(symbol) = p.src.filter(|_| has_symbol(p)) {
+                symbols.entry(symbol).or_default().push(p.oid);
             }
-            names
-        })
-        .get(word)
-        .map_or(&[], Vec::as_slice)
+        }
+        symbols
+    });
+    symbols.get(word).cloned().unwrap_or_default()
 }
 
 fn table() -> &'static HashMap<Oid, Imp> {
     static TABLE: OnceLock<HashMap<Oid, Imp>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let rows = TABLES.iter().flat_map(|rows| rows.iter());
-        rows.flat_map(|r| r.functions.split_whitespace().flat_map(|w| named(w).iter().map(|&oid| (oid, r.imp))))
+        rows.flat_map(|r| r.functions.split_whitespace().flat_map(|w| named(w).into_iter().map(|oid| (oid, r.imp))))
             .collect()
     })
 }
@@ -136,7 +142,7 @@ mod tests {
         let mut seen: HashMap<Oid, &str> = HashMap::new();
         for word in TABLES.iter().flat_map(|t| t.iter()).flat_map(|r| r.functions.split_whitespace()) {
             assert!(!named(word).is_empty(), "{word} is no function of PostgreSQL 15");
-            for &oid in named(word) {
+            for oid in named(word) {
                 if let Some(other) = seen.insert(oid, word) {
                     panic!("function {oid} has two rows: {other} and {word}");
                 }
