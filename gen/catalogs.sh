@@ -22,10 +22,11 @@ dump "$types/pg_type.tsv" "
      OR typnamespace = 'information_schema'::regnamespace AND typtype = 'd' ORDER BY oid"
 dump "$sql/pg_proc.tsv" "
   SELECT oid, proname, pronargs, proargtypes::text, prorettype, prokind, proretset, proisstrict, provolatile, provariadic,
-         pronargdefaults, proallargtypes::text, proargmodes::text, proargnames::text, pg_get_expr(proargdefaults, 0) AS proargdefaults, CASE WHEN prolang = 12 THEN prosrc END AS prosrc, prolang, proparallel
+         pronargdefaults, proallargtypes::text, proargmodes::text, proargnames::text, pg_get_expr(proargdefaults, 0) AS proargdefaults, CASE WHEN prolang = 12 THEN prosrc END AS prosrc, prolang, proparallel,
+         proleakproof, procost, prorows, proacl::text, prosupport::oid, probin
   FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) AND oid < 16384 ORDER BY oid"
 dump "$sql/pg_operator.tsv" "
-  SELECT oid, oprname, oprkind, oprleft, oprright, oprresult, oprcode::oid, oprcom, oprnegate, oprcanmerge, oprcanhash
+  SELECT oid, oprname, oprkind, oprleft, oprright, oprresult, oprcode::oid, oprcom, oprnegate, oprcanmerge, oprcanhash, oprrest::oid, oprjoin::oid
   FROM pg_operator WHERE oid < 16384 ORDER BY oid"
 dump "$sql/pg_cast.tsv" "
   SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast WHERE oid < 16384 ORDER BY oid"

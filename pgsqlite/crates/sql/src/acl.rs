@@ -108,6 +108,24 @@ pub fn default_acl(object: AclObject, owner: Oid) -> Vec<AclItem> {
     out
 }
 
+/// The list of one of PostgreSQL's own functions. None: the default.
+pub fn builtin_function_acl(catalog: &Catalog, proc: Oid) -> Option<Vec<AclItem>> {
+    let text = crate::builtins::catalog::proc_details(proc)?.acl?;
+    // (what comes with initdb is the bootstrap role's, whatever its name)
+    let role = |name: &str| match name {
+        "" => Some(PUBLIC_ROLE),
+        "postgres" => Some(crate::catalog::BOOTSTRAP_ROLE),
+        _ => catalog.role_named(name).map(|r| r.oid),
+    };
+    let items = text.trim_matches(['{', '}']).split(',').filter_map(|item| {
+        let (grantee, rest) = item.split_once('=')?;
+        let (_, grantor) = rest.split_once('/')?;
+        let (grantee, grantor) = (role(grantee)?, role(grantor)?);
+        Some(AclItem { grantee, grantor, privileges: privilege::EXECUTE, grant_options: 0 })
+    });
+    Some(items.collect())
+}
+
 /// `grantee=letters/grantor`, as PostgreSQL prints an aclitem.
 pub fn item_text(catalog: &Catalog, item: &AclItem) -> String {
     let role = |oid: Oid| match catalog.role_name(oid) {

@@ -9,6 +9,7 @@ use crate::builtins::extensions as builtin_extensions;
 pub use crate::inheritance::{
     Inheritance, Inherited, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
 };
+use crate::operator::{MadeOperator, UserCast};
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use crate::rule::Rule;
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
@@ -781,6 +782,9 @@ pub struct Catalog {
     pub routines: BTreeMap<Oid, Arc<Routine>>,
     /// the functions that came with range types of the user
     pub range_constructors: BTreeMap<Oid, Arc<Proc>>,
+    pub operators: BTreeMap<Oid, Arc<MadeOperator>>,
+    /// by source and target
+    pub casts: BTreeMap<(Oid, Oid), Arc<UserCast>>,
     /// (class OID, object OID, sub-id) → comment
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
     /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
@@ -933,9 +937,14 @@ impl Catalog {
         self.routine_names.get(name).into_iter().flatten().filter_map(|oid| self.routines.get(oid))
     }
 
-    /// The functions of the session alone.
+    /// Whether a type (or its elements') is of the session alone: the rows of a temporary table.
+    pub fn is_temporary_type(&self, ty: Oid) -> bool {
+        self.element_type(ty).unwrap_or(ty) >= FIRST_TEMPORARY_OID
+    }
+
+    /// The functions of the session alone: of the temporary schema, or over temporary types.
     pub fn temporary_routines(&self) -> impl Iterator<Item = &Arc<Routine>> {
-        self.routines.values().filter(|r| r.function.schema == PG_TEMP)
+        self.routines.values().filter(|r| r.function.oid >= FIRST_TEMPORARY_OID)
     }
 
     pub fn function(&self, oid: Oid) -> Option<&Function> {
@@ -945,6 +954,11 @@ impl Catalog {
     /// The row of `pg_aggregate` of an aggregate, PostgreSQL's own or the user's.
     pub fn aggregate(&self, proc: Oid) -> Option<&builtin::Aggregate> {
         builtin::aggregate(proc).or_else(|| self.function(proc)?.aggregate.as_deref())
+    }
+
+    /// The row of `pg_operator` of an operator, PostgreSQL's own or the user's.
+    pub fn operator(&self, oid: Oid) -> Option<&builtin::Operator> {
+        builtin::operator_by_oid(oid).or_else(|| self.operators.get(&oid).map(|o| &o.row))
     }
 
     /// The row of `pg_proc` of a function, PostgreSQL's own or the user's.
@@ -1110,6 +1124,8 @@ impl Catalog {
         self.routines.keys().for_each(|&o| see(o));
         self.collations.keys().for_each(|&o| see(o));
         self.ts_configurations.keys().chain(self.ts_dictionaries.keys()).for_each(|&o| see(o));
+        self.operators.keys().for_each(|&o| see(o));
+        self.casts.values().for_each(|c| see(c.oid));
         self.properties.default_acls.iter().for_each(|d| see(d.oid));
         for t in self.types.values() {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);

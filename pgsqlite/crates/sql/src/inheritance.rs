@@ -53,6 +53,13 @@ pub struct Inheritance {
     /// FOR VALUES …: the relation is a partition of its parent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<PartitionBound>,
+    /// OF: the composite type that the columns are those of; 0: none
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub of_type: Oid,
+}
+
+fn is_none(oid: &Oid) -> bool {
+    *oid == 0
 }
 
 impl Inheritance {

@@ -18,6 +18,7 @@ pub mod foreign_key;
 pub mod inheritance;
 pub mod lift;
 pub mod lower;
+pub mod operator;
 pub mod parse;
 pub mod partition;
 pub mod plan;

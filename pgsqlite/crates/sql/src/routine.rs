@@ -242,7 +242,7 @@ pub fn range_constructors(range: &UserType) -> Vec<Proc> {
 }
 
 /// A text that lives as long as the process: rows of `pg_proc` are made of such. Each different text is kept once.
-fn interned(text: &str) -> &'static str {
+pub(crate) fn interned(text: &str) -> &'static str {
     static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
     let mut texts = TEXTS.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
     if let Some(found) = texts.get(text) {

@@ -21,6 +21,7 @@ pub(crate) fn text_out(value: DatumRef, reg_type: Oid, context: &Context, out: &
     crate::int::oid_text_out(value, &mut digits)?;
     let DatumRef::Int(oid) = value else { return Err(crate::write::bad_stored("oid", value)) };
     match context.names.reg_name(reg_type, oid as Oid) {
+        _ if oid == 0 && matches!(reg_type, crate::oid::REGOPER | crate::oid::REGOPERATOR) => out.push(b'0'),
         _ if oid == 0 => out.push(b'-'),
         Some(name) => out.extend_from_slice(name.as_bytes()),
         None => int(out, oid),

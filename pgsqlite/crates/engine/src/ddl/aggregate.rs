@@ -491,7 +491,11 @@ impl Ddl<'_> {
                 function.owner = old.owner;
                 function.acl = old.acl;
             }
-            None => function.oid = self.new_oid(schema == PG_TEMP)?,
+            None => {
+                let mut types = types.iter().chain([&function.returns, &aggregate.plain.state]);
+                let temporary = types.any(|t| self.catalog.is_temporary_type(*t));
+                function.oid = self.new_oid(schema == PG_TEMP || temporary)?
+            }
         }
         aggregate.proc = function.oid;
         function.aggregate = Some(Box::new(aggregate));

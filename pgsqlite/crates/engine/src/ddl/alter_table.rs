@@ -123,6 +123,21 @@ impl Ddl<'_> {
             )
             .detail(super::index::kind_not_supported(&relation.kind)));
         }
+        if relation.inheritance.of_type != 0 {
+            let refused = match kind {
+                T::AtAddColumn => "cannot add column to typed table",
+                T::AtDropColumn => "cannot drop column from typed table",
+                T::AtAlterColumnType => "cannot alter column type of typed table",
+                T::AtAddInherit | T::AtDropInherit => "cannot change inheritance of typed table",
+                _ => "",
+            };
+            if !refused.is_empty() {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, refused));
+            }
+        }
+        if matches!(kind, T::AtAddColumn | T::AtDropColumn) {
+            self.check_rows_unused(&relation)?;
+        }
         match kind {
             T::AtAddColumn => self.add_column(relation, command),
             T::AtDropColumn => match relation.column(&command.name) {

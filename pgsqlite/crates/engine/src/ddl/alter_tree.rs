@@ -15,6 +15,9 @@ impl Ddl<'_> {
         let relation = self.required(table)?.clone();
         let kind = command.subtype();
         match kind {
+            T::AtAddInherit | T::AtDropInherit if relation.inheritance.of_type != 0 => {
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot change inheritance of typed table"))
+            }
             T::AtAddInherit => return self.add_parent(table, command),
             T::AtDropInherit => return self.remove_parent(table, command),
             T::AtAttachPartition => return self.attach_partition(table, command),

@@ -68,6 +68,37 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A view counts the columns of a function's rows: where they are a table's, those may not change.
+    pub(super) fn check_rows_unused(&self, table: &Relation) -> Result<()> {
+        let giving = |r: &&std::sync::Arc<pgsqlite_sql::routine::Routine>| r.function.returns == table.row_type;
+        let functions: Vec<Oid> = self.catalog.routines.values().filter(giving).map(|r| r.function.oid).collect();
+        if functions.is_empty() {
+            return Ok(());
+        }
+        let named = |r: &pgsqlite_sql::deparse::Reference| {
+            r.class == super::schema::CLASS_FUNCTION && functions.contains(&r.object)
+        };
+        match self.stored_references()?.iter().find(|(_, references)| references.iter().any(named)) {
+            None => Ok(()),
+            Some((user, _)) => Err(PgError::not_supported(format!(
+                "adding or dropping columns of a table whose rows a function gives to {}",
+                self.describe(*user)
+            ))),
+        }
+    }
+
+    /// 2BP01 if tables are made OF the type: their columns would have to follow.
+    fn check_no_typed_table(&self, user_type: &UserType) -> Result<()> {
+        if !self.catalog.relations.values().any(|r| r.inheritance.of_type == user_type.oid) {
+            return Ok(());
+        }
+        Err(PgError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot alter type \"{}\" because it is the type of a typed table", user_type.name),
+        )
+        .hint("Use ALTER ... CASCADE to alter the typed tables too."))
+    }
+
     pub(super) fn alter_composite(&mut self, statement: &ast::AlterTableStmt) -> Result<String> {
         use ast::AlterTableType as T;
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a name"))?;
@@ -81,6 +112,7 @@ impl Ddl<'_> {
                 user_type.owner = self.role(spec)?.oid;
                 continue;
             }
+            self.check_no_typed_table(&user_type)?;
             self.check_row_unused(user_type.oid, &format!("type \"{}\"", user_type.name), "uses it")?;
             self.check_checked(&user_type)?;
             let def = match command.def.as_ref().and_then(|d| d.node.as_ref()) {
@@ -135,6 +167,7 @@ impl Ddl<'_> {
 
     pub(super) fn rename_attribute(&mut self, name: &ast::RangeVar, attribute: &str, new_name: &str) -> Result<()> {
         let (user_type, mut fields) = self.find_composite(name)?;
+        self.check_no_typed_table(&user_type)?;
         if fields.iter().any(|f| f.0 == new_name) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_COLUMN,

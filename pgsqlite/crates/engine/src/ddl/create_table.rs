@@ -4,6 +4,7 @@ use super::storage::Parameters;
 use super::{naming, strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::Names;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::ExprKind;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -100,12 +101,19 @@ pub(super) fn check_column_name(columns: &[Column], name: &str, location: i32) -
     Ok(())
 }
 
+/// The type of the cast that a query of one column is.
+fn cast_type(node: &NodeEnum) -> Option<ast::TypeName> {
+    let NodeEnum::SelectStmt(select) = node else { return None };
+    let Some(NodeEnum::ResTarget(target)) = &select.target_list.first()?.node else { return None };
+    match &target.val.as_ref()?.node {
+        Some(NodeEnum::TypeCast(cast)) => cast.type_name.clone(),
+        _ => None,
+    }
+}
+
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, statement: &ast::CreateStmt) -> Result<String> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE without a name"))?;
-        if statement.of_typename.is_some() {
-            return Err(PgError::not_supported("CREATE TABLE OF").at(name.location));
-        }
         let parameters = Parameters::of_table().read(&[], &statement.options, false)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         let temporary = name.relpersistence == "t";
@@ -148,7 +156,13 @@ impl Ddl<'_> {
             None => self.inherit_from(&mut relation, &statement.inh_relations)?,
         }
         let mut number = 0;
-        for node in statement.table_elts.iter().chain(&statement.constraints) {
+        let typed;
+        let mut list: &[ast::Node] = &statement.table_elts;
+        if let Some(of) = &statement.of_typename {
+            typed = self.typed_elements(&mut relation, of, list)?;
+            list = &typed;
+        }
+        for node in list.iter().chain(&statement.constraints) {
             match &node.node {
                 Some(NodeEnum::ColumnDef(def)) => {
                     number += 1;
@@ -176,6 +190,58 @@ impl Ddl<'_> {
             self.give_parts(&parent, table)?;
         }
         Ok("CREATE TABLE".into())
+    }
+
+    /// The elements of a table OF a composite type: its columns, with what the statement says of them, and the rest.
+    fn typed_elements(
+        &mut self,
+        relation: &mut Relation,
+        of: &ast::TypeName,
+        elements: &[ast::Node],
+    ) -> Result<Vec<ast::Node>> {
+        let (ty, _) = self.type_name(of).map_err(|mut e| {
+            e.fields_mut().location = None;
+            e
+        })?;
+        let fields = match self.catalog.types.get(&ty).map(|t| &t.kind) {
+            Some(UserTypeKind::Composite { fields }) => fields.clone(),
+            _ => {
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("type {} is not a composite type", self.display_type(ty)),
+                ))
+            }
+        };
+        relation.inheritance.of_type = ty;
+        let names = Names::stored(&self.catalog);
+        let mut columns: Vec<ast::ColumnDef> = Vec::new();
+        for (name, ty, typmod) in &fields {
+            let cast = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{}", names.type_name(*ty, *typmod)))?;
+            let type_name = cast.first().and_then(|s| cast_type(&s.node)).ok_or_else(|| PgError::internal("a type"))?;
+            columns.push(ast::ColumnDef { colname: name.clone(), type_name: Some(type_name), ..Default::default() });
+        }
+        let mut rest = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for node in elements {
+            let Some(NodeEnum::ColumnDef(def)) = &node.node else {
+                rest.push(node.clone());
+                continue;
+            };
+            let name = def.colname.as_str();
+            let Some(column) = columns.iter_mut().find(|c| c.colname == name) else {
+                let message = format!("column \"{name}\" does not exist");
+                return Err(PgError::new(SqlState::UNDEFINED_COLUMN, message));
+            };
+            if seen.contains(&name) {
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(PgError::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+            seen.push(name);
+            column.constraints = def.constraints.clone();
+            column.location = def.location;
+        }
+        let made = columns.into_iter().map(|c| ast::Node { node: Some(NodeEnum::ColumnDef(Box::new(c))) });
+        Ok(made.chain(rest).collect())
     }
 
     pub(super) fn check_table_place(&self, tablespace: &str, access_method: &str) -> Result<()> {

@@ -29,6 +29,9 @@ pub(super) enum Object {
     Policy(Oid, Oid),
     /// (relation, rule)
     Rule(Oid, Oid),
+    Operator(Oid),
+    /// from one type to another
+    Cast(Oid, Oid),
     /// (composite type, field from 0)
     Attribute(Oid, usize),
 }
@@ -77,6 +80,16 @@ impl Ddl<'_> {
                 Some(f) => format!("function {}", self.signature_of(f)),
                 None => "function".into(),
             },
+            Object::Operator(oid) => match self.catalog.operators.get(&oid).map(|o| &o.definition) {
+                Some(o) => {
+                    let side = |ty: Oid| if ty == 0 { "NONE".into() } else { names.type_name(ty, -1) };
+                    format!("operator {}({},{})", o.name, side(o.left), side(o.right))
+                }
+                None => "operator".into(),
+            },
+            Object::Cast(from, to) => {
+                format!("cast from {} to {}", names.type_name(from, -1), names.type_name(to, -1))
+            }
             Object::Trigger(table, trigger) => {
                 let relation = self.catalog.relation(table);
                 let name = relation.and_then(|r| r.triggers.iter().find(|t| t.oid == trigger)).map_or("", |t| &t.name);
@@ -294,6 +307,8 @@ impl Ddl<'_> {
                         && !matches!(t.kind, UserTypeKind::Multirange { range }
                             if self.catalog.types.get(&range).is_some_and(|r| r.schema == schema))
                 };
+                let operators = self.catalog.operators.values().filter(|o| o.definition.schema == schema);
+                out.extend(operators.map(|o| (Object::Operator(o.definition.oid), false)));
                 let types = self.catalog.types.values().filter(|t| own(t));
                 out.extend(types.map(|t| (Object::Type(t.oid), false)));
             }
@@ -304,7 +319,10 @@ impl Ddl<'_> {
                     out.extend(parts.map(|own| (Object::Trigger(*child, own.oid), true)));
                 }
             }
-            Object::Default(..) | Object::Policy(..) | Object::Rule(..) | Object::Attribute(..) => {}
+            Object::Operator(operator) => {
+                by_view(&|r| r.class == 2617 && r.object == operator, &mut out);
+            }
+            Object::Default(..) | Object::Policy(..) | Object::Rule(..) | Object::Attribute(..) | Object::Cast(..) => {}
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
@@ -318,6 +336,10 @@ impl Ddl<'_> {
             return;
         }
         for relation in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table && r.oid != own) {
+            if relation.inheritance.of_type == ty {
+                out.push((Object::Relation(relation.oid), false));
+                continue;
+            }
             for column in relation.live_columns().filter(|c| c.type_oid == ty || c.type_oid == array) {
                 out.push((Object::Column(relation.oid, column.attnum), false));
             }
@@ -339,6 +361,16 @@ impl Ddl<'_> {
                 _ => {}
             }
         }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            if [o.left, o.right, o.result].iter().any(|t| *t == ty || *t == array) {
+                out.push((Object::Operator(o.oid), false));
+            }
+        }
+        for cast in self.catalog.casts.values() {
+            if [cast.source, cast.target].iter().any(|t| *t == ty || *t == array) {
+                out.push((Object::Cast(cast.source, cast.target), false));
+            }
+        }
         for r in self.catalog.routines.values() {
             let f = &r.function;
             let uses = |t: Oid| t == ty || t == array;
@@ -355,6 +387,14 @@ impl Ddl<'_> {
             if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
                 out.push((Object::Type(user.oid), false));
             }
+        }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            if [o.proc, o.restrict, o.join].contains(&function) {
+                out.push((Object::Operator(o.oid), false));
+            }
+        }
+        for cast in self.catalog.casts.values().filter(|c| c.function == function) {
+            out.push((Object::Cast(cast.source, cast.target), false));
         }
         for r in self.catalog.routines.values() {
             let Some(aggregate) = &r.function.aggregate else { continue };
@@ -425,6 +465,9 @@ impl Ddl<'_> {
             return self.drop_policy(statement);
         }
         if let Some(tag) = self.drop_functions(statement)? {
+            return Ok(tag);
+        }
+        if let Some(tag) = self.drop_operators(statement)? {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_extensions(statement)? {
@@ -816,6 +859,8 @@ impl Ddl<'_> {
         for &object in all {
             match object {
                 Object::Relation(oid) if self.catalog.relation(oid).is_some() => self.remove_relation(oid)?,
+                Object::Operator(oid) => self.remove_operator(oid)?,
+                Object::Cast(from, to) => self.remove_cast(from, to)?,
                 Object::Function(oid) => {
                     self.catalog.remove_function(oid);
                     store::write::delete_object(self.conn, oid)?;

@@ -36,8 +36,8 @@ struct Options {
 
 impl Ddl<'_> {
     pub(super) fn put_function(&mut self, function: Function) -> Result<()> {
-        // those of the temporary schema are the session's own
-        if function.schema != PG_TEMP {
+        // some are the session's own
+        if function.oid < FIRST_TEMPORARY_OID {
             self.ensure_store()?;
             store::write::put_function(self.conn, &function)?;
         }
@@ -321,7 +321,11 @@ impl Ddl<'_> {
                 function.owner = old.owner;
                 function.acl = old.acl;
             }
-            None => function.oid = self.new_oid(schema == PG_TEMP)?,
+            None => {
+                let types = function.arguments.iter().map(|a| a.type_oid).chain([function.returns]);
+                let temporary = types.into_iter().any(|t| self.catalog.is_temporary_type(t));
+                function.oid = self.new_oid(schema == PG_TEMP || temporary)?
+            }
         }
         // a body may call the function itself
         let mut with = self.catalog.clone();

@@ -27,6 +27,7 @@ mod grant;
 mod index;
 mod inherit;
 pub mod naming;
+mod operator;
 mod options;
 mod partition;
 mod partition_parts;
@@ -200,6 +201,8 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::CreateEventTrigStmt(_)
         | NodeEnum::DefineStmt(_)
         | NodeEnum::AlterTsconfigurationStmt(_)
+        | NodeEnum::CreateCastStmt(_)
+        | NodeEnum::AlterOperatorStmt(_)
         | NodeEnum::CreateExtensionStmt(_) => true,
         NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
         _ => false,
@@ -252,6 +255,7 @@ fn makes_objects(node: &NodeEnum) -> bool {
             | NodeEnum::CompositeTypeStmt(_)
             | NodeEnum::CreateFunctionStmt(_)
             | NodeEnum::DefineStmt(_)
+            | NodeEnum::CreateCastStmt(_)
             | NodeEnum::GrantStmt(_)
             | NodeEnum::GrantRoleStmt(_)
     )
@@ -430,6 +434,9 @@ impl Ddl<'_> {
             }
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsdictionary => self.create_ts_dictionary(s),
             NodeEnum::AlterTsconfigurationStmt(s) => self.alter_ts_configuration(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectOperator => self.create_operator(s),
+            NodeEnum::AlterOperatorStmt(s) => self.alter_operator(s),
+            NodeEnum::CreateCastStmt(s) => self.create_cast(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         }
     }
@@ -458,6 +465,10 @@ impl Ddl<'_> {
     /// Adds or replaces a relation in the catalog and in the file.
     fn put_relation(&mut self, relation: Relation) -> Result<()> {
         if !relation.temporary {
+            if let Some(column) = relation.live_columns().find(|c| self.catalog.is_temporary_type(c.type_oid)) {
+                let what = "a column of a temporary table's row type in a table that stays";
+                return Err(PgError::not_supported(format!("{what} (\"{}\")", column.name)));
+            }
             self.ensure_store()?;
             store::write::put_relation(self.conn, &relation)?;
         }
@@ -467,6 +478,15 @@ impl Ddl<'_> {
     }
 
     fn put_type(&mut self, user_type: UserType) -> Result<()> {
+        let of: Vec<Oid> = match &user_type.kind {
+            UserTypeKind::Domain { base, .. } => vec![*base],
+            UserTypeKind::Composite { fields } => fields.iter().map(|f| f.1).collect(),
+            UserTypeKind::Range(range) => vec![range.subtype],
+            _ => vec![],
+        };
+        if of.iter().any(|t| self.catalog.is_temporary_type(*t)) {
+            return Err(PgError::not_supported("a type made of a temporary table's row type"));
+        }
         self.ensure_store()?;
         store::write::put_type(self.conn, &user_type)?;
         self.catalog.add_type(user_type);

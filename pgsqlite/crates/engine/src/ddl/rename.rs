@@ -141,6 +141,9 @@ impl Ddl<'_> {
                     _ => "ALTER TABLE",
                 };
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                if relation.inheritance.of_type != 0 {
+                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot rename column of typed table"));
+                }
                 if relation.triggers.iter().any(|t| {
                     let names = [format!("new.{}", statement.subname), format!("old.{}", statement.subname)];
                     t.condition.as_ref().is_some_and(|c| names.iter().any(|n| c.contains(n)))
@@ -427,6 +430,13 @@ impl Ddl<'_> {
         let old = self.catalog.clone();
         let schema = self.creation_schema(&statement.newschema, -1)?;
         let kind = statement.object_type();
+        if kind == T::ObjectOperator {
+            self.check_create(schema)?;
+            return self.change_operator(statement.object.as_deref(), |_, o| {
+                o.schema = schema;
+                Ok(())
+            });
+        }
         let tag = match kind {
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
@@ -556,6 +566,13 @@ impl Ddl<'_> {
             self.put_function(function)?;
             return Ok(format!("ALTER {}", super::function::alter_word(kind)));
         }
+        if kind == T::ObjectOperator {
+            return self.change_operator(statement.object.as_deref(), |ddl, o| {
+                ddl.check_becomes_owner(owner)?;
+                o.owner = owner;
+                Ok(())
+            });
+        }
         let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
             Some(NodeEnum::List(list)) => strings(&list.items),
             Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
@@ -646,6 +663,12 @@ impl Ddl<'_> {
             let function = self.function_of(statement.object.as_deref(), kind)?;
             self.set_comment(super::schema::CLASS_FUNCTION, function.oid, 0, Some(&statement.comment))?;
             return Ok("COMMENT".into());
+        }
+        if kind == T::ObjectOperator {
+            return self.comment_on_operator(statement.object.as_deref(), &statement.comment);
+        }
+        if kind == T::ObjectCast {
+            return self.comment_on_cast(statement.object.as_deref(), &statement.comment);
         }
         let parts: Vec<&str> = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
             Some(NodeEnum::List(list)) => strings(&list.items),

@@ -9,12 +9,18 @@ pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
     for p in builtin::all_procs() {
         let Some(schema) = catalog.schema_of_builtin(p.oid) else { continue };
         let mut row = proc_row(p, schema);
+        let details = builtin::proc_details(p.oid);
+        let rows_of_sets = if p.retset { 1000.0 } else { 0.0 };
         row.extend([
             ("proowner", int(BOOTSTRAP_ROLE)),
-            ("prolang", int(12)),
-            ("procost", Datum::Real(1.0)),
-            ("prorows", Datum::Real(if p.retset { 1000.0 } else { 0.0 })),
-            ("proparallel", text("s")),
+            ("prolang", int(details.map_or(12, |d| d.language))),
+            ("procost", Datum::Real(details.map_or(1.0, |d| d.cost))),
+            ("prorows", Datum::Real(details.map_or(rows_of_sets, |d| d.rows))),
+            ("proparallel", text(details.map_or("s", |d| d.parallel))),
+            ("proleakproof", details.is_some_and(|d| d.leakproof).into()),
+            ("probin", details.and_then(|d| d.library).into()),
+            ("prosupport", int(details.map_or(0, |d| d.support))),
+            ("proacl", super::views::acl_array(catalog, &pgsqlite_sql::acl::builtin_function_acl(catalog, p.oid))),
             ("prosrc", text(p.src.unwrap_or(p.name))),
         ]);
         rows.push(&row);
@@ -132,13 +138,15 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn operators(rows: &mut Rows, catalog: &Catalog) {
-    for o in builtin::all_operators() {
-        let Some(schema) = catalog.schema_of_builtin(o.oid) else { continue };
+    let own =
+        builtin::all_operators().iter().filter_map(|o| Some((o, catalog.schema_of_builtin(o.oid)?, BOOTSTRAP_ROLE)));
+    let of_user = catalog.operators.values().map(|o| (&o.row, o.definition.schema, o.definition.owner));
+    for (o, schema, owner) in own.chain(of_user) {
         rows.push(&[
             ("oid", int(o.oid)),
             ("oprname", text(o.name)),
             ("oprnamespace", int(schema)),
-            ("oprowner", int(BOOTSTRAP_ROLE)),
+            ("oprowner", int(owner)),
             ("oprkind", text(if o.left == 0 { "l" } else { "b" })),
             ("oprleft", int(o.left)),
             ("oprright", int(o.right)),
@@ -146,6 +154,10 @@ pub(super) fn operators(rows: &mut Rows, catalog: &Catalog) {
             ("oprcom", int(o.commutator)),
             ("oprnegate", int(o.negator)),
             ("oprcode", int(o.proc)),
+            ("oprcanmerge", o.merges.into()),
+            ("oprcanhash", o.hashes.into()),
+            ("oprrest", int(o.restrict)),
+            ("oprjoin", int(o.join)),
         ]);
     }
 }
@@ -190,6 +202,21 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
                 ("castmethod", text("f")),
             ]);
         }
+    }
+    for c in catalog.casts.values() {
+        let method = match (c.function, c.inout) {
+            (0, true) => "i",
+            (0, false) => "b",
+            _ => "f",
+        };
+        rows.push(&[
+            ("oid", int(c.oid)),
+            ("castsource", int(c.source)),
+            ("casttarget", int(c.target)),
+            ("castfunc", int(c.function)),
+            ("castcontext", character(c.context)),
+            ("castmethod", text(method)),
+        ]);
     }
 }
 

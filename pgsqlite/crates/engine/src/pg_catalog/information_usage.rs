@@ -7,6 +7,7 @@ use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Reference};
+use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Datum, Oid};
 
 type Make = fn(&mut Rows, &SessionState);
@@ -224,7 +225,7 @@ fn enabled_roles(rows: &mut Rows, state: &SessionState) {
     }
 }
 
-// --- routines: PostgreSQL's own ------------------------------------------------------------------------------------------
+// --- routines -----------------------------------------------------------------------------------------------------------
 
 fn specific_name(p: &builtin::Proc) -> String {
     format!("{}_{}", p.name, p.oid)
@@ -245,9 +246,46 @@ fn shown_schema(state: &SessionState, p: &builtin::Proc) -> Option<Datum> {
     }
 }
 
+/// What the views show of a function: PostgreSQL's own, or one of the user's that the role may call.
+struct Shown<'a> {
+    proc: &'a builtin::Proc,
+    schema: Datum,
+    /// None: PostgreSQL's own
+    function: Option<&'a Function>,
+}
+
+fn shown_functions(state: &SessionState) -> Vec<Shown<'_>> {
+    let own = builtin::all_procs()
+        .iter()
+        .filter_map(|proc| Some(Shown { proc, schema: shown_schema(state, proc)?, function: None }));
+    let callable = |f: &Function| {
+        let has = acl::privileges(&state.catalog, state.user_oid, AclObject::Function, f.owner, f.acl.as_ref());
+        has & privilege::EXECUTE != 0 || enabled(state, f.owner)
+    };
+    let of_user = state.catalog.routines.values().filter(|r| callable(&r.function)).map(|r| Shown {
+        proc: &r.proc,
+        schema: schema(state, r.function.schema),
+        function: Some(&r.function),
+    });
+    own.chain(of_user).collect()
+}
+
 fn routines(rows: &mut Rows, state: &SessionState) {
-    for p in builtin::all_procs() {
-        let Some(place) = shown_schema(state, p) else { continue };
+    for Shown { proc: p, schema: place, function } in shown_functions(state) {
+        let language = match function {
+            Some(f) => f.language.name(),
+            None => match builtin::proc_details(p.oid).map(|d| d.language) {
+                Some(14) => "sql",
+                Some(13) => "c",
+                _ => "internal",
+            },
+        };
+        let definition = match function {
+            // (a body in the SQL standard's way is no text)
+            Some(f) if enabled(state, f.owner) => text(if f.standard { "" } else { f.source.as_str() }),
+            Some(_) => Datum::Null,
+            None => p.src.into(),
+        };
         let mut row: Row = vec![
             ("specific_catalog", database(state)),
             ("specific_schema", place.clone()),
@@ -255,17 +293,17 @@ fn routines(rows: &mut Rows, state: &SessionState) {
             ("routine_catalog", database(state)),
             ("routine_schema", place),
             ("routine_name", text(p.name)),
-            ("routine_body", text("EXTERNAL")),
+            ("routine_body", text(if language == "sql" { "SQL" } else { "EXTERNAL" })),
             ("parameter_style", text("GENERAL")),
             ("is_deterministic", yes(p.volatility == b'i')),
             ("sql_data_access", text("MODIFIES")),
             ("schema_level_routine", yes(true)),
             ("max_dynamic_result_sets", int(0)),
-            ("security_type", text("INVOKER")),
+            ("security_type", text(if function.is_some_and(|f| f.security_definer) { "DEFINER" } else { "INVOKER" })),
             ("as_locator", yes(false)),
             ("is_udt_dependent", yes(false)),
-            ("external_language", text(if p.src.is_some() { "INTERNAL" } else { "SQL" })),
-            ("routine_definition", p.src.into()),
+            ("external_language", text(language.to_uppercase())),
+            ("routine_definition", definition),
         ];
         match p.kind {
             b'f' => row.push(("routine_type", text("FUNCTION"))),
@@ -283,13 +321,13 @@ fn routines(rows: &mut Rows, state: &SessionState) {
 }
 
 fn parameters(rows: &mut Rows, state: &SessionState) {
-    for p in builtin::all_procs() {
-        let Some(place) = shown_schema(state, p) else { continue };
+    for Shown { proc: p, schema: place, function } in shown_functions(state) {
         let all = p.all_args.as_ref().unwrap_or(&p.args);
         for (i, &ty) in all.iter().enumerate() {
             let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
             let name = p.arg_names.as_ref().and_then(|n| n.get(i)).copied().filter(|n| !n.is_empty());
             let position = i as i64 + 1;
+            let default = function.and_then(|f| f.arguments.get(i)).and_then(|a| a.default.clone());
             let mut row: Row = vec![
                 ("specific_catalog", database(state)),
                 ("specific_schema", place.clone()),
@@ -306,6 +344,7 @@ fn parameters(rows: &mut Rows, state: &SessionState) {
                 ("is_result", yes(false)),
                 ("as_locator", yes(false)),
                 ("parameter_name", name.into()),
+                ("parameter_default", default.into()),
                 ("data_type", text(data_type(&state.catalog, ty))),
                 ("dtd_identifier", text(position.to_string())),
             ];

@@ -148,6 +148,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("reltuples", Datum::Real(tuples as f64)),
             ("relhasindex", (indexed.contains(&relation.oid)).into()),
             ("relpersistence", character(persistence)),
+            ("reloftype", int(relation.inheritance.of_type)),
             ("relkind", character(kind)),
             ("relnatts", int(columns as i64)),
             ("relchecks", int(checks as i64)),

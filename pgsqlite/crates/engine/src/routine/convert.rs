@@ -28,6 +28,12 @@ pub(crate) fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) 
     Ok(out)
 }
 
+/// As [`assign`], but by casts alone, not by way of text. None: there is no cast.
+pub(crate) fn assign_by_cast(host: &Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Option<Datum>> {
+    let there = from == to || host.with_environment(|e| conversion(e, from, to, typmod, false))?.is_some();
+    there.then(|| assign(*host, value, from, to, typmod)).transpose()
+}
+
 fn find(host: Host, from: Oid, to: Oid, typmod: i32) -> Result<Rc<Planned>> {
     let key = (from, to, typmod);
     if let Some(found) = host.routines().conversions.borrow().get(&key) {

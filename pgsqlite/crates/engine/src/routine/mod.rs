@@ -559,11 +559,13 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
     let function = c.int(0)? as Oid;
     let (types, ret) = call_types(c.text(1)?)?;
     let last = c.len() - 1;
-    let expected: Vec<Oid> = c
-        .text(last)?
-        .split(',')
-        .map(|t| t.parse().map_err(|_| PgError::internal("a definition list")))
-        .collect::<Result<_>>()?;
+    let bad = || PgError::internal("a definition list");
+    let (mut expected, mut modifiers): (Vec<Oid>, Vec<i32>) = (Vec::new(), Vec::new());
+    for item in c.text(last)?.split(',') {
+        let (ty, typmod) = item.split_once(':').ok_or_else(bad)?;
+        expected.push(ty.parse().map_err(|_| bad())?);
+        modifiers.push(typmod.parse().map_err(|_| bad())?);
+    }
     let args = (2..last).map(|i| c.datum(i).to_owned()).collect();
     let host = Host { cell: c.session, db: c.connection() };
     let rows = match call(host, function, &types, ret, args)? {
@@ -571,6 +573,8 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
         Outcome::Value(value) => vec![value],
     };
     let catalog = host.catalog();
+    // the columns of a body in SQL are converted, records of PL/pgSQL are not
+    let converts = catalog.function(function).is_some_and(|f| f.language == Language::Sql);
     let mut out = Vec::new();
     for row in rows {
         let Datum::Text(text) = row else {
@@ -578,6 +582,21 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
             continue;
         };
         let fields = record::from_storage(&text).ok_or_else(|| PgError::internal("a stored record is malformed"))?;
+        if converts && fields.len() != expected.len() {
+            let what = if fields.len() > expected.len() { "too many" } else { "too few" };
+            let message = "return type mismatch in function declared to return record";
+            return Err(PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+                .detail(format!("Final statement returns {what} columns.")));
+        }
+        if converts {
+            let mut values = Vec::with_capacity(fields.len());
+            for (i, (ty, value)) in fields.into_iter().enumerate() {
+                let value = convert::assign_by_cast(&host, value, ty, expected[i], modifiers[i])?;
+                values.push(value.ok_or_else(|| sql::record_mismatch(&catalog, ty, expected[i], i + 1))?);
+            }
+            out.push(Array::from_elements(values).to_storage());
+            continue;
+        }
         let mismatch = |detail: String| {
             PgError::new(SqlState::DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
                 .detail(detail)

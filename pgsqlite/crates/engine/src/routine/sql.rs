@@ -144,17 +144,32 @@ impl SqlFunction {
             }
             ResultShape::Row { fields, anonymous, outputs, ty } => {
                 if let ([column], [value]) = (columns, &row[..]) {
-                    if !*outputs && (column.ty == *ty || column.ty == oid::RECORD) {
+                    if !*outputs && column.ty == *ty {
                         return Ok(vec![value.clone()]);
                     }
-                    if *outputs && column.ty == oid::RECORD {
-                        let Datum::Text(text) = value else { return Ok(vec![Datum::Null; fields.len()]) };
+                    let base = host.catalog().base_type(*ty);
+                    if !*outputs && column.ty == base {
+                        return Ok(vec![convert::assign(host, value.clone(), base, *ty, -1)?]);
+                    }
+                    if column.ty == oid::RECORD {
+                        let Datum::Text(text) = value else {
+                            let width = if *outputs { fields.len() } else { 1 };
+                            return Ok(vec![Datum::Null; width]);
+                        };
                         let list = record::from_storage(text).ok_or_else(mismatch)?;
-                        return list
+                        if list.len() != fields.len() {
+                            return Err(mismatch());
+                        }
+                        let values = list
                             .into_iter()
                             .zip(fields)
                             .map(|((from, v), (_, to, typmod))| convert::assign(host, v, from, *to, *typmod))
-                            .collect();
+                            .collect::<Result<Vec<_>>>()?;
+                        if *outputs {
+                            return Ok(values);
+                        }
+                        let made = record_of(fields, &values, *anonymous);
+                        return Ok(vec![convert::assign(host, made, base, *ty, -1)?]);
                     }
                 }
                 if columns.len() != fields.len() {
@@ -167,10 +182,30 @@ impl SqlFunction {
                 if *outputs {
                     return Ok(values);
                 }
-                Ok(vec![record_of(fields, &values, *anonymous)])
+                let made = record_of(fields, &values, *anonymous);
+                if *anonymous {
+                    return Ok(vec![made]);
+                }
+                Ok(vec![convert::assign(host, made, host.catalog().base_type(*ty), *ty, -1)?])
             }
         }
     }
+}
+
+/// A column of a function that returns `record` is no value of the type that the query says.
+pub(super) fn record_mismatch(
+    catalog: &pgsqlite_sql::catalog::Catalog,
+    is: Oid,
+    wanted: Oid,
+    column: usize,
+) -> PgError {
+    let names = pgsqlite_sql::deparse::Names::new(catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+    PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, "return type mismatch in function declared to return record")
+        .detail(format!(
+            "Final statement returns {} instead of {} at column {column}.",
+            names.type_name(is, -1),
+            names.type_name(wanted, -1)
+        ))
 }
 
 fn mismatch() -> PgError {

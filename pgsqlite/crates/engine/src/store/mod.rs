@@ -15,6 +15,7 @@ pub mod write;
 use pgsqlite_sql::catalog::{
     Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
 };
+use pgsqlite_sql::operator::{MadeOperator, UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
@@ -170,6 +171,14 @@ fn read_objects(
             "extension" => {
                 let extension = serde_json::from_str::<Extension>(&definition).map_err(damaged)?;
                 catalog.extensions.insert(extension.name.clone(), std::sync::Arc::new(extension));
+            }
+            "operator" => {
+                let operator = serde_json::from_str::<UserOperator>(&definition).map_err(damaged)?;
+                catalog.operators.insert(operator.oid, std::sync::Arc::new(MadeOperator::new(operator)));
+            }
+            "cast" => {
+                let cast = serde_json::from_str::<UserCast>(&definition).map_err(damaged)?;
+                catalog.casts.insert((cast.source, cast.target), std::sync::Arc::new(cast));
             }
             "function" => functions.push(serde_json::from_str::<Function>(&definition).map_err(damaged)?),
             "relation" => {

@@ -34,8 +34,13 @@ impl CatalogNames<'_> {
         builtin::procs_named(name).filter(|p| self.catalog.schema_of_builtin(p.oid).is_some())
     }
 
-    fn operators(&self, name: &str) -> impl Iterator<Item = &'static builtin::Operator> + use<'_> {
-        builtin::operators_named(name).filter(|o| self.catalog.schema_of_builtin(o.oid).is_some())
+    fn operators(&self, name: &str) -> std::vec::IntoIter<&builtin::Operator> {
+        let mut all: Vec<&builtin::Operator> =
+            self.catalog.operators.values().map(|o| &o.row).filter(|o| o.name == name).collect();
+        for o in builtin::operators_named(name).filter(|o| self.catalog.schema_of_builtin(o.oid).is_some()) {
+            all.push(o);
+        }
+        all.into_iter()
     }
 
     fn schema(&self, name: &str) -> Result<Oid> {
@@ -123,13 +128,19 @@ impl RegNames for CatalogNames<'_> {
             oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
             oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
             oid::REGCOLLATION => names.collation(value),
-            oid::REGOPER | oid::REGOPERATOR => builtin::operator_by_oid(value).map(|o| match reg_type {
-                oid::REGOPER => match self.operators(o.name).count() {
-                    1 => o.name.to_string(),
-                    _ => {
+            oid::REGOPER | oid::REGOPERATOR => self.catalog.operator(value).map(|o| match reg_type {
+                oid::REGOPER => match self.catalog.operators.get(&value) {
+                    Some(made)
+                        if self.operators(o.name).count() > 1
+                            || !self.search_path.contains(&made.definition.schema) =>
+                    {
+                        format!("{}.{}", quote_identifier(self.catalog.schema_name(made.definition.schema)), o.name)
+                    }
+                    None if self.operators(o.name).count() > 1 => {
                         let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
                         format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
                     }
+                    _ => o.name.to_string(),
                 },
                 _ => {
                     let side = |t: Oid| if t == 0 { "NONE".to_string() } else { names.type_name(t, -1) };

@@ -4,6 +4,7 @@ use super::sqlite_error;
 use pgsqlite_sql::catalog::{
     DatabaseProperties, Extension, Relation, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
 };
+use pgsqlite_sql::operator::{UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
@@ -29,6 +30,14 @@ pub fn put_type(conn: &Connection, user_type: &UserType) -> Result<()> {
 
 pub fn put_function(conn: &Connection, function: &Function) -> Result<()> {
     put(conn, function.oid, "function", function.schema, &function.name, &json(function)?)
+}
+
+pub fn put_operator(conn: &Connection, operator: &UserOperator) -> Result<()> {
+    put(conn, operator.oid, "operator", operator.schema, &operator.name, &json(operator)?)
+}
+
+pub fn put_cast(conn: &Connection, cast: &UserCast) -> Result<()> {
+    put(conn, cast.oid, "cast", 0, &format!("{} to {}", cast.source, cast.target), &json(cast)?)
 }
 
 pub fn put_extension(conn: &Connection, extension: &Extension) -> Result<()> {

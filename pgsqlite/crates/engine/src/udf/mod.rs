@@ -28,6 +28,7 @@ mod ordered_sets;
 pub mod pattern;
 mod privileges;
 mod ranges;
+mod record_images;
 mod records;
 mod regex_exact;
 mod regex_syntax;
@@ -85,6 +86,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     objects::FUNCTIONS,
     routines::FUNCTIONS,
     records::SYMBOLS,
+    record_images::FUNCTIONS,
     text_search::FUNCTIONS,
     ranges::FUNCTIONS,
     extensions::FUNCTIONS,
@@ -179,7 +181,8 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         .chain(rows::FUNCTIONS)
         .chain(records::FUNCTIONS)
         .chain(ranges::CONSTRUCTORS)
-        .chain(frames::FUNCTIONS);
+        .chain(frames::FUNCTIONS)
+        .chain(record_images::COMPARISONS);
     for (name, arity, deterministic, run) in own.chain(crate::routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;

@@ -212,13 +212,20 @@ fn function(c: &Call) -> Result<Datum> {
         }
     };
     let state = c.session.state();
-    if let (Some(f), Some(role)) = (state.catalog.function(function), role) {
-        let items = f.acl.clone().unwrap_or_else(|| acl::default_acl(acl::AclObject::Function, f.owner));
+    let owned = match state.catalog.function(function) {
+        Some(f) => {
+            let list = f.acl.clone().unwrap_or_else(|| acl::default_acl(acl::AclObject::Function, f.owner));
+            Some((list, f.owner))
+        }
+        None => acl::builtin_function_acl(&state.catalog, function)
+            .map(|list| (list, pgsqlite_sql::catalog::BOOTSTRAP_ROLE)),
+    };
+    if let (Some((items, owner)), Some(role)) = (owned, role) {
         let roles = acl::inherited_roles(&state.catalog, role);
         let held = items.iter().filter(|i| i.grantee == acl::PUBLIC_ROLE || roles.contains(&i.grantee));
         let bit = acl::privilege::EXECUTE;
         let has = held.clone().any(|i| if option { i.grant_options } else { i.privileges } & bit != 0);
-        return Ok((has || acl::is_superuser(&state.catalog, role) || roles.contains(&f.owner) && option).into());
+        return Ok((has || acl::is_superuser(&state.catalog, role) || roles.contains(&owner) && option).into());
     }
     let exists = pgsqlite_sql::builtins::catalog::proc_by_oid(function).is_some();
     let Some(role) = role.filter(|_| exists) else { return Ok(Datum::Null) };

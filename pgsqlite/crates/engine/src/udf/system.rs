@@ -273,6 +273,12 @@ fn regclass(c: &Call) -> Result<Datum> {
 fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
     match c.session.state().names.reg_oid(reg_type, &as_name(c.text(0)?)) {
         Ok(found) => Ok(Datum::Int(found as i64)),
+        // (an argument's type has to be there)
+        Err(e)
+            if matches!(reg_type, oid::REGPROCEDURE | oid::REGOPERATOR) && e.code() == SqlState::UNDEFINED_OBJECT =>
+        {
+            Err(e)
+        }
         Err(e)
             if [
                 SqlState::UNDEFINED_FUNCTION,
@@ -305,6 +311,15 @@ fn to_regnamespace(c: &Call) -> Result<Datum> {
 }
 fn to_regrole(c: &Call) -> Result<Datum> {
     to_reg(c, oid::REGROLE)
+}
+fn to_regoper(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGOPER)
+}
+fn to_regoperator(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGOPERATOR)
+}
+fn to_regcollation(c: &Call) -> Result<Datum> {
+    to_reg(c, oid::REGCOLLATION)
 }
 fn type_of(c: &Call) -> Result<Datum> {
     Ok(c.types()?.args.first().map(|t| *t as i64).into())
@@ -450,6 +465,9 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("to_regprocedure", to_regprocedure),
     ("to_regnamespace", to_regnamespace),
     ("to_regrole", to_regrole),
+    ("to_regoper", to_regoper),
+    ("to_regoperator", to_regoperator),
+    ("to_regcollation", to_regcollation),
     ("pg_typeof", type_of),
     ("pg_num_nulls", num_nulls),
     ("pg_num_nonnulls", num_nonnulls),

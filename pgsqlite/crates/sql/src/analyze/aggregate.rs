@@ -60,6 +60,14 @@ pub fn support_function(
     Ok(SupportFunction { proc: found.proc.oid, result: found.ret, strict: found.proc.strict })
 }
 
+/// 42501 unless the role may execute the function.
+pub fn call_target(environment: &Environment, proc: Oid) -> Result<()> {
+    match environment.catalog.routines.get(&proc) {
+        Some(routine) => Analyzer::new(environment, &[], false).check_execute(&routine.function),
+        None => Ok(()),
+    }
+}
+
 /// `SELECT function($1, $2 …)` over parameters of these (concrete) types.
 pub fn call_query(environment: &Environment, proc: Oid, types: &[Oid], result: Oid) -> Result<Query> {
     let mut analyzer = Analyzer::new(environment, types, false);

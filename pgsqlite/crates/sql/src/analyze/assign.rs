@@ -121,7 +121,9 @@ impl Analyzer<'_> {
             _ => return Err(PgError::internal("a subscript expected")),
         };
         let value = if rest.is_empty() {
-            self.subscripted_value(value, wanted, base.typmod, column, location)?
+            // (a domain's modifier is that of what it is made of)
+            let typmod = if base.ty == ty { base.typmod } else { self.env.catalog.domain_typmod(base.ty) };
+            self.subscripted_value(value, wanted, typmod, column, location)?
         } else {
             self.assign_part(read, rest, value, column, location)?
         };

@@ -51,6 +51,19 @@ impl Analyzer<'_> {
                 builtin::CastMethod::Binary => CastMethod::Relabel,
             });
         }
+        if let Some(cast) = self.env.catalog.casts.get(&(source, target)) {
+            return (cast.context() <= context).then(|| match cast.method() {
+                builtin::CastMethod::Function(f) => CastMethod::Function(f),
+                builtin::CastMethod::InOut => CastMethod::InOut,
+                builtin::CastMethod::Binary => CastMethod::Relabel,
+            });
+        }
+        // a row of a typed table is one of its type
+        if let Some(TypeEntry::Row(table)) = self.env.catalog.type_entry(source) {
+            if table.inheritance.of_type == target && target != 0 {
+                return Some(CastMethod::Relabel);
+            }
+        }
         // from a range type of the user to its multirange type
         if let Some(definition) = self.env.catalog.range_definition(source).filter(|d| d.multirange == target) {
             let [_, of_range, _] = definition.multirange_constructors;

@@ -9,6 +9,7 @@ use crate::typed::{
 };
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{bits, oid, Datum, Oid, PgError, Result, SqlState};
+use std::borrow::Cow;
 
 impl Analyzer<'_> {
     pub(crate) fn expr_opt(&mut self, node: Option<&ast::Node>) -> Result<Expr> {
@@ -199,8 +200,10 @@ impl Analyzer<'_> {
         let arg = c.arg.as_deref().ok_or_else(|| PgError::internal("a cast without an argument"))?;
         // ARRAY[…]::t[]: the elements are read as t
         let expr = match &arg.node {
-            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(ty).is_some() => {
-                self.array(a, Some((ty, typmod)))?
+            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(self.base_type(ty)).is_some() => {
+                let base = self.base_type(ty);
+                let typmod = if base == ty { typmod } else { self.env.catalog.domain_typmod(ty) };
+                self.array(a, Some((base, typmod)))?
             }
             _ => self.expr(arg)?,
         };
@@ -284,6 +287,7 @@ impl Analyzer<'_> {
         use ast::AExprKind as K;
         let kind = K::try_from(e.kind).map_err(|_| PgError::internal("unknown kind of expression"))?;
         let name = operator_name(&e.name, e.location)?;
+        let name: &str = &name;
         let location = e.location;
         match kind {
             K::AexprOp => self.operator_expr(e, name),
@@ -393,7 +397,9 @@ impl Analyzer<'_> {
             }
         }
         let right = self.expr_opt(e.rexpr.as_deref())?;
-        if let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &right.kind) {
+        let written = |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)));
+        let both = written(Some(left_node)) && written(e.rexpr.as_deref());
+        if let (ExprKind::Row(l), ExprKind::Row(r), true) = (&left.kind, &right.kind, both) {
             return self.row_compare(name, l.clone(), r.clone(), location);
         }
         self.operator(name, Some(left), right, location)
@@ -782,6 +788,26 @@ impl Analyzer<'_> {
         }
     }
 
+    /// `row.name` where the row has no such field: a function of it. None: there is none.
+    pub(super) fn function_as_column(&mut self, row: Expr, name: &str, location: i32) -> Result<Option<Expr>> {
+        if !self.is_row_type(row.ty) {
+            return Ok(None);
+        }
+        let candidates = self.functions_named(None, name);
+        let Some(Ok(found)) = self.resolve_function(&candidates, &[row.ty], false) else { return Ok(None) };
+        if found.proc.kind != b'f' || found.proc.args.len() != 1 || found.variadic_from.is_some() {
+            return Ok(None);
+        }
+        let proc = found.proc;
+        super::aggregate::call_target(self.env, proc.oid)?;
+        if self.env.catalog.function(proc.oid).is_none() && crate::builtins::imp::imp(proc.oid).is_none() {
+            return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(location));
+        }
+        let arg = self.coerce_implicit(row, found.args[0])?;
+        let call = ast::FuncCall { location, ..Default::default() };
+        self.plain_call(proc, vec![arg], found.ret, &call).map(Some)
+    }
+
     pub(super) fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
         let location = arg.location;
         match &arg.kind {
@@ -806,6 +832,9 @@ impl Analyzer<'_> {
             _ if self.is_row_type(arg.ty) => {
                 let fields = self.record_fields(&arg)?;
                 let Some(index) = fields.iter().position(|(n, ..)| n == name) else {
+                    if let Some(call) = self.function_as_column(arg.clone(), name, location)? {
+                        return Ok(call);
+                    }
                     let message = if arg.ty == oid::RECORD {
                         format!("could not identify column \"{name}\" in record data type")
                     } else {
@@ -1037,7 +1066,8 @@ impl Analyzer<'_> {
                 Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Array, query: Box::new(query) }, array, location))
             }
             T::AnySublink | T::AllSublink => {
-                let name = if s.oper_name.is_empty() { "=" } else { operator_name(&s.oper_name, location)? };
+                let name = if s.oper_name.is_empty() { "=".into() } else { operator_name(&s.oper_name, location)? };
+                let name: &str = &name;
                 let test = test.ok_or_else(|| PgError::internal("ANY without a left side"))?;
                 let tests = match test.kind {
                     ExprKind::Row(fields) => fields,
@@ -1128,7 +1158,7 @@ impl Analyzer<'_> {
         self.check_orderable(if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty }, location)?;
         let mut descending = sort.sortby_dir == ast::SortByDir::SortbyDesc as i32;
         if sort.sortby_dir == ast::SortByDir::SortbyUsing as i32 {
-            match operator_name(&sort.use_op, sort.location)? {
+            match &*operator_name(&sort.use_op, sort.location)? {
                 "<" => {}
                 ">" => descending = true,
                 other => {
@@ -1165,10 +1195,12 @@ fn forbid_set_functions(exprs: &[Expr], what: &str) -> Result<()> {
 }
 
 /// The operator's name; OPERATOR(pg_catalog.+) is accepted, other schemas are not.
-pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<&str> {
+/// An operator's name, with `schema.` in front where it was written (pg_catalog is what is found anyway).
+pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<Cow<'_, str>> {
     match name_parts(names)[..] {
-        [name] => Ok(name),
-        ["pg_catalog", name] => Ok(name),
+        [name] => Ok(name.into()),
+        ["pg_catalog", name] => Ok(name.into()),
+        [schema, name] => Ok(format!("{schema}.{name}").into()),
         _ => Err(PgError::not_supported("an operator of another schema").at(location)),
     }
 }

@@ -615,7 +615,7 @@ impl Analyzer<'_> {
         if let Some(f) = self.env.catalog.function(*proc) {
             // the types that the query expects are checked when the rows come: they go with the arguments
             debug_assert!(f.returns == oid::RECORD);
-            let expected: Vec<String> = columns.iter().map(|c| c.ty.to_string()).collect();
+            let expected: Vec<String> = columns.iter().map(|c| format!("{}:{}", c.ty, c.typmod)).collect();
             let mut args = args.clone();
             let text = pgsqlite_types::Datum::Text(expected.join(","));
             args.push(Expr::new(ExprKind::Const(text), oid::TEXT, -1));
@@ -999,6 +999,12 @@ impl Analyzer<'_> {
             (None, _) => {
                 if let Some(expr) = self.system_column(up, index, name, location)? {
                     return Ok(expr);
+                }
+                if !self.functions_named(None, name).is_empty() && self.item(up, index).rte.is_some() {
+                    let row = self.whole_row(up, index, location)?;
+                    if let Some(call) = self.function_as_column(row, name, location)? {
+                        return Ok(call);
+                    }
                 }
                 Err(self.missing_column(Some(table), name, location))
             }

@@ -199,6 +199,9 @@ impl<'a> Analyzer<'a> {
         }
         if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {
             self.check_execute(&routine.function)?;
+        } else if !self.may_call_builtin(proc.oid) {
+            let message = format!("permission denied for function {}", proc.name);
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         } else if imp(proc.oid).is_none() && !self.env.catalog.range_constructors.contains_key(&proc.oid) {
             return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(call.location));
         }
@@ -458,6 +461,17 @@ impl<'a> Analyzer<'a> {
         Ok(proc)
     }
 
+    /// Some of PostgreSQL's functions are not for everybody.
+    fn may_call_builtin(&self, proc: Oid) -> bool {
+        use crate::acl::{builtin_function_acl, privilege, privileges, AclObject};
+        let catalog = self.env.catalog;
+        builtin_function_acl(catalog, proc).is_none_or(|list| {
+            let owner = crate::catalog::BOOTSTRAP_ROLE;
+            let has = privileges(catalog, self.acting, AclObject::Function, owner, Some(&list));
+            has & privilege::EXECUTE != 0
+        })
+    }
+
     /// 42501 unless the acting role may execute the function.
     pub(super) fn check_execute(&self, function: &crate::routine::Function) -> Result<()> {
         use crate::acl::{privilege, privileges, AclObject};
@@ -623,8 +637,17 @@ impl<'a> Analyzer<'a> {
             }
             return self.window_call(over, aggregate, ret, location);
         }
-        // An aggregate belongs to the innermost query whose variables its arguments use.
+        // An aggregate belongs to the innermost query whose variables its arguments use; direct arguments follow it.
+        let direct = std::mem::take(&mut aggregate.direct);
         let lowest = super::walk::lowest_level(&aggregate);
+        aggregate.direct = direct;
+        let of_direct = Aggregate { args: vec![], filter: None, ..aggregate.clone() };
+        if let (Some(own), Some(inner)) = (lowest, super::walk::lowest_level(&of_direct)) {
+            if inner < own {
+                let message = "outer-level aggregate cannot contain a lower-level variable in its direct arguments";
+                return Err(PgError::new(SqlState::GROUPING_ERROR, message).at(location));
+            }
+        }
         aggregate.levels_up = lowest.unwrap_or(0);
         let index = self
             .levels

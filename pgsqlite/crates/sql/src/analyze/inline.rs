@@ -222,6 +222,8 @@ pub fn part_assignment(
     analyzer.levels.push(Level::new());
     let value = analyzer.expr(&value)?;
     let expr = analyzer.assign_part(base.expr(-1), &place.indirection, value, name, -1)?;
+    // the whole has to be a value of the variable's domain
+    let expr = analyzer.coerce_assignment(expr, base.ty, base.typmod, name)?;
     let column = super::plain_column("value", base.ty, base.typmod);
     let select = Select { targets: vec![Target { expr, name: "value".into(), origin: (0, 0) }], ..Default::default() };
     Ok(Query::new(QueryBody::Select(select), vec![column]))

@@ -6,8 +6,8 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Column, Constraint, ConstraintKind, Identity, KeyPart, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody, RowCheck,
-    RowCheckOf, RteKind, Target, Var,
+    CastForm, CastMethod, ConflictTarget, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, QueryBody,
+    RowCheck, RowCheckOf, RteKind, Target, Var,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -785,6 +785,12 @@ impl Analyzer<'_> {
             let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
             let column = self.assigned_column(target, &t.name, "UPDATE", t.location)?;
             let earlier = set.iter().position(|(a, _)| *a == column.attnum);
+            // what is a domain's was checked, or is so in the end
+            if let Some((_, expr)) = earlier.map(|i| &mut set[i]) {
+                while let ExprKind::Cast { arg, method: CastMethod::Domain | CastMethod::Relabel, .. } = &expr.kind {
+                    *expr = (**arg).clone();
+                }
+            }
             if earlier.is_some_and(|i| t.indirection.is_empty() || !matches!(set[i].1.kind, ExprKind::Assign { .. })) {
                 return Err(PgError::new(
                     SqlState::SYNTAX_ERROR,

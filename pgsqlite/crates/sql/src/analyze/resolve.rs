@@ -279,11 +279,41 @@ impl<'a> Analyzer<'a> {
         for (operand, &target) in operands.into_iter().zip(&args) {
             converted.push(self.coerce_implicit(operand, target)?);
         }
+        // an operator over a function that gives rows is a call of it
+        if let Some(proc) = self.env.catalog.proc(op.proc).filter(|p| p.retset) {
+            let call = crate::parse::ast::FuncCall { location, ..Default::default() };
+            return self.plain_call(proc, converted, ret, &call);
+        }
         let spliced = crate::builtins::imp::imp(op.proc).filter(|_| !self.storing);
         if let Some(crate::builtins::imp::Imp::Sql(text)) = spliced {
             return self.splice_sql(text, converted, ret, location);
         }
         Ok(Expr::new(ExprKind::Op { op, args: converted }, ret, location))
+    }
+
+    /// The operators that a name (`schema.` in front of it, if it was written) may mean: of two with the same operands the one in the schema
+    /// that comes first.
+    fn operators_named(&self, name: &str, prefix: bool) -> Vec<&'a Operator> {
+        let catalog = self.env.catalog;
+        let (schema, bare) = match name.rsplit_once('.') {
+            Some((schema, bare)) => (catalog.schema_oid(schema).or(Some(0)), bare),
+            None => (None, name),
+        };
+        let mut all: Vec<&'a Operator> = builtin::operators_named(bare)
+            .filter(|o| (o.left == 0) == prefix && catalog.schema_of_builtin(o.oid).is_some())
+            .filter(|o| schema.is_none() || schema == catalog.schema_of_builtin(o.oid))
+            .collect();
+        let path = self.env.search_path.iter().copied();
+        for schema in path.filter(|s| schema.is_none_or(|only| only == *s)).chain(schema) {
+            for made in catalog.operators.values() {
+                let (d, o) = (&made.definition, &made.row);
+                let there = d.schema == schema && d.name == bare && (o.left == 0) == prefix;
+                if there && !all.iter().any(|other| (other.left, other.right) == (o.left, o.right)) {
+                    all.push(o);
+                }
+            }
+        }
+        all
     }
 
     /// The operator, the types its operands are converted to and its result type.
@@ -303,10 +333,19 @@ impl<'a> Analyzer<'a> {
                 vec![o.left, o.right]
             }
         };
-        let all: Vec<&'static Operator> = builtin::operators_named(name)
-            .filter(|o| (o.left == 0) == left.is_none() && self.env.catalog.schema_of_builtin(o.oid).is_some())
-            .collect();
-        let finish = |o: &'static Operator| -> Option<(OperatorRef, Vec<Oid>, Oid)> {
+        let all = self.operators_named(name, left.is_none());
+        let shown = || match left {
+            Some(l) => format!("{} {name} {}", self.type_display(l), self.type_display(right)),
+            None => format!("{name} {}", self.type_display(right)),
+        };
+        // named by another operator, but not made yet
+        let shell = |o: &&Operator| o.proc == 0 && declared(o) == actual;
+        if all.iter().any(|o| shell(o)) {
+            let message = format!("operator is only a shell: {}", shown());
+            return Err(PgError::new(SqlState::UNDEFINED_FUNCTION, message).at(location));
+        }
+        let all: Vec<&Operator> = all.into_iter().filter(|o| o.proc != 0).collect();
+        let finish = |o: &Operator| -> Option<(OperatorRef, Vec<Oid>, Oid)> {
             let (args, ret) = self.resolve_polymorphic(&declared(o), &actual, o.result)?;
             Some((OperatorRef { oid: o.oid, proc: o.proc }, args, ret))
         };
@@ -337,13 +376,9 @@ impl<'a> Analyzer<'a> {
         let count = candidates.len();
         let found = if count == 1 { candidates.into_iter().next() } else { self.select_candidate(&actual, candidates) };
         if let Some(c) = found {
-            let o = builtin::operator_by_oid(c.item.oid).expect("a row of the table");
-            return finish(o).ok_or_else(|| PgError::internal("operator does not resolve"));
+            return finish(c.item).ok_or_else(|| PgError::internal("operator does not resolve"));
         }
-        let signature = match left {
-            Some(l) => format!("{} {name} {}", self.type_display(l), self.type_display(right)),
-            None => format!("{name} {}", self.type_display(right)),
-        };
+        let signature = shown();
         Err(if count == 0 {
             PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {signature}"))
                 .hint(if left.is_some() {

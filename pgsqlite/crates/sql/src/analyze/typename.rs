@@ -94,6 +94,13 @@ impl Analyzer<'_> {
         if let Some(schema) = schema {
             return self.env.catalog.type_in(self.env.catalog.schema_oid(schema)?, name);
         }
+        // the rows of temporary tables come first unless the path says otherwise
+        use crate::catalog::PG_TEMP;
+        if !self.env.search_path.contains(&PG_TEMP) && self.env.search_path != crate::deparse::names::STORED_PATH {
+            if let Some(found) = self.env.catalog.type_in(PG_TEMP, name) {
+                return Some(found);
+            }
+        }
         // pg_catalog is searched first unless the path names it.
         self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name)).or_else(|| {
             (!self.env.search_path.contains(&PG_CATALOG)).then(|| self.env.catalog.type_in(PG_CATALOG, name)).flatten()

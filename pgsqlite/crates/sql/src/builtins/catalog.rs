@@ -44,6 +44,11 @@ pub struct Operator {
     pub proc: Oid,
     pub commutator: Oid,
     pub negator: Oid,
+    pub merges: bool,
+    pub hashes: bool,
+    /// estimators of selectivity; 0: none
+    pub restrict: Oid,
+    pub join: Oid,
 }
 
 /// In which contexts a cast is applied by itself; ordered, so "allowed here" is one comparison.
@@ -225,6 +230,49 @@ pub fn procs_named(name: &str) -> impl Iterator<Item = &'static Proc> {
     procs().by_name.get(name).into_iter().flatten().map(|&i| &procs().rows[i])
 }
 
+/// What `pg_proc` has of a function besides [`Proc`].
+#[derive(Debug, Clone)]
+pub struct ProcDetails {
+    pub language: Oid,
+    /// `s`, `r` or `u`
+    pub parallel: &'static str,
+    pub leakproof: bool,
+    pub cost: f64,
+    pub rows: f64,
+    /// as PostgreSQL prints it; None: everybody may call it
+    pub acl: Option<&'static str>,
+    pub support: Oid,
+    /// the library of a function in C
+    pub library: Option<&'static str>,
+}
+
+/// The details of PostgreSQL's own functions (those of extensions have none).
+pub fn proc_details(proc: Oid) -> Option<&'static ProcDetails> {
+    static TABLE: OnceLock<HashMap<Oid, ProcDetails>> = OnceLock::new();
+    TABLE
+        .get_or_init(|| {
+            include_str!("../../data/pg_proc.tsv")
+                .lines()
+                .skip(1)
+                .map(|line| {
+                    let f = fields(line);
+                    let details = ProcDetails {
+                        language: oid(f[16]),
+                        parallel: f[17],
+                        leakproof: f[18] == "t",
+                        cost: f[19].parse().expect("procost"),
+                        rows: f[20].parse().expect("prorows"),
+                        acl: optional(f[21]),
+                        support: oid(f[22]),
+                        library: optional(f[23]),
+                    };
+                    (oid(f[0]), details)
+                })
+                .collect()
+        })
+        .get(&proc)
+}
+
 struct Operators {
     rows: Vec<Operator>,
     by_oid: HashMap<Oid, usize>,
@@ -250,6 +298,10 @@ fn operators() -> &'static Operators {
                     proc: oid(f[6]),
                     commutator: oid(f[7]),
                     negator: oid(f[8]),
+                    merges: f[9] == "t",
+                    hashes: f[10] == "t",
+                    restrict: f.get(11).and_then(|t| t.parse().ok()).unwrap_or(0),
+                    join: f.get(12).map_or(0, |t| oid(t)),
                 }
             })
             .collect();

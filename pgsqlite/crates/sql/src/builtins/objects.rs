@@ -3,6 +3,10 @@
 use super::imp::{row, Imp, Row};
 
 pub const ROWS: &[Row] = &[
+    row(
+        "record_image_eq record_image_ne record_image_lt record_image_le record_image_gt record_image_ge btrecordimagecmp",
+        Imp::Native,
+    ),
     row("pg_get_expr pg_get_expr_ext pg_get_constraintdef pg_get_constraintdef_ext", Imp::Native),
     row(
         "pg_get_indexdef pg_get_indexdef_ext pg_get_viewdef pg_get_viewdef_ext pg_get_viewdef_wrap \

@@ -13,7 +13,7 @@ pub const ROWS: &[Row] = &[
                  \
                  \
                pg_get_serial_sequence \
-         text_regclass to_regclass to_regtype to_regproc to_regprocedure to_regnamespace to_regrole  ",
+         text_regclass to_regclass to_regtype to_regproc to_regprocedure to_regnamespace to_regrole to_regoper to_regoperator to_regcollation  ",
         Native,
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),

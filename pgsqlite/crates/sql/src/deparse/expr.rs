@@ -41,8 +41,8 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn operator_name(&self, op: OperatorRef) -> &'static str {
-        builtin::operator_by_oid(op.oid).map_or("?", |o| o.name)
+    pub(super) fn operator_name(&self, op: OperatorRef) -> String {
+        self.names.operator(op.oid)
     }
 
     /// `show_implicit`: casts that analysis put in are printed, too (arguments, where they decide the overload).

@@ -161,6 +161,7 @@ const CLASS_RELATION: Oid = 1259;
 const CLASS_TYPE: Oid = 1247;
 const CLASS_CONSTRAINT: Oid = 2606;
 const CLASS_FUNCTION: Oid = 1255;
+const CLASS_OPERATOR: Oid = 2617;
 
 fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>) {
     if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
@@ -169,8 +170,17 @@ fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>)
     let called = match &expr.kind {
         ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => *proc,
         ExprKind::Aggregate(call) | ExprKind::Window { call, .. } => call.proc,
+        ExprKind::Cast { method: crate::typed::CastMethod::Function(proc), .. } => *proc,
         _ => 0,
     };
+    let operator = match &expr.kind {
+        ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => op.oid,
+        ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => op.oid,
+        _ => 0,
+    };
+    if operator >= pgsqlite_types::oid::FIRST_USER_OID {
+        out.insert(Reference { class: CLASS_OPERATOR, object: operator, sub: 0 });
+    }
     if called >= pgsqlite_types::oid::FIRST_USER_OID {
         out.insert(Reference { class: CLASS_FUNCTION, object: called, sub: 0 });
     }

@@ -102,7 +102,9 @@ impl<'a> Names<'a> {
         if schema == PG_CATALOG && self.search_path.first() == Some(&PG_CATALOG) {
             return true;
         }
-        self.path().find_map(|s| self.catalog.type_in(s, &name)) == Some(oid)
+        let implied = self.search_path != STORED_PATH && !self.search_path.contains(&PG_TEMP);
+        let path = implied.then_some(PG_TEMP).into_iter().chain(self.path());
+        path.into_iter().find_map(|s| self.catalog.type_in(s, &name)) == Some(oid)
     }
 
     /// A relation's name; the number for an OID that is none.
@@ -140,6 +142,19 @@ impl<'a> Names<'a> {
             }
             None => "???".into(),
         }
+    }
+
+    /// An operator between its operands: `OPERATOR(schema.name)` where the name alone would not find it.
+    pub fn operator(&self, oid: Oid) -> String {
+        let Some(made) = self.catalog.operators.get(&oid) else {
+            return builtin::operator_by_oid(oid).map_or("?", |o| o.name).to_string();
+        };
+        let d = &made.definition;
+        let hidden = |name: &str| builtin::operators_named(name).any(|o| (o.left, o.right) == (d.left, d.right));
+        if self.search_path.contains(&d.schema) && !hidden(&d.name) {
+            return d.name.clone();
+        }
+        format!("OPERATOR({}.{})", quote_identifier(self.catalog.schema_name(d.schema)), d.name)
     }
 
     /// A function's name, qualified where needed.

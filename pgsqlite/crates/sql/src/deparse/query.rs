@@ -187,12 +187,13 @@ impl<'a> Printer<'a> {
         } else {
             self.out.push('(');
         }
-        let operator = |op: &OperatorRef| crate::builtins::catalog::operator_by_oid(op.oid).map_or("?", |o| o.name);
+        let names = self.names;
+        let operator = |op: &OperatorRef| names.operator(op.oid);
         match kind {
             SubLinkKind::Quantified { quantifier, tests, operators } => {
                 self.sublink_tests(tests)?;
-                let name = operators.first().map_or("?", operator);
-                match (quantifier, name) {
+                let name = operators.first().map_or("?".to_string(), operator);
+                match (quantifier, name.as_str()) {
                     (Quantifier::Any, "=") => self.out.push_str(" IN "),
                     (Quantifier::Any, name) => self.out.push_str(&format!(" {name} ANY ")),
                     (Quantifier::All, name) => self.out.push_str(&format!(" {name} ALL ")),
@@ -201,7 +202,7 @@ impl<'a> Printer<'a> {
             }
             SubLinkKind::RowCompare { tests, operators } => {
                 self.sublink_tests(tests)?;
-                let name = operators.first().map_or("?", operator);
+                let name = operators.first().map_or("?".to_string(), operator);
                 self.out.push_str(&format!(" {name} ("));
             }
             SubLinkKind::Exists => self.out.push_str("EXISTS ("),
@@ -755,7 +756,7 @@ impl<'a> Printer<'a> {
                     if i > 0 {
                         self.out.push_str(", ");
                     }
-                    let defined = defined_call(&f.call);
+                    let defined = defined_call(self.names.catalog, &f.call);
                     self.expr(defined.as_ref().unwrap_or(&f.call), true)?;
                     if defined.is_some() {
                         let columns: Vec<String> = entry.columns[column..column + f.width]
@@ -817,16 +818,20 @@ pub(super) fn named_ctes(ctes: &[Cte]) -> Vec<(String, Vec<String>)> {
 }
 
 /// json_to_record and its like as they were written: without the definitions that analysis hands to them.
-fn defined_call(call: &Expr) -> Option<Expr> {
-    match &call.kind {
-        ExprKind::SetFunc { proc, args, variadic }
-            if args.len() == 2 && crate::analyze::JSON_TO_RECORD.contains(proc) =>
-        {
-            let kind = ExprKind::SetFunc { proc: *proc, args: args[..1].to_vec(), variadic: *variadic };
-            Some(Expr { kind, ..call.clone() })
-        }
-        _ => None,
+fn defined_call(catalog: &crate::catalog::Catalog, call: &Expr) -> Option<Expr> {
+    let ExprKind::SetFunc { proc, args, variadic } = &call.kind else { return None };
+    // (what the columns are stands behind the arguments)
+    let given = match catalog.function(*proc) {
+        Some(f) => f.inputs().count(),
+        None => 1,
+    };
+    let takes = crate::analyze::JSON_TO_RECORD.contains(proc)
+        || catalog.function(*proc).is_some_and(|f| f.returns == pgsqlite_types::oid::RECORD);
+    if !takes || args.len() != given + 1 {
+        return None;
     }
+    let kind = ExprKind::SetFunc { proc: *proc, args: args[..given].to_vec(), variadic: *variadic };
+    Some(Expr { kind, ..call.clone() })
 }
 
 /// The aliases of a level's entries, made unique among themselves and those of the levels around (`t`, `t_1` …).

@@ -96,7 +96,10 @@ impl Lowerer<'_> {
             ExprKind::SetFunc { .. } => {
                 return Err(PgError::not_supported("a set-returning function here").at(expr.location))
             }
-            ExprKind::Op { op, args } => self.call(op.proc, args, false, expr)?,
+            ExprKind::Op { op, args } => match self.unlike_records(op.proc, args)? {
+                Some(text) => text,
+                None => self.call(op.proc, args, false, expr)?,
+            },
             ExprKind::Cast { arg, method, form } => self.cast(arg, method, *form, expr)?,
             ExprKind::And(list) if list.is_empty() => "1".into(),
             ExprKind::Or(list) if list.is_empty() => "0".into(),
@@ -345,6 +348,41 @@ impl Lowerer<'_> {
                 Ok(format!("{}({})", support::SET_JSON, args.join(", ")))
             }
         }
+    }
+
+    /// A comparison of two records whose fields differ in type or number; None: it is none.
+    fn unlike_records(&mut self, proc: Oid, args: &[Expr]) -> Result<Option<String>> {
+        let operator = match builtin::proc_by_oid(proc).and_then(|p| p.src) {
+            Some("record_eq") => "=",
+            Some("record_ne") => "<>",
+            Some("record_lt") => "<",
+            Some("record_le") => "<=",
+            Some("record_gt") => ">",
+            Some("record_ge") => ">=",
+            _ => return Ok(None),
+        };
+        let [left, right] = args else { return Ok(None) };
+        let catalog = self.env.catalog;
+        let types = |e: &Expr| -> Option<Vec<Oid>> {
+            let mut inner = e;
+            while let ExprKind::Cast { arg, method: CastMethod::Relabel, .. } = &inner.kind {
+                inner = arg;
+            }
+            let listed = match &inner.kind {
+                ExprKind::Row(list) if catalog.composite_fields(inner.ty).is_none() => {
+                    list.iter().map(|e| e.ty).collect()
+                }
+                ExprKind::WholeRow { fields, .. } => fields.iter().map(|(_, ty)| *ty).collect::<Vec<_>>(),
+                _ => catalog.composite_fields(inner.ty)?.into_iter().map(|(_, ty, _)| ty).collect(),
+            };
+            Some(listed.into_iter().map(|t| catalog.base_type(t)).collect())
+        };
+        let (Some(a), Some(b)) = (types(left), types(right)) else { return Ok(None) };
+        let points = |list: &[Oid]| list.contains(&oid::POINT);
+        if a == b && !points(&a) {
+            return Ok(None);
+        }
+        Ok(Some(format!("{}('{operator}', {}, {})", support::RECORD_COMPARE, self.expr(left)?, self.expr(right)?)))
     }
 
     /// `=` by SQLite's own operator (under the type's collation).
@@ -1011,6 +1049,12 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn window_call(&mut self, call: &Aggregate, window: &Window, whole: &Expr) -> Result<String> {
+        if let (Some("window_ntile"), [Expr { kind: ExprKind::Const(Datum::Null), .. }]) =
+            (builtin::proc_by_oid(call.proc).and_then(|p| p.src), &call.args[..])
+        {
+            // (SQLite takes a number only)
+            return Ok("NULL".into());
+        }
         let filter = self.filter_of(call)?;
         let over = self.over(window)?;
         if self.env.catalog.function(call.proc).is_some_and(|f| f.aggregate.is_some())

@@ -70,8 +70,10 @@ impl Lowerer<'_> {
         if !needed.contains(&true) {
             return Ok(());
         }
-        if correlated {
-            return Err(PgError::not_supported("this window frame in a sub-query that depends on the query around it"));
+        if correlated || !self.scope().takes_ahead {
+            return Err(PgError::not_supported(
+                "this window frame in a recursive term, or in a sub-query that depends on the query around it",
+            ));
         }
         let mut parts: Vec<Expr> = Vec::new();
         for expr in stage.exprs() {

@@ -126,6 +126,8 @@ pub mod support {
     pub const SET_FIELD: &str = "pg_record_set";
     /// (record) → 1 if all fields are NULL; (record, 1) → 1 if none is
     pub const RECORD_IS_NULL: &str = "pg_record_is_null";
+    /// (operator, record, record) → truth, of records whose fields differ in type or number
+    pub const RECORD_COMPARE: &str = "pg_record_compare";
     /// (JSON array of records) → JSON array of their values' arrays
     pub const RECORD_ROWS: &str = "pg_record_rows";
     /// (JSON array, …) → JSON array of rows, the shorter ones padded with NULL
@@ -200,8 +202,9 @@ struct Scope {
     ctes: Vec<String>,
     /// for entries on the far side of an outer join: what is NULL where there is no row of theirs
     present: Vec<Option<String>>,
-    /// WITH queries of our own, which come before the query
+    /// WITH queries of our own, which come before the query; and whether it takes them
     ahead: Vec<String>,
+    takes_ahead: bool,
     numbered: Option<frames::NumberedRows>,
 }
 
@@ -218,6 +221,8 @@ struct Lowerer<'a> {
     uses_catalog: bool,
     /// a statement may meet columns that are in the order of a language
     has_languages: bool,
+    /// what is lowered is the second term of WITH RECURSIVE
+    in_recursive_term: bool,
     /// functions of the user that are called
     routines: Vec<Oid>,
     /// how many parameters the statement has
@@ -238,6 +243,7 @@ impl<'a> Lowerer<'a> {
             domain_value: None,
             uses_catalog: false,
             has_languages: env.catalog.has_languages(),
+            in_recursive_term: false,
             routines: vec![],
             parameters: 0,
             after_statements: vec![],

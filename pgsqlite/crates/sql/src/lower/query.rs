@@ -22,7 +22,7 @@ pub(super) enum LimitKind {
 impl Lowerer<'_> {
     /// A whole query; its columns are `c1`, `c2` ….
     pub(super) fn query(&mut self, query: &Query) -> Result<String> {
-        self.scopes.push(Scope::default());
+        self.scopes.push(Scope { takes_ahead: !self.in_recursive_term, ..Scope::default() });
         let result = self.query_in_scope(query);
         self.scopes.pop();
         result
@@ -137,6 +137,16 @@ impl Lowerer<'_> {
         found
     }
 
+    /// Whether a function of FROM is called once for all rows although its results differ from call to call.
+    pub(super) fn called_once(&self, call: &Expr) -> bool {
+        let (mut volatile, mut constant) = (false, true);
+        walk::deep(call, 0, &mut |_, e| {
+            volatile |= self.is_volatile(e);
+            constant &= !matches!(e.kind, ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. });
+        });
+        volatile && constant && self.scopes.last().is_some_and(|s| s.takes_ahead)
+    }
+
     fn is_volatile(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => {
@@ -215,7 +225,10 @@ impl Lowerer<'_> {
                 })
                 .collect();
             let l = if *all { self.plain_arm(l, left) } else { format!("SELECT {} FROM ({l})", columns.join(", ")) };
-            let r = self.query(right)?;
+            let around = std::mem::replace(&mut self.in_recursive_term, true);
+            let r = self.query(right);
+            self.in_recursive_term = around;
+            let r = r?;
             Ok(format!("{with}{l} UNION{} {r}", if *all { " ALL" } else { "" }))
         })();
         self.scopes.pop();
@@ -600,7 +613,7 @@ impl Lowerer<'_> {
             QueryBody::Select(s) => !matches!(s.distinct, Distinct::On(_)),
             QueryBody::Values(_) => true,
         };
-        if simple && union_all {
+        if simple && union_all && !text.starts_with("WITH ") {
             text
         } else {
             self.wrapped_arm(text)

@@ -50,18 +50,20 @@ impl Lowerer<'_> {
         ordinality: bool,
         types: &[Oid],
     ) -> Result<(String, Vec<String>)> {
-        let (text, mut columns, alias) = self.functions_in_step(functions, types)?;
+        let (text, mut columns, alias) = self.functions_in_step(functions, types, true)?;
         if ordinality {
             columns.push(format!("({alias}.key + 1)"));
         }
         Ok((text, columns))
     }
 
-    /// The item's text, its columns, its alias (which has `key`, the row's number from 0).
+    /// The item's text, its columns, its alias (which has `key`, the row's number from 0). `in_from`: it is an item that does not
+    /// depend on the rows around it, unless its arguments do.
     fn functions_in_step(
         &mut self,
         functions: &[TableFunction],
         types: &[Oid],
+        in_from: bool,
     ) -> Result<(String, Vec<String>, String)> {
         if let [TableFunction { call, width: 1, .. }] = functions {
             if let Some((text, alias)) = self.series(call)? {
@@ -70,7 +72,15 @@ impl Lowerer<'_> {
         }
         let mut arrays = Vec::new();
         for function in functions {
-            arrays.push(self.rows_array(function)?);
+            let array = self.rows_array(function)?;
+            arrays.push(match in_from && self.called_once(&function.call) {
+                true => {
+                    let name = self.unique("w");
+                    self.scope().ahead.push(format!("{name} AS MATERIALIZED (SELECT {array} AS a)"));
+                    format!("(SELECT a FROM {name})")
+                }
+                false => array,
+            });
         }
         let alias = self.unique("t");
         let several = functions.len() > 1;
@@ -195,7 +205,7 @@ impl Lowerer<'_> {
                 functions.push(TableFunction { call: call.clone(), width: outs.len().max(1), as_record: false });
                 out_columns.push(outs);
             }
-            let (text, columns, _) = self.functions_in_step(&functions, &types)?;
+            let (text, columns, _) = self.functions_in_step(&functions, &types, false)?;
             // a function of several columns gives a record here
             let mut values = columns.into_iter();
             let mut entry = Vec::new();
