@@ -805,7 +805,7 @@ impl Analyzer<'_> {
         }
         let arg = self.coerce_implicit(row, found.args[0])?;
         let call = ast::FuncCall { location, ..Default::default() };
-        self.plain_call(proc, vec![arg], found.ret, &call).map(Some)
+        self.plain_call(proc, vec![arg], found.ret, &call, false).map(Some)
     }
 
     pub(super) fn field(&mut self, arg: Expr, name: &str) -> Result<Expr> {
@@ -813,7 +813,12 @@ impl Analyzer<'_> {
         match &arg.kind {
             ExprKind::WholeRow { levels_up, rte, .. } => {
                 let (levels_up, rte) = (*levels_up, *rte);
-                self.column_of(levels_up, rte, name, location)
+                match self.column_of(levels_up, rte, name, location) {
+                    Err(e) if e.code() == SqlState::UNDEFINED_COLUMN => {
+                        self.function_as_column(arg, name, location)?.ok_or(e)
+                    }
+                    found => found,
+                }
             }
             ExprKind::Row(fields) if arg.ty == oid::RECORD => {
                 let index = name

@@ -282,7 +282,7 @@ impl<'a> Analyzer<'a> {
         // an operator over a function that gives rows is a call of it
         if let Some(proc) = self.env.catalog.proc(op.proc).filter(|p| p.retset) {
             let call = crate::parse::ast::FuncCall { location, ..Default::default() };
-            return self.plain_call(proc, converted, ret, &call);
+            return self.plain_call(proc, converted, ret, &call, false);
         }
         let spliced = crate::builtins::imp::imp(op.proc).filter(|_| !self.storing);
         if let Some(crate::builtins::imp::Imp::Sql(text)) = spliced {
