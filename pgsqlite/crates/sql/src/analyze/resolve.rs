@@ -340,7 +340,7 @@ impl<'a> Analyzer<'a> {
         };
         // named by another operator, but not made yet
         let shell = |o: &&Operator| o.proc == 0 && declared(o) == actual;
-        if all.iter().any(|o| shell(o)) {
+        if all.iter().any(shell) {
             let message = format!("operator is only a shell: {}", shown());
             return Err(PgError::new(SqlState::UNDEFINED_FUNCTION, message).at(location));
         }
