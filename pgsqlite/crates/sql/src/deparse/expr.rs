@@ -267,7 +267,9 @@ impl<'a> Printer<'a> {
                 self.out.push('.');
                 self.out.push_str(&quote_identifier(name));
             }
-            ExprKind::Assign { .. } => return Err(PgError::internal("an assignment in a stored expression")),
+            ExprKind::Assign { .. } => {
+                return Err(PgError::not_supported("several assignments to parts of a column in a stored statement"))
+            }
             ExprKind::Default => self.out.push_str("DEFAULT"),
             ExprKind::DomainValue => self.out.push_str("VALUE"),
             #[allow(unreachable_patterns)]
