@@ -264,6 +264,11 @@ def objects(sql: str) -> set[str]:
     return set(WORD.findall(re.sub(r"'[^']*'", "", sql.lower()))) - KEYWORDS
 
 
+def quoted(sql: str) -> set[str]:
+    """The names that a statement may be about as texts: 'my_configuration'."""
+    return set(re.findall(r"'([a-z_]\w*)'", sql.lower())) - KEYWORDS
+
+
 def compare(steps: list, first: list, second: list, mine: list, touched: set[str]) -> tuple[dict, list]:
     """The counts of one file, and each statement that did not match.
 
@@ -286,7 +291,7 @@ def compare(steps: list, first: list, second: list, mine: list, touched: set[str
         counts[verdict] += 1
         if verdict == "matched":
             continue
-        follows = aborted and "25P02" in why or bool(objects(sql) & touched)
+        follows = aborted and "25P02" in why or bool((objects(sql) | quoted(sql)) & touched)
         if verdict in ("failed", "wrong") and follows:
             counts[f"{verdict}_follows"] += 1
             why = "(follow-up) " + why

@@ -542,7 +542,13 @@ impl Ddl<'_> {
             )
             .at(clause.location));
         }
-        self.collation_oid(&strings(&clause.collname)).map_err(|e| e.at(clause.location))
+        let found = self.collation_oid(&strings(&clause.collname)).map_err(|e| e.at(clause.location))?;
+        let plain = self.catalog.codec(ty) == Some(pgsqlite_types::codec::TypeCodec::Text);
+        if self.catalog.sqlite_collation(found).is_some() && !plain {
+            let what = format!("a collation of ICU for type {}", self.display_type(ty));
+            return Err(PgError::not_supported(what).at(clause.location));
+        }
+        Ok(found)
     }
 
     pub(super) fn collation_oid(&self, parts: &[&str]) -> Result<Oid> {

@@ -123,6 +123,15 @@ impl Ddl<'_> {
             );
         }
         let (on_update, on_delete) = (action(&c.fk_upd_action), action(&c.fk_del_action));
+        // (SQLite takes a key for the same if its collation does, where PostgreSQL looks at the bytes)
+        let loose = |column: &Column| self.catalog.collation(column.collation).is_some_and(|c| !c.deterministic);
+        if !matches!(on_update, ForeignKeyAction::NoAction | ForeignKeyAction::Restrict)
+            && relation.live_columns().chain(parent.live_columns()).any(loose)
+        {
+            return Err(PgError::not_supported(
+                "ON UPDATE of a foreign key of tables with nondeterministic collations",
+            ));
+        }
         let mut delete_columns = Vec::new();
         for name in strings(&c.fk_del_set_cols) {
             let column = column_of(relation, name)?;

@@ -403,6 +403,15 @@ impl Ddl<'_> {
         if !element.opclassopts.is_empty() {
             return Err(PgError::not_supported("operator class parameters"));
         }
+        let patterns = ["text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"];
+        if let Some(class) = strings(&element.opclass).last().filter(|class| patterns.contains(class)) {
+            if self.catalog.collation(collation).is_some_and(|c| !c.deterministic) {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("nondeterministic collations are not supported for operator class \"{class}\""),
+                ));
+            }
+        }
         let default = naming::default_opclass(&self.catalog, ty, method);
         let opclass = match strings(&element.opclass)[..] {
             [] => default.ok_or_else(|| self.no_opclass(ty, method))?,

@@ -92,17 +92,25 @@ fn found(value: Option<&str>, text: bool) -> Result<Datum> {
         v => Ok(v.into()),
     }
 }
+/// The document of a function that takes a part out of it: that goes through all of its strings, whose escapes must be right.
+fn document<'c>(c: &Call<'c>) -> Result<&'c str> {
+    let text = c.text(0)?;
+    if text.contains("\\u") {
+        json::parse(text, Flavor::Jsonb)?;
+    }
+    Ok(text)
+}
 fn object_field(c: &Call) -> Result<Datum> {
-    found(field(c.text(0)?, c.text(1)?)?, false)
+    found(field(document(c)?, c.text(1)?)?, false)
 }
 fn object_field_text(c: &Call) -> Result<Datum> {
-    found(field(c.text(0)?, c.text(1)?)?, true)
+    found(field(document(c)?, c.text(1)?)?, true)
 }
 fn array_element(c: &Call) -> Result<Datum> {
-    found(element(c.text(0)?, c.int(1)?), false)
+    found(element(document(c)?, c.int(1)?), false)
 }
 fn array_element_text(c: &Call) -> Result<Datum> {
-    found(element(c.text(0)?, c.int(1)?), true)
+    found(element(document(c)?, c.int(1)?), true)
 }
 /// jsonb keeps a scalar as an array of one, and its operators show that.
 fn binary_element(text: &str, index: i64) -> Option<&str> {
@@ -133,10 +141,10 @@ fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
     Ok(Some(text))
 }
 fn extract_path(c: &Call) -> Result<Datum> {
-    found(at_path(c.text(0)?, c.text(1)?)?, false)
+    found(at_path(document(c)?, c.text(1)?)?, false)
 }
 fn extract_path_text(c: &Call) -> Result<Datum> {
-    found(at_path(c.text(0)?, c.text(1)?)?, true)
+    found(at_path(document(c)?, c.text(1)?)?, true)
 }
 fn type_of(c: &Call) -> Result<Datum> {
     Ok(Datum::from(match c.text(0)?.trim_start().as_bytes().first() {

@@ -703,6 +703,12 @@ impl Analyzer<'_> {
                 let e = if matches!(e.ty, oid::INT2 | oid::INT4 | oid::INT8) {
                     e
                 } else {
+                    if !self.can_coerce(e.ty, oid::TEXT, crate::builtins::catalog::CastContext::Implicit) {
+                        let message = format!("subscript type {} is not supported", self.type_display(e.ty));
+                        return Err(PgError::new(SqlState::DATATYPE_MISMATCH, message)
+                            .hint("jsonb subscript must be coercible to either integer or text.")
+                            .at(e.location));
+                    }
                     self.coerce_implicit(e, oid::TEXT)?
                 };
                 subscripts.push(e);

@@ -9,7 +9,7 @@ use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATIO
 use crate::routine::Language;
 use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
-    FrameMode, OperatorRef, Quantifier, SortKey, SubLinkKind, Window,
+    FrameMode, OperatorRef, Quantifier, RteColumn, SortKey, SubLinkKind, Window,
 };
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::extension;
@@ -31,6 +31,14 @@ impl Lowerer<'_> {
             Some(name) if matches!(self.env.catalog.codec(ty), Some(TypeCodec::Text)) => Some(format!("\"{name}\"")),
             _ => self.collation(ty),
         }
+    }
+
+    /// COLLATE behind a column of a query's output.
+    pub(super) fn collate_column(&self, column: &RteColumn) -> String {
+        let collation = self.collation_in(column.ty, column.collation);
+        let plain = self.has_languages && matches!(self.env.catalog.codec(column.ty), Some(TypeCodec::Text));
+        let collation = collation.or_else(|| plain.then(|| "BINARY".to_string()));
+        collation.map_or(String::new(), |c| format!(" COLLATE {c}"))
     }
 
     /// The collation of an expression's values. BINARY where SQLite would take that of a column below it.

@@ -219,8 +219,7 @@ impl Lowerer<'_> {
                 .iter()
                 .enumerate()
                 .map(|(i, c)| {
-                    let collate =
-                        self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
+                    let collate = self.collate_column(c);
                     format!("c{0}{collate} AS c{0}", i + 1)
                 })
                 .collect();
@@ -558,7 +557,7 @@ impl Lowerer<'_> {
         }
         let mut columns = Vec::new();
         for (i, c) in query.columns.iter().enumerate() {
-            let collate = self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
+            let collate = self.collate_column(c);
             columns.push(format!("c{0}{collate} AS c{0}", i + 1));
         }
         if columns.is_empty() {
@@ -578,18 +577,8 @@ impl Lowerer<'_> {
             return Ok(format!("{} {word} {}", arm(&l), arm(&r)));
         }
         // INTERSECT ALL, EXCEPT ALL: the n-th copy of a row on one side matches the n-th on the other
-        let mut partition: Vec<String> = query
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                format!(
-                    "c{}{}",
-                    i + 1,
-                    self.collation_in(c.ty, c.collation).map_or(String::new(), |c| format!(" COLLATE {c}"))
-                )
-            })
-            .collect();
+        let mut partition: Vec<String> =
+            query.columns.iter().enumerate().map(|(i, c)| format!("c{}{}", i + 1, self.collate_column(c))).collect();
         if partition.is_empty() {
             partition.push("c1".into());
         }
@@ -633,7 +622,7 @@ impl Lowerer<'_> {
         for key in &query.order_by {
             let column = key.target.ok_or_else(|| PgError::internal("a sort key that is no output column"))?;
             let of = &query.columns[column];
-            let collate = self.collation_in(of.ty, of.collation).map_or(String::new(), |c| format!(" COLLATE {c}"));
+            let collate = self.collate_column(of);
             let value = match of.collation == crate::catalog::NO_COLLATION {
                 true => format!("{}(c{}, 'string comparison')", support::NO_COLLATION, column + 1),
                 false => format!("c{}", column + 1),

@@ -336,7 +336,7 @@ impl<'a> Evaluator<'a> {
                 Err(e) if self.raise || e.code() == SqlState::FEATURE_NOT_SUPPORTED => return Err(e),
                 Err(_) => return Ok(Outcome::Error),
             },
-            None => match parse_standard(text) {
+            None => match parse_standard(text)? {
                 Some(moment) => moment,
                 None if self.raise => {
                     return Err(PgError::new(CODE, format!("datetime format is not recognized: \"{text}\""))

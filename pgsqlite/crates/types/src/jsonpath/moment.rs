@@ -295,8 +295,11 @@ impl Given {
         };
         let (month, day) = (self.month.max(1), self.day.max(1));
         let in_clock = self.hour < 24 && self.minute < 60 && self.second < 60 && self.micros < MICROS_PER_SECOND;
-        if !in_clock || month > 12 || self.year > 9999 || day > 31 {
+        if !in_clock || month > 12 || day > 31 {
             return Err(out_of_range());
+        }
+        if self.year > 9999 {
+            return Err(PgError::not_supported("a year past 9999 in .datetime()"));
         }
         if self.dated && (self.year == 0 || day > i64::from(calendar::days_in_month(self.year as i32, month as i32))) {
             return Err(out_of_range());
@@ -329,21 +332,30 @@ impl Given {
 }
 
 /// Reads a text by the first of the standard's forms that fits. None: none does.
-pub fn parse_standard(text: &str) -> Option<Moment> {
+pub fn parse_standard(text: &str) -> Result<Option<Moment>> {
     const ZONES: [&str; 3] = ["TZH:TZM", "TZH", ""];
     for (date, joint) in [("", ""), ("YYYY-MM-DD", " "), ("YYYY-MM-DD", "\"T\"")] {
         if !date.is_empty() && joint == " " {
-            if let Ok(moment) = parse(text, date) {
-                return Some(moment);
+            if let Some(moment) = fitting(parse(text, date))? {
+                return Ok(Some(moment));
             }
         }
         for clock in ["HH24:MI:SS.US", "HH24:MI:SS"] {
             for zone in ZONES {
-                if let Ok(moment) = parse(text, &format!("{date}{joint}{clock}{zone}")) {
-                    return Some(moment);
+                if let Some(moment) = fitting(parse(text, &format!("{date}{joint}{clock}{zone}")))? {
+                    return Ok(Some(moment));
                 }
             }
         }
     }
-    None
+    Ok(None)
+}
+
+/// None: the form does not fit.
+fn fitting(read: Result<Moment>) -> Result<Option<Moment>> {
+    match read {
+        Ok(moment) => Ok(Some(moment)),
+        Err(e) if e.code() == SqlState::FEATURE_NOT_SUPPORTED => Err(e),
+        Err(_) => Ok(None),
+    }
 }
