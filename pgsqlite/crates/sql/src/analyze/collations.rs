@@ -300,7 +300,7 @@ impl Analyzer<'_> {
             return Ok(());
         }
         if !self.is_of_language(inputs.collation) {
-            return Ok(());
+            return self.check_variables(proc, args, location);
         }
         let name =
             || proc_by_oid(proc).map_or("a function of the user".to_string(), |p| format!("function {}", p.name));
@@ -322,6 +322,27 @@ impl Analyzer<'_> {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         Ok(())
+    }
+
+    /// A variable of a function's body has the collation of the column whose value it was given, which is not known here: where
+    /// that could be another than the database's, comparing it is refused.
+    fn check_variables(&self, proc: Oid, args: &[&Expr], location: i32) -> Result<()> {
+        let catalog = self.env.catalog;
+        let is_variable =
+            |a: &&Expr| walk::any(a, &|e| matches!(e.kind, ExprKind::Param(_))) && self.is_plain_text(a.ty);
+        if self.variables.is_none()
+            || !matches!(needs(proc), Needs::Comparison)
+            || !args.iter().any(is_variable)
+            || !catalog.has_languages()
+        {
+            return Ok(());
+        }
+        let equality = proc_by_oid(proc).and_then(|p| p.src).is_some_and(|s| matches!(s, "texteq" | "textne"));
+        if equality && catalog.collations.values().all(|c| c.deterministic) {
+            return Ok(());
+        }
+        Err(PgError::not_supported("comparing a variable in a database that has columns in a collation of ICU")
+            .at(location))
     }
 
     /// An operator between two expressions of which neither is the other's operand in the tree (IN, DISTINCT …).

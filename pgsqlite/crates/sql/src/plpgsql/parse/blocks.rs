@@ -219,7 +219,13 @@ impl Parser<'_> {
         let constant = self.take_word("constant");
         let ty = self.type_ref(&[";", ":=", "=", "default", "not", "collate"])?;
         if self.take_word("collate") {
-            self.dotted()?;
+            let place = self.place();
+            let name = self.dotted()?;
+            // (those order by bytes, as every variable does here)
+            let known = ["default", "C", "POSIX", "ucs_basic", "C.utf8"];
+            if !name.last().is_some_and(|n| known.contains(&AsRef::<str>::as_ref(n))) {
+                return Err(PgError::not_supported("COLLATE of a variable").at(place));
+            }
         }
         let mut not_null = false;
         let not_null_place = self.place();
