@@ -1004,6 +1004,16 @@ impl Ddl<'_> {
                 }
                 self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("truncate cascades to table \"{name}\""));
                 tables.push(child);
+                if self.required(child)?.is_partitioned() {
+                    for part in self.catalog.with_descendants(child) {
+                        if !tables.contains(&part) {
+                            let name = self.required(part)?.name.clone();
+                            let message = format!("truncate cascades to table \"{name}\"");
+                            self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                            tables.push(part);
+                        }
+                    }
+                }
             }
         }
         self.fire_truncate(&tables, Timing::Before)?;

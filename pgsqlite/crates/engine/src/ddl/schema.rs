@@ -68,6 +68,7 @@ impl Ddl<'_> {
         let acl = self.default_acl(pgsqlite_sql::acl::AclObject::Schema, 0);
         let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid, acl };
         store::write::put_schema(self.conn, &schema)?;
+        let new = schema.oid;
         self.catalog.add_schema(schema);
         self.changed = true;
         for element in &statement.schema_elts {
@@ -78,6 +79,32 @@ impl Ddl<'_> {
                     r.schemaname.clone_from(&name);
                 }
             };
+            // tables that the statement has made come before those of the search path
+            let find = |relation: &mut ast::RangeVar| {
+                if relation.schemaname.is_empty() && self.catalog.relation_in(new, &relation.relname).is_some() {
+                    relation.schemaname.clone_from(&name);
+                }
+            };
+            if let NodeEnum::CreateStmt(s) = &mut node {
+                for parent in &mut s.inh_relations {
+                    if let Some(NodeEnum::RangeVar(parent)) = &mut parent.node {
+                        find(parent);
+                    }
+                }
+                for part in &mut s.table_elts {
+                    match &mut part.node {
+                        Some(NodeEnum::Constraint(c)) => c.pktable.iter_mut().for_each(find),
+                        Some(NodeEnum::ColumnDef(column)) => {
+                            for constraint in &mut column.constraints {
+                                if let Some(NodeEnum::Constraint(c)) = &mut constraint.node {
+                                    c.pktable.iter_mut().for_each(find);
+                                }
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
             match &mut node {
                 NodeEnum::CreateStmt(s) => place(&mut s.relation),
                 NodeEnum::CreateSeqStmt(s) => place(&mut s.sequence),
