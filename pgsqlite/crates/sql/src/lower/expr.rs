@@ -1060,8 +1060,8 @@ impl Lowerer<'_> {
         if let (Some("window_ntile"), [Expr { kind: ExprKind::Const(Datum::Null), .. }]) =
             (builtin::proc_by_oid(call.proc).and_then(|p| p.src), &call.args[..])
         {
-            // (SQLite takes a number only)
-            return Ok("NULL".into());
+            // (SQLite takes a number only; the rows come in the window's order all the same)
+            return Ok(format!("(row_number(){} + NULL)", self.over(window)?));
         }
         let filter = self.filter_of(call)?;
         let over = self.over(window)?;
