@@ -892,6 +892,11 @@ impl Ddl<'_> {
                 }
                 if let Some(schema) = self.catalog.schemas.get(&oid).cloned() {
                     self.catalog.remove_schema(oid);
+                    let mut properties = self.catalog.properties.clone();
+                    properties.default_acls.retain(|d| d.schema != oid);
+                    if properties != self.catalog.properties {
+                        self.put_properties(properties)?;
+                    }
                     store::write::delete_object(self.conn, oid)?;
                     if oid < oid::FIRST_USER_OID {
                         store::write::put_dropped_schema(self.conn, &schema)?;

@@ -4,6 +4,7 @@
 use super::views::{expression, with_environment};
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
+use pgsqlite_sql::analyze::Updatable;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_sql::routine::Event;
@@ -60,14 +61,15 @@ fn catalog_name(rows: &mut Rows, state: &SessionState) {
     rows.push(&[("catalog_name", database(state))]);
 }
 
-/// Whether INSERT, UPDATE and DELETE work on it: tables, and views that stand for one.
-fn updatable(state: &SessionState, relation: &Relation) -> bool {
-    match &relation.kind {
-        RelationKind::Table => true,
-        RelationKind::System => !is_view(relation),
-        RelationKind::View { .. } => with_environment(state, |e| pgsqlite_sql::analyze::is_updatable_view(e, relation)),
-        _ => false,
+/// Which of INSERT, UPDATE and DELETE work on it (on its column with this attnum), triggers apart.
+fn updatable(state: &SessionState, relation: &Relation, column: Option<i16>) -> Updatable {
+    if relation.kind == RelationKind::System && !is_view(relation) {
+        return Updatable { insert: true, update: true, delete: true };
     }
+    with_environment(state, |e| pgsqlite_sql::analyze::updatable(e, relation, false, column)).unwrap_or_else(|e| {
+        tracing::debug!(%e, "the view {}", relation.name);
+        Updatable::default()
+    })
 }
 
 fn tables(rows: &mut Rows, state: &SessionState) {
@@ -84,7 +86,7 @@ fn tables(rows: &mut Rows, state: &SessionState) {
                     _ => "BASE TABLE",
                 }),
             ),
-            ("is_insertable_into", yes(updatable(state, r))),
+            ("is_insertable_into", yes(updatable(state, r, None).insert)),
             ("is_typed", yes(false)),
             // PostgreSQL has a constant here, whatever ON COMMIT says
             ("commit_action", if r.temporary { text("PRESERVE") } else { Datum::Null }),
@@ -210,8 +212,12 @@ fn collated(row: &mut Row, state: &SessionState, collation: Oid) {
 fn columns(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
     for r in shown(state) {
-        let is_updatable = updatable(state, r);
+        let stored = !is_view(r);
         for c in r.live_columns() {
+            let is_updatable = stored || {
+                let works = updatable(state, r, Some(c.attnum));
+                works.update && works.delete
+            };
             let domain = match catalog.types.get(&c.type_oid).map(|t| (&t.kind, t)) {
                 Some((UserTypeKind::Domain { not_null, .. }, t)) => Some((t, *not_null)),
                 _ => None,
@@ -384,7 +390,7 @@ fn user_defined_types(rows: &mut Rows, state: &SessionState) {
 
 fn views(rows: &mut Rows, state: &SessionState) {
     for r in shown(state).filter(|r| is_view(r)) {
-        let is_updatable = updatable(state, r);
+        let works = updatable(state, r, None);
         rows.push(&[
             ("table_catalog", database(state)),
             ("table_schema", schema(state, r.schema)),
@@ -398,8 +404,8 @@ fn views(rows: &mut Rows, state: &SessionState) {
                     None => "NONE",
                 }),
             ),
-            ("is_updatable", yes(is_updatable)),
-            ("is_insertable_into", yes(is_updatable)),
+            ("is_updatable", yes(works.update && works.delete)),
+            ("is_insertable_into", yes(works.insert)),
             ("is_trigger_updatable", yes(r.has_instead_of(Event::Update))),
             ("is_trigger_deletable", yes(r.has_instead_of(Event::Delete))),
             ("is_trigger_insertable_into", yes(r.has_instead_of(Event::Insert))),

@@ -366,6 +366,10 @@ impl Gucs {
             "standard_conforming_strings" if parse_bool(value) == Some(false) => {
                 return Err(PgError::not_supported("standard_conforming_strings = off"));
             }
+            // (triggers, rules and foreign keys would have to rest)
+            "session_replication_role" if value.eq_ignore_ascii_case("replica") => {
+                return Err(PgError::not_supported("session_replication_role = replica"));
+            }
             "password_encryption" if value.eq_ignore_ascii_case("md5") => {
                 return Err(PgError::not_supported("password_encryption = md5"));
             }

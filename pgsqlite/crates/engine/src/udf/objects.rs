@@ -92,6 +92,27 @@ fn get_viewdef(c: &Call) -> Result<Datum> {
     with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }
 
+/// pg_relation_is_updatable(relation, triggers count) → a bit per command; 0 of what is not there
+fn relation_is_updatable(c: &Call) -> Result<Datum> {
+    let (relation, triggers) = (oid_argument(c, 0)?, c.bool(1)?);
+    with_environment(c.session, |e| match e.catalog.relation(relation) {
+        Some(r) => pgsqlite_sql::analyze::updatable(e, r, triggers, None).map(|u| Datum::Int(u.bits())),
+        None => Ok(Datum::Int(0)),
+    })
+}
+
+/// pg_column_is_updatable(relation, attnum, triggers count)
+fn column_is_updatable(c: &Call) -> Result<Datum> {
+    let (relation, attnum, triggers) = (oid_argument(c, 0)?, c.int(1)?, c.bool(2)?);
+    with_environment(c.session, |e| match (e.catalog.relation(relation), i16::try_from(attnum)) {
+        (Some(r), Ok(attnum)) if attnum > 0 => {
+            let works = pgsqlite_sql::analyze::updatable(e, r, triggers, Some(attnum))?;
+            Ok((works.update && works.delete).into())
+        }
+        _ => Ok(false.into()),
+    })
+}
+
 /// With the column where lines are wrapped: 0 puts every output on a line of its own.
 fn get_viewdef_wrapped(c: &Call) -> Result<Datum> {
     let (view, wrap) = (oid_argument(c, 0)?, c.int(1)?);
@@ -375,9 +396,11 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_indexdef pg_get_indexdef_ext", get_indexdef),
     ("pg_get_viewdef pg_get_viewdef_ext", get_viewdef),
     ("pg_get_viewdef_wrap", get_viewdef_wrapped),
+    ("pg_relation_is_updatable", relation_is_updatable),
+    ("pg_column_is_updatable", column_is_updatable),
     ("pg_get_viewdef_name pg_get_viewdef_name_ext", get_viewdef_by_name),
     ("pg_relation_is_publishable", relation_is_publishable),
-    ("pg_get_function_sqlbody pg_statistics_obj_is_visible", no_such_object),
+    ("pg_statistics_obj_is_visible", no_such_object),
     ("pg_partition_root", partition_root),
     ("pg_conversion_is_visible", no_such_object),
     ("pg_tablespace_location", tablespace_location),

@@ -87,7 +87,7 @@ fn number(value: f64) -> String {
     format!("{value}")
 }
 
-fn function_text(e: &Environment, f: &Function, p: &Proc) -> String {
+fn function_text(e: &Environment, f: &Function, p: &Proc) -> Result<String> {
     let word = if f.procedure { "PROCEDURE" } else { "FUNCTION" };
     let mut out = format!(
         "CREATE OR REPLACE {word} {}.{}({})\n",
@@ -139,15 +139,26 @@ fn function_text(e: &Environment, f: &Function, p: &Proc) -> String {
         out += &format!(" SET {} TO {shown}\n", quote_identifier(name));
     }
     if f.standard && f.language == Language::Sql {
-        out += f.source.trim_end().trim_end_matches(';');
+        out += &pgsqlite_sql::deparse::function_body(e, f)?;
         out.push('\n');
-        return out;
+        return Ok(out);
     }
     let mut tag = format!("${}", word.to_lowercase());
     while f.source.contains(&tag) {
         tag.push('x');
     }
-    out + &format!("AS {tag}${}{tag}$\n", f.source)
+    Ok(out + &format!("AS {tag}${}{tag}$\n", f.source))
+}
+
+/// The body of a function that was written in the standard's way; NULL for others.
+fn sqlbody(c: &Call) -> Result<Datum> {
+    let oid = oid_argument(c, 0)?;
+    with_environment(c.session, |e| match e.catalog.routines.get(&oid) {
+        Some(r) if r.function.standard && r.function.language == Language::Sql => {
+            pgsqlite_sql::deparse::function_body(e, &r.function).map(Datum::from)
+        }
+        _ => Ok(Datum::Null),
+    })
 }
 
 fn functiondef(c: &Call) -> Result<Datum> {
@@ -157,7 +168,7 @@ fn functiondef(c: &Call) -> Result<Datum> {
             pgsqlite_types::SqlState::WRONG_OBJECT_TYPE,
             format!("\"{}\" is an aggregate function", r.function.name),
         )),
-        Some(r) => Ok(Datum::from(function_text(e, &r.function, &r.proc))),
+        Some(r) => function_text(e, &r.function, &r.proc).map(Datum::from),
         None if e.catalog.proc(oid).is_some() => {
             Err(pgsqlite_types::PgError::not_supported("the definition of a built-in function"))
         }
@@ -234,5 +245,6 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_get_function_identity_arguments", function_identity_arguments),
     ("pg_get_function_result", function_result),
     ("pg_get_functiondef", functiondef),
+    ("pg_get_function_sqlbody", sqlbody),
     ("pg_get_triggerdef pg_get_triggerdef_ext", triggerdef),
 ];

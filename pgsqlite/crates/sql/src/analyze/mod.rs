@@ -50,7 +50,7 @@ pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts}
 pub use rules::action::{rule_tree, RuleTree};
 pub use select::column_name;
 use std::sync::Arc;
-pub use view_target::{is_updatable_view, why_not_updatable};
+pub use view_target::{updatable, why_not_updatable, Updatable};
 
 /// What analysis reads of the session.
 #[derive(Clone, Copy)]
@@ -362,6 +362,25 @@ pub fn analyze_in_function(
 
 pub use expr::find_collation;
 
+/// As [`analyze_in_function`], of a statement that is printed.
+pub fn analyze_in_function_to_print(
+    environment: &Environment,
+    statement: &NodeEnum,
+    variables: &dyn variables::Variables,
+) -> Result<Statement> {
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.variables = Some(variables);
+        analyzer.storing = true;
+        match statement {
+            NodeEnum::InsertStmt(s) => analyzer.insert(s).map(Statement::Modify),
+            NodeEnum::UpdateStmt(s) => analyzer.update(s).map(Statement::Modify),
+            NodeEnum::DeleteStmt(s) => analyzer.delete(s).map(Statement::Modify),
+            other => analyzer.statement(other),
+        }
+    })
+}
+
 /// Where an expression of the grammar begins in the statement; -1: not known.
 pub fn location_of(node: &ast::Node) -> i32 {
     node.node.as_ref().map_or(-1, recursion::location_of)
@@ -646,6 +665,11 @@ pub fn sql_body(function: &crate::routine::Function) -> Result<Vec<NodeEnum>> {
         let statements = crate::parse::parse(&function.source)?;
         return Ok(statements.into_iter().map(|s| s.node).collect());
     }
+    Ok(standard_body(function)?.into_iter().map(|(node, _)| node).collect())
+}
+
+/// The statements of a body in the standard's way, each with whether it was RETURN (of one value: a SELECT).
+pub fn standard_body(function: &crate::routine::Function) -> Result<Vec<(NodeEnum, bool)>> {
     // the grammar reads such a body behind the head of a function
     let text = format!("CREATE FUNCTION f() RETURNS int {}", function.source);
     let statements = crate::parse::parse(&text)?;
@@ -660,20 +684,20 @@ pub fn sql_body(function: &crate::routine::Function) -> Result<Vec<NodeEnum>> {
 }
 
 /// RETURN expr, or the statements of BEGIN ATOMIC.
-fn standard_statements(node: &ast::Node, out: &mut Vec<NodeEnum>) -> Result<()> {
+fn standard_statements(node: &ast::Node, out: &mut Vec<(NodeEnum, bool)>) -> Result<()> {
     match &node.node {
         Some(NodeEnum::ReturnStmt(r)) => {
             let target = ast::ResTarget { val: r.returnval.clone(), ..Default::default() };
             let node = ast::Node { node: Some(NodeEnum::ResTarget(Box::new(target))) };
             let select = ast::SelectStmt { target_list: vec![node], ..Default::default() };
-            out.push(NodeEnum::SelectStmt(Box::new(select)));
+            out.push((NodeEnum::SelectStmt(Box::new(select)), true));
         }
         Some(NodeEnum::List(list)) => {
             for item in &list.items {
                 standard_statements(item, out)?;
             }
         }
-        Some(other) => out.push(other.clone()),
+        Some(other) => out.push((other.clone(), false)),
         None => {}
     }
     Ok(())

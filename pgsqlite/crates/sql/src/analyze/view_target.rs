@@ -170,13 +170,84 @@ pub fn why_not_updatable(query: &Query) -> Option<&'static str> {
     simple(query, &|_| None).err()
 }
 
-/// Whether INSERT, UPDATE and DELETE work on the view.
-pub fn is_updatable_view(environment: &super::Environment, view: &Relation) -> bool {
-    let RelationKind::View { definition, .. } = &view.kind else { return false };
-    crate::parse::with_stack(|| {
-        let mut analyzer = Analyzer::new(environment, &[], false);
-        analyzer.view_query(view, definition).is_ok_and(|query| simple(&query, &|_| None).is_ok())
-    })
+/// Which of INSERT, UPDATE and DELETE work on a relation, as `pg_relation_is_updatable` tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Updatable {
+    pub insert: bool,
+    pub update: bool,
+    pub delete: bool,
+}
+
+impl Updatable {
+    const ALL: Updatable = Updatable { insert: true, update: true, delete: true };
+
+    /// One bit per command, with the numbers that PostgreSQL has for them.
+    pub fn bits(self) -> i64 {
+        i64::from(self.update) << 2 | i64::from(self.insert) << 3 | i64::from(self.delete) << 4
+    }
+
+    fn also(&mut self, event: Event) {
+        match event {
+            Event::Insert => self.insert = true,
+            Event::Update => self.update = true,
+            Event::Delete => self.delete = true,
+            Event::Truncate => {}
+        }
+    }
+}
+
+/// What works on a relation (of the column with this attnum, if one is asked for): because it is a table, because rules or, with
+/// `triggers`, INSTEAD OF triggers carry it out, or because it is a view of such a relation.
+pub fn updatable(
+    environment: &super::Environment,
+    relation: &Relation,
+    triggers: bool,
+    column: Option<i16>,
+) -> Result<Updatable> {
+    match &relation.kind {
+        RelationKind::Table => return Ok(Updatable::ALL),
+        RelationKind::View { .. } => {}
+        _ => return Ok(Updatable::default()),
+    }
+    let mut out = Updatable::default();
+    for event in [Event::Insert, Event::Update, Event::Delete] {
+        if relation.is_replaced(event) || triggers && relation.has_instead_of(event) {
+            out.also(event);
+        }
+    }
+    let Some(query) = crate::deparse::definitions::view_query(environment, relation)? else { return Ok(out) };
+    if out == Updatable::ALL || obstacle(&query).is_some() {
+        return Ok(out);
+    }
+    let (RteKind::Relation(below), QueryBody::Select(select)) = (&query.range_table[0].kind, &query.body) else {
+        return Ok(out);
+    };
+    // (views stand as tables in that query)
+    let Some(below) = environment.catalog.relation(below.oid) else { return Ok(out) };
+    let mut assignable: Vec<i16> = Vec::new();
+    let mut asked = None;
+    for (target, own) in select.targets.iter().zip(relation.live_columns()) {
+        let ExprKind::Var(v) = &target.expr.kind else { continue };
+        let Some(base) = query.range_table[0].columns.get(v.column).filter(|c| c.attnum > 0) else { continue };
+        if column.is_none_or(|c| c == own.attnum) {
+            assignable.push(base.attnum);
+            asked = column.map(|_| base.attnum);
+        }
+    }
+    let mut through = match assignable.is_empty() {
+        true => Updatable { delete: true, ..Default::default() },
+        false => Updatable::ALL,
+    };
+    if !matches!(below.kind, RelationKind::Table) {
+        let inner = updatable(environment, below, triggers, asked)?;
+        through.insert &= inner.insert;
+        through.update &= inner.update;
+        through.delete &= inner.delete;
+    }
+    out.insert |= through.insert;
+    out.update |= through.update;
+    out.delete |= through.delete;
+    Ok(out)
 }
 
 impl Analyzer<'_> {

@@ -20,6 +20,7 @@ pub const ROWS: &[Row] = &[
         Imp::Native,
     ),
     row("pg_conversion_is_visible pg_tablespace_location", Imp::Native),
+    row("pg_relation_is_updatable pg_column_is_updatable", Imp::Native),
     row("satisfies_hash_partition", Imp::NativeTyped),
     row("pg_partition_ancestors pg_partition_tree", Imp::NativeSet { typed: false }),
     row(

@@ -49,7 +49,7 @@ impl<'a> Printer<'a> {
     pub(super) fn expr(&mut self, expr: &Expr, show_implicit: bool) -> Result<()> {
         match &expr.kind {
             ExprKind::Const(value) => self.constant(value, expr, Label::IfNeeded)?,
-            ExprKind::Param(n) => self.out.push_str(&format!("${n}")),
+            ExprKind::Param(n) => self.parameter(*n),
             ExprKind::Var(var) => self.var(*var)?,
             ExprKind::WholeRow { levels_up, rte, .. } => {
                 let level = self.levels.len().checked_sub(1 + levels_up);
@@ -213,7 +213,7 @@ impl<'a> Printer<'a> {
                 }
             }
             ExprKind::Subscript { arg, slice, subscripts } => {
-                let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Field { .. });
+                let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Field { .. });
                 self.parenthesised(arg, !bare)?;
                 for (lower, upper) in subscripts {
                     self.out.push('[');
@@ -276,6 +276,19 @@ impl<'a> Printer<'a> {
             other => return Err(PgError::not_supported(format!("printing {other:?}"))),
         }
         Ok(())
+    }
+
+    /// A parameter by its name, with that of the function where a column could be meant.
+    fn parameter(&mut self, number: usize) {
+        let name = self.parameters.as_ref().and_then(|p| Some((&p.function, p.names.get(number - 1)?)));
+        let text = match name.filter(|(_, name)| !name.is_empty()) {
+            Some((function, name)) if self.levels.iter().any(|l| !l.entries.is_empty()) => {
+                format!("{}.{}", quote_identifier(function), quote_identifier(name))
+            }
+            Some((_, name)) => quote_identifier(name),
+            None => format!("${number}"),
+        };
+        self.out.push_str(&text);
     }
 
     fn parenthesised(&mut self, expr: &Expr, needed: bool) -> Result<()> {

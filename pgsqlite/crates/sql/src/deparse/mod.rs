@@ -7,12 +7,14 @@
 mod columns;
 pub mod definitions;
 mod expr;
+mod function_body;
 pub mod modify;
 pub mod names;
 mod query;
 mod rule_references;
 
 pub use definitions::{condition_text, trigger_condition};
+pub use function_body::function_body;
 pub use names::{quote_constant, quote_identifier, quote_literal, Names};
 pub use rule_references::rule_references;
 
@@ -61,6 +63,10 @@ pub(crate) struct Printer<'a> {
     pub bare: usize,
     /// outputs without a name of their own would be called `?column?` by everybody who reads the text
     pub names_visible: bool,
+    /// what `$n` is called
+    pub parameters: Option<function_body::ParameterNames>,
+    /// all on one line
+    pub flat: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -74,6 +80,8 @@ impl<'a> Printer<'a> {
             relation,
             bare: 0,
             names_visible: true,
+            parameters: None,
+            flat: false,
         }
     }
 }

@@ -12,6 +12,10 @@ const VAR: i32 = 4;
 impl<'a> Printer<'a> {
     /// A keyword on a line of its own (ruleutils' appendContextKeyword).
     pub(super) fn keyword(&mut self, word: &str, before: i32, after: i32, plus: i32) {
+        if self.flat {
+            self.out.push_str(word);
+            return;
+        }
         self.indent = (self.indent + before).max(0);
         while self.out.ends_with(' ') {
             self.out.pop();
@@ -244,6 +248,8 @@ impl<'a> Printer<'a> {
             relation: self.relation,
             bare: 0,
             names_visible: self.names_visible,
+            parameters: self.parameters.clone(),
+            flat: self.flat,
         };
         for level in &self.levels {
             inner.levels.push(Level {
