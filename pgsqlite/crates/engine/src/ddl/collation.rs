@@ -225,17 +225,16 @@ impl Ddl<'_> {
         let mut changed = (*self.user_collation(parts)?).clone();
         let before = (changed.schema, changed.name.clone());
         change(&mut changed);
-        if before != (changed.schema, changed.name.clone()) {
-            if self.catalog.collation_in(changed.schema, &changed.name).is_some() {
-                return Err(PgError::new(
-                    SqlState::DUPLICATE_OBJECT,
-                    format!(
-                        "collation \"{}\" already exists in schema \"{}\"",
-                        changed.name,
-                        self.catalog.schema_name(changed.schema)
-                    ),
-                ));
-            }
+        let moved = before != (changed.schema, changed.name.clone());
+        if moved && self.catalog.collation_in(changed.schema, &changed.name).is_some() {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_OBJECT,
+                format!(
+                    "collation \"{}\" already exists in schema \"{}\"",
+                    changed.name,
+                    self.catalog.schema_name(changed.schema)
+                ),
+            ));
         }
         self.put_collation(changed)
     }

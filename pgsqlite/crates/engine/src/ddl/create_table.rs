@@ -237,6 +237,11 @@ impl Ddl<'_> {
                 return Err(PgError::new(SqlState::DUPLICATE_COLUMN, message));
             }
             seen.push(name);
+            let identity = |node: &ast::Node| matches!(&node.node, Some(NodeEnum::Constraint(c)) if c.contype == ast::ConstrType::ConstrIdentity as i32);
+            if def.constraints.iter().any(identity) {
+                let message = "identity columns are not supported on typed tables";
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
             column.constraints = def.constraints.clone();
             column.location = def.location;
         }

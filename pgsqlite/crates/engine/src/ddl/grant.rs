@@ -1,11 +1,12 @@
 //! GRANT and REVOKE: on objects (their `acl`) and of roles (memberships); REASSIGN OWNED, DROP OWNED.
 //!
 //! The analyzer enforces the privileges on relations and schemas (`pgsqlite_sql::acl`), DDL those on schemas, types and the
-//! database, and those on functions. What could be stored but not enforced is refused: privileges on single columns, languages.
+//! database, and those on functions. What could be stored but not enforced is refused: privileges on languages.
 
 use super::drop::{kind_word, Object};
 use super::{qualified, strings, Ddl, NodeEnum};
 use crate::store;
+use crate::store::base::DATABASE_OWNER_ROLE;
 use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
@@ -464,6 +465,13 @@ impl Ddl<'_> {
         let mut changed = (*self.catalog.roles[&member]).clone();
         let at = changed.memberships.iter().position(|m| m.role == granted);
         if grant {
+            // PostgreSQL's own code for these: it takes them for mistakes that nobody makes
+            if granted == DATABASE_OWNER_ROLE {
+                return Err(PgError::internal(format!("role \"{granted_name}\" cannot have explicit members")));
+            }
+            if member == DATABASE_OWNER_ROLE {
+                return Err(PgError::internal(format!("role \"{member_name}\" cannot be a member of any role")));
+            }
             if acl::member_of(&self.catalog, granted, member) {
                 let message = format!("role \"{member_name}\" is a member of role \"{granted_name}\"");
                 let message = if granted == member {

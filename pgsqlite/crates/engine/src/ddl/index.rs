@@ -241,6 +241,12 @@ impl Ddl<'_> {
                 format!("access method \"{method}\" does not support unique indexes"),
             ));
         }
+        if !statement.index_including_params.is_empty() && !matches!(method, "btree" | "gist" | "spgist") {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("access method \"{method}\" does not support included columns"),
+            ));
+        }
         if !matches!(method, "btree" | "gist" | "gin" | "brin") && statement.index_params.len() > 1 {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,

@@ -5,7 +5,8 @@ use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::catalog::*;
 use std::sync::{Arc, OnceLock};
 
-const DATABASE_OWNER_ROLE: pgsqlite_types::Oid = 6171;
+/// The role whose only member is the database's owner.
+pub(crate) const DATABASE_OWNER_ROLE: pgsqlite_types::Oid = 6171;
 /// The roles that PostgreSQL 15 predefines.
 const PREDEFINED_ROLES: &[(pgsqlite_types::Oid, &str)] = &[
     (DATABASE_OWNER_ROLE, "pg_database_owner"),
