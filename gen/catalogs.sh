@@ -64,6 +64,9 @@ dump "$sql/pg_language.tsv" "SELECT oid, lanname, lanowner, lanispl, lanpltruste
 dump "$sql/pg_collation.tsv" "
   SELECT oid, collname, collprovider, collisdeterministic, collencoding, collcollate, collctype, colliculocale, collversion
   FROM pg_collation ORDER BY 1"
+dump "$sql/pg_conversion.tsv" "
+  SELECT oid, conname, connamespace, conowner, conforencoding, contoencoding, conproc::oid, condefault
+  FROM pg_conversion WHERE oid < 16384 ORDER BY 1"
 dump "$sql/catalog_columns.tsv" "
   SELECT n.nspname, c.relname, c.oid AS reloid, c.relkind, c.reltype, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace

@@ -33,11 +33,6 @@ pub(super) fn maker(name: &str) -> Option<Make> {
         "triggered_update_columns" => super::information_triggers::update_columns,
         // none of these can be made here
         "transforms"
-        | "routine_column_usage"
-        | "routine_routine_usage"
-        | "routine_sequence_usage"
-        | "routine_table_usage"
-        | "check_constraint_routine_usage"
         | "column_options"
         | "foreign_data_wrapper_options"
         | "foreign_data_wrappers"

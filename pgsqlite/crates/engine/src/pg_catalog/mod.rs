@@ -121,6 +121,7 @@ impl Rows {
                 };
                 row[i] = match self.types[i] {
                     _ if field == "\\N" => Datum::Null,
+                    oid::BOOL => Datum::Int((field == "t").into()),
                     oid::INT2 | oid::INT4 | oid::OID | oid::REGPROC => Datum::Int(field.parse().unwrap_or_default()),
                     _ => Datum::Text(field.into()),
                 };
@@ -182,7 +183,6 @@ enum Maker {
 
 /// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
 const EMPTY: &[&str] = &[
-    "pg_conversion",
     "pg_event_trigger",
     "pg_foreign_data_wrapper",
     "pg_foreign_server",
@@ -231,7 +231,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_description" => Catalog(relations::descriptions),
         "pg_shdescription" => Catalog(relations::shared_descriptions),
         "pg_depend" => Path(depends::depends),
-        "pg_init_privs" => Fixed(relations::initial_privileges),
+        "pg_init_privs" => Catalog(relations::initial_privileges),
         "pg_rewrite" => Catalog(relations::rewrites),
         "pg_tables" => Path(views::tables),
         "pg_rules" => Path(views::rules),
@@ -268,6 +268,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_collation" => Catalog(builtin::collations),
         "pg_amop" => Catalog(builtin::family_operators),
         "pg_amproc" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_amproc.tsv"))),
+        "pg_conversion" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_conversion.tsv"))),
         "pg_ts_parser" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_parser.tsv"))),
         "pg_ts_template" => Fixed(|rows| rows.push_file(include_str!("../../../sql/data/pg_ts_template.tsv"))),
         "pg_ts_dict" => Catalog(text_search::dictionaries),

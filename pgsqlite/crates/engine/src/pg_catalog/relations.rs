@@ -35,7 +35,7 @@ pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
 }
 
 /// pg_init_privs: what everybody may do from the beginning, which pg_dump does not write down.
-pub(super) fn initial_privileges(rows: &mut Rows) {
+pub(super) fn initial_privileges(rows: &mut Rows, catalog: &Catalog) {
     let schemas = [
         (PG_CATALOG, ["postgres=UC/postgres", "=U/postgres"]),
         (PUBLIC, ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]),
@@ -47,6 +47,17 @@ pub(super) fn initial_privileges(rows: &mut Rows) {
             ("privtype", text("i")),
             ("initprivs", strings(privileges)),
         ]);
+    }
+    for proc in pgsqlite_sql::builtins::catalog::all_procs() {
+        let acl = pgsqlite_sql::acl::builtin_function_acl(catalog, proc.oid);
+        if acl.is_some() {
+            rows.push(&[
+                ("objoid", int(proc.oid)),
+                ("classoid", int(PROC)),
+                ("privtype", text("i")),
+                ("initprivs", super::views::acl_array(catalog, &acl)),
+            ]);
+        }
     }
 }
 
