@@ -2,7 +2,7 @@
 //! inputs, and random bytes as binary values.
 
 use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
-use pgsqlite_types::{catalog, compare, foreign, Datum, DatumRef, Oid, Settings};
+use pgsqlite_types::{catalog, compare, foreign, Datum, DatumRef, Oid, Settings, SqlState};
 
 /// A small generator with a fixed seed, so that a failure can be repeated.
 struct Random(u64);
@@ -77,7 +77,12 @@ fn round_trip(codec: &TypeCodec, stored: &Datum, context: &Context) {
     let again = codec.text_in(&text, -1, context).unwrap_or_else(|e| panic!("{codec:?} {stored:?} {text:?}: {e}"));
     assert_eq!(&again, stored, "{codec:?} through {text:?}");
     let mut binary = Vec::new();
-    codec.binary_out(stored.as_ref(), context, &mut binary).unwrap_or_else(|e| panic!("{codec:?} {stored:?}: {e}"));
+    match codec.binary_out(stored.as_ref(), context, &mut binary) {
+        Ok(()) => {}
+        // intarray's query_int has no binary form in PostgreSQL either
+        Err(e) if e.code() == SqlState::UNDEFINED_FUNCTION && format!("{codec:?}").contains("QueryInt") => return,
+        Err(e) => panic!("{codec:?} {stored:?}: {e}"),
+    }
     let again = codec.binary_in(&binary, -1, context).unwrap_or_else(|e| panic!("{codec:?} {stored:?}: {e}"));
     assert_eq!(&again, stored, "{codec:?} through {binary:?}");
     assert!(codec.compare_storage(stored.as_ref(), again.as_ref()).is_eq(), "{codec:?} {stored:?}");

@@ -40,6 +40,7 @@ use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CAT
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, Rewritten, RteColumn, RteKind, Var, Window};
 pub use coerce::is_polymorphic;
+pub use expr::find_collation;
 use from::NamespaceItem;
 pub(crate) use from::{plain_column, JSON_TO_RECORD};
 pub(crate) use modify::shift_with_references;
@@ -359,8 +360,6 @@ pub fn analyze_in_function(
         analyzer.statement(statement)
     })
 }
-
-pub use expr::find_collation;
 
 /// As [`analyze_in_function`], of a statement that is printed.
 pub fn analyze_in_function_to_print(
