@@ -92,6 +92,12 @@ impl Conversation {
         self.client.flush().await
     }
 
+    /// Gives back memory before a wait that may be long.
+    pub fn rest(&mut self) {
+        self.client.rest();
+        self.session.rest();
+    }
+
     /// Waits for input. While the client is silent, notifications go out, and the session may be told to end. False:
     /// nothing has come for a moment, or something else happened.
     pub async fn wait(&mut self) -> Result<bool, End> {

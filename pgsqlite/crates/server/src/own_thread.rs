@@ -60,7 +60,7 @@ async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Res
     loop {
         Box::pin(conversation.answer_all()).await?;
         let answered = Instant::now();
-        conversation.client.rest();
+        conversation.rest();
         if !conversation.wait().await? {
             continue;
         }

@@ -213,6 +213,9 @@ impl Session {
             session.check_may_set(&name.to_ascii_lowercase()).map_err(|e| e.fatal())?;
         }
         session.refresh_superuser();
+        // the copies share what they have in common
+        session.initial = session.gucs.clone();
+        session.variables.refresh(&session.gucs);
         session.observe_settings();
         Ok(session)
     }
@@ -389,6 +392,13 @@ impl Session {
             return Vec::new();
         }
         self.server.mailbox.take()
+    }
+
+    /// Gives back memory before a wait that may be long.
+    pub fn rest(&mut self) {
+        if self.portals.is_empty() {
+            self.portals = ByName::default();
+        }
     }
 
     /// Resolves when something needs the session's attention while the client is silent (a notification). Err: the session
