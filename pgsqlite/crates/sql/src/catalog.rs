@@ -937,6 +937,11 @@ impl Catalog {
         self.routine_names.get(name).into_iter().flatten().filter_map(|oid| self.routines.get(oid))
     }
 
+    /// The user's function of a schema with this name and these argument types (as `pg_proc.proargtypes` has them).
+    pub fn routine_in(&self, schema: Oid, name: &str, types: &[Oid]) -> Option<&Arc<Routine>> {
+        self.routines_named(name).find(|r| r.function.schema == schema && r.proc.args == types)
+    }
+
     /// Whether a type (or its elements') is of the session alone: the rows of a temporary table.
     pub fn is_temporary_type(&self, ty: Oid) -> bool {
         self.element_type(ty).unwrap_or(ty) >= FIRST_TEMPORARY_OID

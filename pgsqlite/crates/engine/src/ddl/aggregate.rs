@@ -436,11 +436,7 @@ impl Ddl<'_> {
         parallel: u8,
     ) -> Result<()> {
         let types: Vec<Oid> = arguments.iter().map(|a| a.type_oid).collect();
-        let old = self
-            .catalog
-            .routines_named(name)
-            .find(|r| r.function.schema == schema && r.proc.args == types)
-            .map(|r| r.function.clone());
+        let old = self.catalog.routine_in(schema, name, &types).map(|r| r.function.clone());
         let mut function = Function {
             oid: 0,
             schema,

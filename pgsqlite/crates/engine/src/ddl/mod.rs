@@ -693,6 +693,15 @@ impl Ddl<'_> {
         Ok(self.find_relation(&name.schemaname, &name.relname))
     }
 
+    /// What DROP of a part of a relation names, `table.part`: the relation and the part's name; None: no such relation.
+    fn part_of_relation<'n>(&self, node: &'n ast::Node) -> Result<Option<(Arc<Relation>, &'n str)>> {
+        let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
+        let parts = strings(&list.items);
+        let [table @ .., name] = &parts[..] else { return Ok(None) };
+        let (schema, table) = qualified(table)?;
+        Ok(self.find_relation(schema, table).map(|relation| (relation, *name)))
+    }
+
     fn find_relation(&self, schema: &str, name: &str) -> Option<Arc<Relation>> {
         if !schema.is_empty() {
             return self.catalog.relation_in(self.catalog.schema_oid(schema)?, name).cloned();

@@ -281,10 +281,7 @@ impl Ddl<'_> {
     /// 42723 if a function of the user is in a constructor's place.
     fn check_constructors(&self, range: &UserType) -> Result<()> {
         for made in pgsqlite_sql::routine::range_constructors(range) {
-            let taken = self
-                .catalog
-                .routines_named(made.name)
-                .any(|r| r.function.schema == range.schema && r.proc.args == made.args)
+            let taken = self.catalog.routine_in(range.schema, made.name, &made.args).is_some()
                 || self.constructor_in(range.schema, made.name, &made.args);
             if taken {
                 return Err(PgError::new(

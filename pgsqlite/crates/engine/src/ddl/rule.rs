@@ -2,7 +2,7 @@
 //! of its condition and commands; an ON SELECT rule makes its relation a view.
 
 use super::drop::{kind_word, Object};
-use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
+use super::{sqlite_quote, Ddl, NodeEnum};
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::{self, Environment, RuleTree};
 use pgsqlite_sql::catalog::*;
@@ -283,13 +283,9 @@ impl Ddl<'_> {
         }
         let mut targets = Vec::new();
         for node in &statement.objects {
-            let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
-            let parts = strings(&list.items);
-            let [table @ .., name] = &parts[..] else { return Ok(None) };
-            let (schema, table) = qualified(table)?;
-            let Some(relation) = self.find_relation(schema, table) else { return Ok(None) };
+            let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
             let of_view = matches!(relation.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. });
-            if *name == VIEW_RULE && of_view {
+            if name == VIEW_RULE && of_view {
                 self.check_owner(&relation)?;
                 let described = self.describe(Object::Relation(relation.oid));
                 return Err(PgError::new(
@@ -298,7 +294,7 @@ impl Ddl<'_> {
                 )
                 .hint(format!("You can drop {described} instead.")));
             }
-            let Some(rule) = relation.rules.iter().find(|r| r.name == *name) else { return Ok(None) };
+            let Some(rule) = relation.rules.iter().find(|r| r.name == name) else { return Ok(None) };
             self.check_owner(&relation)?;
             targets.push(Object::Rule(relation.oid, rule.oid));
         }

@@ -412,12 +412,8 @@ impl Ddl<'_> {
         }
         let mut targets = Vec::new();
         for node in &statement.objects {
-            let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
-            let parts = strings(&list.items);
-            let [table @ .., name] = &parts[..] else { return Ok(None) };
-            let (schema, table) = qualified(table)?;
-            let Some(relation) = self.find_relation(schema, table) else { return Ok(None) };
-            let Some(trigger) = relation.triggers.iter().find(|t| t.name == *name) else { return Ok(None) };
+            let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
+            let Some(trigger) = relation.triggers.iter().find(|t| t.name == name) else { return Ok(None) };
             self.check_owner(&relation)?;
             targets.push(Object::Trigger(relation.oid, trigger.oid));
         }

@@ -22,17 +22,21 @@ fn within<T: PartialOrd>(value: T, sum: T, less: bool) -> bool {
     }
 }
 
+/// `within` where one of them at least is NaN, which is behind all numbers, whatever the offset.
+fn with_nan(value: bool, base: bool, less: bool) -> bool {
+    match (value, base) {
+        (true, true) => true,
+        (true, false) => !less,
+        _ => less,
+    }
+}
+
 fn floats(value: f64, base: f64, offset: f64, subtract: bool, less: bool) -> Result<bool> {
     if offset.is_nan() || offset < 0.0 {
         return Err(negative());
     }
-    // NaN is behind all numbers, whatever the offset
     if value.is_nan() || base.is_nan() {
-        return Ok(match (value.is_nan(), base.is_nan()) {
-            (true, true) => true,
-            (true, false) => !less,
-            _ => less,
-        });
+        return Ok(with_nan(value.is_nan(), base.is_nan(), less));
     }
     // what is infinitely before infinity is nothing definite: every row is taken for it
     if offset.is_infinite() && base.is_infinite() && (base > 0.0) == subtract {
@@ -46,11 +50,7 @@ fn numerics(value: &Numeric, base: &Numeric, offset: &Numeric, subtract: bool, l
         return Err(negative());
     }
     if value.is_nan() || base.is_nan() {
-        return Ok(match (value.is_nan(), base.is_nan()) {
-            (true, true) => true,
-            (true, false) => !less,
-            _ => less,
-        });
+        return Ok(with_nan(value.is_nan(), base.is_nan(), less));
     }
     if *offset == Numeric::Infinity {
         let far = if subtract { Numeric::Infinity } else { Numeric::NegInfinity };

@@ -240,13 +240,7 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Row(items) => {
                 self.out.push_str("ROW(");
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        self.out.push_str(", ");
-                    }
-                    self.expr(item, true)?;
-                    self.whole_row_type(item);
-                }
+                self.row_items(items, true, ", ")?;
                 self.out.push(')');
                 if expr.ty != oid::RECORD {
                     let name = self.names.type_name(expr.ty, -1);

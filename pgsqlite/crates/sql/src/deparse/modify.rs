@@ -233,13 +233,7 @@ impl<'a> Printer<'a> {
             }
             InsertSource::Values(_) => {
                 self.keyword("VALUES (", -STD, STD, 2);
-                for (i, value) in values.into_iter().enumerate() {
-                    if i > 0 {
-                        self.out.push_str(", ");
-                    }
-                    self.expr(value, false)?;
-                    self.whole_row_type(value);
-                }
+                self.row_items(values, false, ", ")?;
                 self.out.push(')');
                 Ok(())
             }

@@ -408,14 +408,25 @@ impl<'a> Printer<'a> {
                 self.out.push_str(", ");
             }
             self.out.push('(');
-            for (j, value) in row.iter().enumerate() {
-                if j > 0 {
-                    self.out.push(',');
-                }
-                self.expr(value, false)?;
-                self.whole_row_type(value);
-            }
+            self.row_items(row, false, ",")?;
             self.out.push(')');
+        }
+        Ok(())
+    }
+
+    /// The items of a row: of VALUES, or of ROW(…) (`inner`: as operands).
+    pub(super) fn row_items<'i>(
+        &mut self,
+        items: impl IntoIterator<Item = &'i Expr>,
+        inner: bool,
+        separator: &str,
+    ) -> Result<()> {
+        for (i, item) in items.into_iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(separator);
+            }
+            self.expr(item, inner)?;
+            self.whole_row_type(item);
         }
         Ok(())
     }
