@@ -20,6 +20,12 @@ struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    /// operators read: each makes the tree, which is walked by recursion, one deeper at most
+    operators: usize,
+}
+
+fn too_deep() -> PgError {
+    PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
 }
 
 impl Parser<'_> {
@@ -30,15 +36,26 @@ impl Parser<'_> {
         self.text.get(self.at).copied()
     }
 
+    /// Passes an operator.
+    fn operator(&mut self) -> Result<()> {
+        const MOST: usize = 10_000;
+        self.at += 1;
+        self.operators += 1;
+        match self.operators > MOST {
+            true => Err(too_deep()),
+            false => Ok(()),
+        }
+    }
+
     fn any(&mut self) -> Result<QueryInt> {
         const DEEPEST: usize = 500;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+            return Err(too_deep());
         }
         let mut left = self.all()?;
         while self.peek() == Some(b'|') {
-            self.at += 1;
+            self.operator()?;
             left = QueryInt::Or(Box::new(left), Box::new(self.all()?));
         }
         self.depth -= 1;
@@ -48,7 +65,7 @@ impl Parser<'_> {
     fn all(&mut self) -> Result<QueryInt> {
         let mut left = self.one()?;
         while self.peek() == Some(b'&') {
-            self.at += 1;
+            self.operator()?;
             left = QueryInt::And(Box::new(left), Box::new(self.one()?));
         }
         Ok(left)
@@ -57,7 +74,7 @@ impl Parser<'_> {
     fn one(&mut self) -> Result<QueryInt> {
         let mut negations = 0;
         while self.peek() == Some(b'!') {
-            self.at += 1;
+            self.operator()?;
             negations += 1;
         }
         let mut out = match self.peek() {
@@ -91,7 +108,7 @@ impl Parser<'_> {
 impl QueryInt {
     /// Reads the text form. Errors: 42601.
     pub fn parse(text: &str) -> Result<QueryInt> {
-        let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0 };
+        let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, operators: 0 };
         let query = parser.any()?;
         match parser.peek() {
             None => Ok(query),
@@ -143,4 +160,25 @@ impl QueryInt {
 
 pub(crate) fn text_in(text: &str) -> Result<Datum> {
     QueryInt::parse(text).map(|q| Datum::Text(q.to_text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_chains_are_refused_before_they_are_walked() {
+        let chains = [
+            "!".repeat(1_000_000) + "1",
+            "1".to_string() + &"&1".repeat(1_000_000),
+            "1".to_string() + &"|1".repeat(1_000_000),
+        ];
+        for text in chains {
+            let error = QueryInt::parse(&text).map(|_| ()).expect_err("too deep");
+            assert_eq!(error.code(), SqlState::STATEMENT_TOO_COMPLEX);
+        }
+        let query = QueryInt::parse(&("1".to_string() + &"&!1".repeat(4000))).expect("is read");
+        assert!(!query.matches(&|_| true));
+        assert_eq!(QueryInt::parse(&query.to_text()).expect("is read").to_text(), query.to_text());
+    }
 }
