@@ -195,9 +195,14 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a cursor may leave rows out: it locks them, and the transaction may have changed some.
+    pub(super) fn may_pass_over(&self, standing: &Standing) -> bool {
+        standing.locks && self.transaction.cursors_stand
+    }
+
     /// Whether a cursor FOR UPDATE leaves a row out: the transaction itself has changed it since the cursor was opened.
     pub(super) fn passes_over(&self, standing: &Standing, row: &[Datum]) -> Result<bool> {
-        if !standing.locks || !self.transaction.cursors_stand {
+        if !self.may_pass_over(standing) {
             return Ok(false);
         }
         let catalog = self.catalog();

@@ -709,8 +709,8 @@ impl Session {
             }
             let next = portal.position + 1;
             let passed_over = match portal.spool.get(next) {
-                Some(row) => self.passes_over(&portal.standing, row),
-                None => Ok(false),
+                Some(row) if self.may_pass_over(&portal.standing) => self.passes_over(&portal.standing, row),
+                _ => Ok(false),
             };
             match passed_over {
                 Ok(false) => {}
@@ -735,10 +735,15 @@ impl Session {
                 };
                 let step = if std::mem::take(row_waiting) { Ok(Step::Row) } else { connection.step(statement) };
                 match step {
-                    Ok(Step::Row) if portal.hidden > 0 && self.passes_over(&portal.standing, &copied(statement))? => {
-                        continue;
-                    }
                     Ok(Step::Row) => {
+                        // a row is copied for this only where the cursor locks rows
+                        if self.may_pass_over(&portal.standing) {
+                            match self.passes_over(&portal.standing, &copied(statement)) {
+                                Ok(false) => {}
+                                Ok(true) => continue,
+                                Err(e) => break Err(e),
+                            }
+                        }
                         if portal.spool.keep == Keep::Nothing {
                             portal.spool.pass();
                         } else {
