@@ -38,6 +38,8 @@ pub struct Shared {
     pub started: std::time::Instant,
     /// for the salts of users that do not exist
     pub mock_secret: [u8; 16],
+    /// random, too, and no secret: clients may be told it (in what only this run of the server can have given them)
+    pub run_mark: u64,
     /// for sessions that want a thread of their own
     pub threads: Arc<Semaphore>,
     stopping: tokio::sync::watch::Sender<bool>,
@@ -148,7 +150,9 @@ impl Server {
         };
         let databases = Registry::new(config.clone())?;
         let mut mock_secret = [0u8; 16];
-        getrandom::fill(&mut mock_secret).map_err(|e| PgError::internal(format!("no random numbers: {e}")))?;
+        let no_random = |e| PgError::internal(format!("no random numbers: {e}"));
+        getrandom::fill(&mut mock_secret).map_err(no_random)?;
+        let run_mark = getrandom::u64().map_err(no_random)?;
         Ok(Server {
             shared: Arc::new(Shared {
                 settings: config.shown(),
@@ -161,6 +165,7 @@ impl Server {
                 next_pid: AtomicI32::new(1),
                 started: std::time::Instant::now(),
                 mock_secret,
+                run_mark,
                 threads: Arc::new(Semaphore::new(crate::own_thread::MOST)),
                 stopping: tokio::sync::watch::Sender::new(false),
                 abandoned: tokio::sync::watch::Sender::new(false),
