@@ -9,8 +9,12 @@ import collections
 import json
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "scoreboard"))
+import reasons  # noqa: E402
+
 SQL = ROOT / "pgsqlite" / "crates" / "sql"
 TESTS = ROOT / "tests"
 
@@ -69,6 +73,15 @@ print("| file | " + " | ".join(heads) + " | matched, % |\n| --- |" + " --- |" * 
 sums = {h: sum(c[h] for c in status.values()) for h in heads}
 for name, c in [*sorted(status.items()), ("**all**", sums)]:
     print(f"| {name} | " + " | ".join(str(c[h] or "") for h in heads) + f" | {100 * c['matched'] / max(1, sum(c[h] for h in heads)):.1f} |")
+print("\n### Why wrong answers are wrong\n")
+print("The statements that are wrong by themselves, not because an earlier one was refused (`tests/scoreboard/reasons.toml`).\n")
+found, still_open = reasons.load()
+print("| reason | statements |\n| --- | --- |")
+for reason in sorted(found, key=lambda r: -sum(map(len, r.statements.values()))):
+    places = ", ".join(f"{file} ({len(starts)})" if len(starts) > 1 else file for file, starts in sorted(reason.statements.items()))
+    print(f"| {reason.why}{' (Not in every run.)' if reason.varies else ''} | {places} |")
+if still_open:
+    print(f"\nNot gone through in full yet: {', '.join(sorted(still_open))}.")
 print("\n## Drivers and ORMs\n")
 expected = {line for line in (TESTS / "clients" / "expected_failures.txt").read_text().splitlines() if line and line[0] != "#"}
 clients = re.findall(r'^    "([^"]+)": \("', (TESTS / "clients" / "run.py").read_text(), re.M)

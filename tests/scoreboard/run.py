@@ -6,7 +6,7 @@
 PGHOST, PGPORT and PGUSER name a real PostgreSQL 15 (tools/oracle.sh).
 Prints per file and in total how many statements matched, were refused (0A000), failed otherwise, were wrong, crashed.
 `--check` fails where a file has become worse than `status.json` says, `--check-total` where fewer statements matched in all;
-`--update` writes what became better into it.
+both fail for a wrong answer that has no reason in `reasons.toml`. `--update` writes what became better into `status.json`.
 README.md beside this file says what counts as what.
 """
 
@@ -33,6 +33,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import judge  # noqa: E402
 import pgwire  # noqa: E402
+import reasons  # noqa: E402
 import script  # noqa: E402
 import server  # noqa: E402
 
@@ -367,6 +368,7 @@ def main() -> int:
     began = time.monotonic()
     folder = Folder()
     scores: dict[str, dict] = {}
+    missed_in: dict[str, list] = {}
     spent: dict[str, float] = {}
     try:
         known, tested = Answers(), Subject(folder)
@@ -383,7 +385,7 @@ def main() -> int:
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for name, counts, misses in pool.map(one, [n for n in names(options.files) if n not in options.skip]):
-                scores[name] = counts
+                scores[name], missed_in[name] = counts, misses
                 if options.details:
                     write_details(options.details, name, misses)
     finally:
@@ -398,13 +400,21 @@ def main() -> int:
             if n not in status or not worse(n, counts, status[n]):
                 status[n] = counts
         STATUS.write_text("{\n" + ",\n".join(f"  {json.dumps(n)}: {json.dumps(c)}" for n, c in sorted(status.items())) + "\n}\n")
+    judgement = reasons.Judgement(missed_in)
     for complaint in complaints:
         print(f"worse: {complaint}")
+    print(f"{judgement.explained} wrong answers are listed with their reason, {len(judgement.unexplained_open)} in open files are not yet")
+    if not (options.check or options.check_total):
+        for statement in judgement.unexplained_open:
+            print(f"no reason yet: {statement}")
+    for complaint in judgement.complaints():
+        print(complaint)
     failed = len({c.split(":")[0] for c in complaints})
     if options.check_total:
         now, before = (sum(c[n]["matched"] for n in scores if n in status) for c in (scores, status))
         print(f"{now} statements matched, {before} in status.json")
-        return int(now < before)
+        return int(now < before or bool(judgement.complaints()))
+    failed += len(judgement.complaints())
     print(f"{len(scores) - failed} passed, {failed} failed")
     return int(options.check and failed > 0)
 
