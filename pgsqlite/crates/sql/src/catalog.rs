@@ -481,6 +481,11 @@ impl Relation {
     pub fn rules_for(&self, event: Event) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |r| r.is_on() && r.event == event)
     }
+    /// A view whose tables are read with the rights of whoever reads the view.
+    pub fn is_invoker_view(&self) -> bool {
+        let invoker = |options: &Vec<String>| options.iter().any(|o| o == "security_invoker=true");
+        matches!(&self.kind, RelationKind::View { options, .. } if invoker(options))
+    }
     /// A rule replaces each statement of this event.
     pub fn is_replaced(&self, event: Event) -> bool {
         self.rules_for(event).any(Rule::replaces)

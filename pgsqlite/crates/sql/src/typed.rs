@@ -337,6 +337,8 @@ pub struct TableFunction {
     pub width: usize,
     /// it gives records (a column definition list, or a composite type), whose fields are the columns
     pub as_record: bool,
+    /// the names in its column definition list; none without one
+    pub defined_names: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

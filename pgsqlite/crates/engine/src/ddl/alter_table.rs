@@ -34,11 +34,13 @@ impl Ddl<'_> {
         };
         self.check_not_system(&relation)?;
         self.check_owner(&relation)?;
+        let mut changes_row_type = false;
         for node in &statement.cmds {
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
             use ast::AlterTableType as T;
+            changes_row_type |= matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn | T::AtAlterColumnType);
             let columns = matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn);
             let before = (columns && self.has_joins_in_texts()).then(|| self.catalog.clone());
             self.alter_tree(relation.oid, command, !name.inh)?;
@@ -46,7 +48,35 @@ impl Ddl<'_> {
                 self.refresh_texts(&before)?;
             }
         }
+        if changes_row_type {
+            self.check_constants_of(relation.row_type)?;
+        }
         Ok(tag.into())
+    }
+
+    /// 0A000: a stored text has a constant of a row type that has other columns now. (PostgreSQL keeps the constant as the row it
+    /// was; here it is a text, which cannot be read as a row of the type any more.)
+    fn check_constants_of(&self, row_type: Oid) -> Result<()> {
+        let written = format!("::{}", pgsqlite_sql::deparse::Names::stored(&self.catalog).type_name(row_type, -1));
+        let names = |text: &String| text.contains(&written);
+        let somewhere = self.catalog.relations.values().any(|r| {
+            let view = match &r.kind {
+                RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. } => {
+                    names(definition)
+                }
+                _ => false,
+            };
+            let policies = &r.security.policies;
+            view || r.rules.iter().any(|rule| rule.condition.iter().chain(&rule.actions).any(names))
+                || policies.iter().any(|p| p.using.iter().chain(&p.check).any(names))
+        });
+        if somewhere {
+            self.stored_references().map_err(|e| {
+                PgError::not_supported("this change of a row type of which a view, rule or policy has a constant")
+                    .detail(e.message())
+            })?;
+        }
+        Ok(())
     }
 
     /// Whether a stored text has a join, where another column of its tables could be taken for one that it names.

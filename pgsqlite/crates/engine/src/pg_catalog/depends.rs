@@ -6,10 +6,12 @@ use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT,
 use super::views::with_environment;
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
-use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, Environment};
+use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_policy_text, Environment};
 use pgsqlite_sql::builtins::{catalog as builtin, extensions as builtin_extensions};
 use pgsqlite_sql::catalog::*;
-use pgsqlite_sql::deparse::{definitions, expression_references, names, query_references, Reference};
+use pgsqlite_sql::deparse::{
+    definitions, expression_references, names, policy_references, query_references, Reference,
+};
 use pgsqlite_types::{oid, Datum, Oid};
 
 /// `n`: normal, `a`: goes with the other object, `i`: is a part of it
@@ -79,6 +81,7 @@ const OPERATOR: Oid = 2617;
 const OPERATOR_CLASS: Oid = 2616;
 const OPERATOR_FAMILY: Oid = 2753;
 const EXTENSION: Oid = 3079;
+const POLICY: Oid = 3256;
 
 pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
@@ -89,10 +92,33 @@ pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
         for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
             of_relation(&mut edges, &stored, catalog, relation);
         }
+        of_policies(&mut edges, &stored, catalog);
         for user in catalog.types.values() {
             of_user_type(&mut edges, &stored, user);
         }
     });
+}
+
+/// A policy goes with its table, and needs what its conditions name.
+fn of_policies(edges: &mut Edges, environment: &Environment, catalog: &Catalog) {
+    if catalog.relations.values().all(|r| r.security.policies.is_empty()) {
+        return;
+    }
+    // views stay as they are named
+    let unexpanded = definitions::unexpanded(catalog);
+    let environment = Environment { catalog: &unexpanded, ..*environment };
+    for table in catalog.relations.values() {
+        for policy in &table.security.policies {
+            let own: Node = (POLICY, i64::from(policy.oid), 0);
+            edges.push(own, (CLASS, i64::from(table.oid), 0), "a");
+            for condition in policy.using.iter().chain(&policy.check) {
+                match analyze_policy_text(&environment, condition, table) {
+                    Ok(expr) => edges.push_all(own, policy_references(&expr, table)),
+                    Err(e) => tracing::debug!(%e, "the policy {} of {}", policy.name, table.name),
+                }
+            }
+        }
+    }
 }
 
 /// What an expression over a relation's columns names: its columns, and objects. A text that cannot be analyzed any more

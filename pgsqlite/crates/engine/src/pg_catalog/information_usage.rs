@@ -218,6 +218,11 @@ fn enabled_roles(rows: &mut Rows, state: &SessionState) {
     for role in state.catalog.roles.values().filter(|r| enabled(state, r.oid)) {
         rows.push(&[("role_name", text(&*role.name))]);
     }
+    // the owner of the database is a member of pg_database_owner
+    let of_owner = |r: &pgsqlite_sql::catalog::Role| r.name == "pg_database_owner" && !enabled(state, r.oid);
+    if enabled(state, state.catalog.properties.owner) && state.catalog.roles.values().any(|r| of_owner(r)) {
+        rows.push(&[("role_name", text("pg_database_owner"))]);
+    }
 }
 
 // --- routines -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,39 @@ mod io {
     pub const DOMAIN_IN: u32 = 2597;
     pub const DOMAIN_RECEIVE: u32 = 2598;
     pub const ARRAY_SUBSCRIPT: u32 = 6179;
+    /// array_typanalyze and its like
+    pub const ANALYZE_ARRAY: u32 = 3816;
+    pub const ANALYZE_RANGE: u32 = 3916;
+    pub const ANALYZE_MULTIRANGE: u32 = 4242;
+    pub const ANALYZE_TSVECTOR: u32 = 3688;
+    /// (type, what reads its modifier, what prints it)
+    pub const MODIFIERS: [(u32, u32, u32); 10] = [
+        (super::oid::BPCHAR, 2913, 2914),
+        (super::oid::VARCHAR, 2915, 2916),
+        (super::oid::TIME, 2909, 2910),
+        (super::oid::TIMESTAMP, 2905, 2906),
+        (super::oid::TIMESTAMPTZ, 2907, 2908),
+        (super::oid::INTERVAL, 2903, 2904),
+        (super::oid::TIMETZ, 2911, 2912),
+        (super::oid::BIT, 2919, 2920),
+        (super::oid::VARBIT, 2902, 2921),
+        (super::oid::NUMERIC, 2917, 2918),
+    ];
+}
+
+/// `typmodin`, `typmodout` and `typanalyze` of a built-in type.
+fn modifiers_and_analyze(t: &pg_type::PgType) -> [(&'static str, Datum); 3] {
+    let is_array = t.category == b'A' && t.subscript == io::ARRAY_SUBSCRIPT;
+    let of = if is_array { t.elem } else { t.oid };
+    let (read, print) = io::MODIFIERS.iter().find(|m| m.0 == of).map_or((0, 0), |m| (m.1, m.2));
+    let analyze = match t.kind {
+        b'r' => io::ANALYZE_RANGE,
+        b'm' => io::ANALYZE_MULTIRANGE,
+        _ if is_array => io::ANALYZE_ARRAY,
+        _ if t.oid == oid::TSVECTOR => io::ANALYZE_TSVECTOR,
+        _ => 0,
+    };
+    [("typmodin", int(read)), ("typmodout", int(print)), ("typanalyze", int(analyze))]
 }
 
 type Row = Vec<(&'static str, Datum)>;
@@ -53,6 +86,7 @@ fn array_row(catalog: &Catalog, array: Oid, element: Oid, name: &str, schema: Oi
         ("typelem", int(element)),
         ("typsubscript", int(io::ARRAY_SUBSCRIPT)),
         ("typcollation", int(default_collation(catalog, element))),
+        ("typanalyze", int(io::ANALYZE_ARRAY)),
     ]);
     row
 }
@@ -104,6 +138,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
         ) {
             row.push(("typnamespace", int(INFORMATION_SCHEMA)));
         }
+        row.extend(modifiers_and_analyze(t));
         rows.push(&row);
     }
     for t in catalog.types.values() {
@@ -145,7 +180,13 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
                 let multirange = matches!(t.kind, UserTypeKind::Multirange { .. });
                 let mut row = common(t.oid, &t.name, t.schema, t.owner, if multirange { b'm' } else { b'r' }, b'R');
                 functions(&mut row, if multirange { io::MULTIRANGE } else { io::RANGE });
-                row.extend([("typlen", int(-1i64)), ("typalign", character(align)), ("typstorage", text("x"))]);
+                let analyze = if multirange { io::ANALYZE_MULTIRANGE } else { io::ANALYZE_RANGE };
+                row.extend([
+                    ("typlen", int(-1i64)),
+                    ("typalign", character(align)),
+                    ("typstorage", text("x")),
+                    ("typanalyze", int(analyze)),
+                ]);
                 row
             }
             UserTypeKind::Composite { .. } => {

@@ -597,29 +597,7 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
             out.push(Array::from_elements(values).to_storage());
             continue;
         }
-        let mismatch = |detail: String| {
-            PgError::new(SqlState::DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
-                .detail(detail)
-        };
-        if fields.len() != expected.len() {
-            return Err(mismatch(format!(
-                "Returned row contains {} attribute{}, but query expects {}.",
-                fields.len(),
-                if fields.len() == 1 { "" } else { "s" },
-                expected.len()
-            )));
-        }
-        for (i, ((ty, _), wanted)) in fields.iter().zip(&expected).enumerate() {
-            if catalog.base_type(*ty) != catalog.base_type(*wanted) {
-                let names = pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]);
-                return Err(mismatch(format!(
-                    "Returned type {} at ordinal position {}, but query expects {}.",
-                    names.type_name(*ty, -1),
-                    i + 1,
-                    names.type_name(*wanted, -1)
-                )));
-            }
-        }
+        sql::check_returned_row(&catalog, &fields, &expected)?;
         out.push(Array::from_elements(fields.into_iter().map(|(_, v)| v).collect()).to_storage());
     }
     Ok(Datum::Text(format!("[{}]", out.join(","))))

@@ -157,6 +157,12 @@ impl SqlFunction {
                             return Ok(vec![Datum::Null; width]);
                         };
                         let list = record::from_storage(text).ok_or_else(mismatch)?;
+                        if *outputs {
+                            // the record is the result as it is: its fields are not converted
+                            let wanted: Vec<Oid> = fields.iter().map(|f| f.1).collect();
+                            check_returned_row(&host.catalog(), &list, &wanted)?;
+                            return Ok(list.into_iter().map(|(_, v)| v).collect());
+                        }
                         if list.len() != fields.len() {
                             return Err(mismatch());
                         }
@@ -165,9 +171,6 @@ impl SqlFunction {
                             .zip(fields)
                             .map(|((from, v), (_, to, typmod))| convert::assign(host, v, from, *to, *typmod))
                             .collect::<Result<Vec<_>>>()?;
-                        if *outputs {
-                            return Ok(values);
-                        }
                         let made = record_of(fields, &values, *anonymous);
                         return Ok(vec![convert::assign(host, made, base, *ty, -1)?]);
                     }
@@ -190,6 +193,38 @@ impl SqlFunction {
             }
         }
     }
+}
+
+/// 42804: a returned record has not the columns that the query expects.
+pub(super) fn check_returned_row(
+    catalog: &pgsqlite_sql::catalog::Catalog,
+    fields: &[(Oid, Datum)],
+    expected: &[Oid],
+) -> Result<()> {
+    let mismatch = |detail: String| {
+        PgError::new(SqlState::DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
+            .detail(detail)
+    };
+    if fields.len() != expected.len() {
+        return Err(mismatch(format!(
+            "Returned row contains {} attribute{}, but query expects {}.",
+            fields.len(),
+            if fields.len() == 1 { "" } else { "s" },
+            expected.len()
+        )));
+    }
+    for (i, ((ty, _), wanted)) in fields.iter().zip(expected).enumerate() {
+        if catalog.base_type(*ty) != catalog.base_type(*wanted) {
+            let names = pgsqlite_sql::deparse::Names::new(catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+            return Err(mismatch(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                names.type_name(*ty, -1),
+                i + 1,
+                names.type_name(*wanted, -1)
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A column of a function that returns `record` is no value of the type that the query says.

@@ -151,8 +151,17 @@ impl Session {
         relation: &pgsqlite_sql::catalog::Relation,
         needed: u32,
     ) -> Result<()> {
+        self.check_relation_privilege_of(self.user_oid(&self.catalog()), relation, needed)
+    }
+
+    /// As [`Session::check_relation_privilege`], for a role that need not be the session's.
+    pub(super) fn check_relation_privilege_of(
+        &self,
+        user: pgsqlite_types::Oid,
+        relation: &pgsqlite_sql::catalog::Relation,
+        needed: u32,
+    ) -> Result<()> {
         let catalog = self.catalog();
-        let user = self.user_oid(&catalog);
         if acl::relation_privileges(&catalog, user, relation) & needed != 0 || acl::owns(&catalog, user, relation.owner)
         {
             return Ok(());

@@ -3,9 +3,10 @@
 //! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
 
 use super::{Session, TransactionStatus};
-use pgsqlite_sql::analyze::find_relation;
+use pgsqlite_sql::analyze::{find_relation, Environment};
 use pgsqlite_sql::builtins::catalog::system_relations;
-use pgsqlite_sql::catalog::{Relation, RelationKind};
+use pgsqlite_sql::catalog::{Relation, RelationKind, BOOTSTRAP_ROLE};
+use pgsqlite_sql::deparse::CLASS_RELATION;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -378,6 +379,7 @@ impl Session {
             // ACCESS SHARE (mode 1) is what reading takes
             let needed = UPDATE | DELETE | TRUNCATE | if l.mode == 1 { SELECT } else { 0 };
             self.check_relation_privilege(&relation, needed)?;
+            self.check_locked_below(&relation, needed, &mut Vec::new())?;
             relations.push(relation);
         }
         if l.nowait && !self.try_slot()? {
@@ -396,6 +398,34 @@ impl Session {
             }
         }
         Ok("LOCK TABLE".into())
+    }
+}
+
+impl Session {
+    /// 42501: what a view reads is locked with it, in the name of its owner, or with `security_invoker` of whoever locks it.
+    /// `above`: the views that were looked into.
+    fn check_locked_below(&self, view: &Relation, needed: u32, above: &mut Vec<Oid>) -> Result<()> {
+        // (views can be made to stand for each other)
+        if above.contains(&view.oid) {
+            return Ok(());
+        }
+        above.push(view.oid);
+        let seen = self.view();
+        // (stored texts were permitted when they were written)
+        let query = self.with_environment(&seen, |e| {
+            let search_path = pgsqlite_sql::deparse::names::STORED_PATH;
+            let stored = Environment { user: BOOTSTRAP_ROLE, search_path, ..*e };
+            pgsqlite_sql::deparse::definitions::view_query(&stored, view)
+        })?;
+        let who = if view.is_invoker_view() { self.user_oid(&seen.catalog) } else { view.owner };
+        let references = query.iter().flat_map(pgsqlite_sql::deparse::query_references);
+        let mut below: Vec<Oid> = references.filter(|r| r.class == CLASS_RELATION).map(|r| r.object).collect();
+        below.dedup();
+        for below in below.into_iter().filter_map(|oid| seen.catalog.relation(oid)) {
+            self.check_relation_privilege_of(who, below, needed)?;
+            self.check_locked_below(below, needed, above)?;
+        }
+        Ok(())
     }
 }
 

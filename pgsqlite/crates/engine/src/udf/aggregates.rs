@@ -101,10 +101,13 @@ impl Numerics {
             Numeric::NegInfinity => self.negative_infinite += sign,
             ref v => {
                 *self.scales.entry(v.scale().unwrap_or(0)).or_default() += sign;
-                self.sum = if sign > 0 { self.sum.add(v)? } else { self.sum.sub(v)? };
-                if !matches!(self.statistic, Statistic::Sum | Statistic::Average) {
-                    let square = v.mul(v)?;
-                    self.squares = if sign > 0 { self.squares.add(&square)? } else { self.squares.sub(&square)? };
+                let signed = |v: Numeric| if sign > 0 { v } else { v.neg() };
+                if matches!(self.statistic, Statistic::Sum | Statistic::Average) {
+                    self.sum = self.sum.add(&signed(v.clone()))?;
+                } else {
+                    // A variance can be stored where the sum of the squares could not.
+                    self.sum = self.sum.add_unlimited(&signed(v.clone()));
+                    self.squares = self.squares.add_unlimited(&signed(v.mul_unlimited(v)));
                 }
             }
         }
@@ -162,7 +165,7 @@ impl State for Numerics {
             return Ok(Numeric::NaN.to_datum());
         }
         let n = Numeric::from(self.count);
-        let spread = self.squares.mul(&n)?.sub(&self.sum.mul(&self.sum)?)?;
+        let spread = self.squares.mul_unlimited(&n).add_unlimited(&self.sum.mul_unlimited(&self.sum).neg());
         if spread.is_zero() || spread.is_negative() {
             return Ok(Datum::from("0"));
         }

@@ -600,7 +600,7 @@ fn scale_argument(c: &Call) -> Result<i32> {
     Ok(c.int(1)?.clamp(-131_072 - 1, SCALE_LIMIT) as i32)
 }
 fn numeric_round(c: &Call) -> Result<Datum> {
-    Ok(c.numeric(0)?.round(scale_argument(c)?).to_datum())
+    Ok(c.numeric(0)?.round_checked(scale_argument(c)?)?.to_datum())
 }
 fn numeric_trunc(c: &Call) -> Result<Datum> {
     Ok(c.numeric(0)?.trunc(scale_argument(c)?).to_datum())

@@ -1,5 +1,5 @@
 //! Access privilege inquiry functions (manual, "System Information Functions"): has_table_privilege and its kin, pg_has_role,
-//! acldefault, aclexplode. A role and an object may each be given by name or by OID; an OID that is nobody's gives NULL.
+//! acldefault, aclexplode. A role and an object may each be given by name or by OID; an OID that no object has gives NULL.
 
 use super::session_cell::SessionState;
 use super::shim::{Call, Scalar};
@@ -8,26 +8,26 @@ use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{oid, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The arguments before the privilege, of which the last names the object: (role, object arguments).
-fn split(c: &Call, objects: usize) -> Result<(Option<Oid>, usize)> {
+fn split(c: &Call, objects: usize) -> Result<(Oid, usize)> {
     let with_role = c.len() == objects + 2;
     if !with_role {
-        return Ok((Some(c.session.state().user_oid), 0));
+        return Ok((c.session.state().user_oid, 0));
     }
     Ok((role(c, 0)?, 1))
 }
 
-/// A role by name (42704 if unknown; `public` is everybody) or OID (None if unknown).
-fn role(c: &Call, i: usize) -> Result<Option<Oid>> {
+/// A role by name (42704 if unknown; `public` is everybody) or OID: one that is nobody's has what PUBLIC has.
+fn role(c: &Call, i: usize) -> Result<Oid> {
     let state = c.session.state();
     match c.datum(i) {
-        DatumRef::Text("public") => Ok(Some(PUBLIC_ROLE)),
-        DatumRef::Text(name) if name == state.user => Ok(Some(state.user_oid)),
+        DatumRef::Text("public") => Ok(PUBLIC_ROLE),
+        DatumRef::Text(name) if name == state.user => Ok(state.user_oid),
         DatumRef::Text(name) => state
             .catalog
             .role_named(name)
-            .map(|r| Some(r.oid))
+            .map(|r| r.oid)
             .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))),
-        DatumRef::Int(oid) => Ok(state.catalog.roles.contains_key(&(oid as Oid)).then_some(oid as Oid)),
+        DatumRef::Int(oid) => Ok(oid as Oid),
         _ => Err(PgError::internal("a role that is neither a name nor a number")),
     }
 }
@@ -97,7 +97,7 @@ fn on_relation(c: &Call, arguments: usize, kind: AclObject, known: u32) -> Resul
     let relation = object(c, at, oid::REGCLASS)?;
     let wanted = wanted_of(c.text(c.len() - 1)?, known)?;
     let state = c.session.state();
-    let (Some(role), Some(relation)) = (role, state.catalog.relation(relation)) else { return Ok(Datum::Null) };
+    let Some(relation) = state.catalog.relation(relation) else { return Ok(Datum::Null) };
     // a column's own privileges; of has_any_column_privilege those of all
     let mut own: Vec<AclItem> = Vec::new();
     if arguments == 1 && known == acl::OF_COLUMNS {
@@ -155,7 +155,7 @@ fn schema(c: &Call) -> Result<Datum> {
     let schema = object(c, at, oid::REGNAMESPACE)?;
     let wanted = wanted(c.text(c.len() - 1)?, AclObject::Schema)?;
     let state = c.session.state();
-    let (Some(role), Some(schema)) = (role, state.catalog.schemas.get(&schema)) else { return Ok(Datum::Null) };
+    let Some(schema) = state.catalog.schemas.get(&schema) else { return Ok(Datum::Null) };
     Ok(has(&state.catalog, role, AclObject::Schema, schema.owner, schema.acl.as_ref(), &wanted).into())
 }
 
@@ -171,7 +171,9 @@ fn database(c: &Call) -> Result<Datum> {
         _ => false,
     };
     let wanted = wanted(c.text(c.len() - 1)?, AclObject::Database)?;
-    let Some(role) = role.filter(|_| this) else { return Ok(Datum::Null) };
+    if !this {
+        return Ok(Datum::Null);
+    }
     let properties = &state.catalog.properties;
     Ok(has(&state.catalog, role, AclObject::Database, properties.owner, properties.acl.as_ref(), &wanted).into())
 }
@@ -181,7 +183,6 @@ fn user_type(c: &Call) -> Result<Datum> {
     let ty = object(c, at, oid::REGTYPE)?;
     let wanted = wanted(c.text(c.len() - 1)?, AclObject::Type)?;
     let state = c.session.state();
-    let Some(role) = role else { return Ok(Datum::Null) };
     match state.catalog.types.get(&ty) {
         Some(t) => Ok(has(&state.catalog, role, AclObject::Type, t.owner, t.acl.as_ref(), &wanted).into()),
         // built-in types, arrays and row types have the default
@@ -220,7 +221,7 @@ fn function(c: &Call) -> Result<Datum> {
         None => acl::builtin_function_acl(&state.catalog, function)
             .map(|list| (list, pgsqlite_sql::catalog::BOOTSTRAP_ROLE)),
     };
-    if let (Some((items, owner)), Some(role)) = (owned, role) {
+    if let Some((items, owner)) = owned {
         let roles = acl::inherited_roles(&state.catalog, role);
         let held = items.iter().filter(|i| i.grantee == acl::PUBLIC_ROLE || roles.contains(&i.grantee));
         let bit = acl::privilege::EXECUTE;
@@ -228,17 +229,18 @@ fn function(c: &Call) -> Result<Datum> {
         return Ok((has || acl::is_superuser(&state.catalog, role) || roles.contains(&owner) && option).into());
     }
     let exists = pgsqlite_sql::builtins::catalog::proc_by_oid(function).is_some();
-    let Some(role) = role.filter(|_| exists) else { return Ok(Datum::Null) };
+    if !exists {
+        return Ok(Datum::Null);
+    }
     Ok((!option || acl::is_superuser(&state.catalog, role)).into())
 }
 
 /// pg_has_role: MEMBER, USAGE (of the privileges), each WITH ADMIN OPTION.
 fn has_role(c: &Call) -> Result<Datum> {
-    let (user, at) = if c.len() == 3 { (role(c, 0)?, 1) } else { (Some(c.session.state().user_oid), 0) };
+    let (user, at) = if c.len() == 3 { (role(c, 0)?, 1) } else { (c.session.state().user_oid, 0) };
     let target = role(c, at)?;
     let text = c.text(c.len() - 1)?.trim().to_ascii_uppercase();
     let state = c.session.state();
-    let (Some(user), Some(target)) = (user, target) else { return Ok(Datum::Null) };
     let catalog = &state.catalog;
     let admin = || {
         acl::is_superuser(catalog, user)
@@ -342,7 +344,7 @@ fn language(c: &Call) -> Result<Datum> {
     let (role, at) = split(c, 1)?;
     let found = crate::pg_catalog::language(c.datum(at))?;
     let state = c.session.state();
-    let (Some(role), Some(trusted)) = (role, found) else { return Ok(Datum::Null) };
+    let Some(trusted) = found else { return Ok(Datum::Null) };
     Ok((trusted || acl::is_superuser(&state.catalog, role)).into())
 }
 
@@ -359,7 +361,7 @@ fn tablespace(c: &Call) -> Result<Datum> {
     };
     wanted_of(c.text(c.len() - 1)?, privilege::CREATE)?;
     let state = c.session.state();
-    Ok(role.filter(|_| exists).map(|r| acl::is_superuser(&state.catalog, r)).into())
+    Ok(exists.then(|| acl::is_superuser(&state.catalog, role)).into())
 }
 
 pub const FUNCTIONS: &[(&str, Scalar)] = &[

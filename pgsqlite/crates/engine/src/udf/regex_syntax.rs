@@ -101,6 +101,7 @@ pub fn translate(pattern: &str, mut options: Options) -> Result<Translation> {
         options,
         groups: 0,
         open_groups: Vec::new(),
+        constraints: 0,
         expressions: Vec::new(),
     };
     let (regex, tree) = t.alternatives(0)?;
@@ -130,6 +131,8 @@ struct Translator {
     options: Options,
     groups: usize,
     open_groups: Vec<usize>,
+    /// how many look-around constraints are open: no back-reference may stand in one
+    constraints: usize,
     /// the expressions of the groups that are closed, by number less one
     expressions: Vec<Re>,
 }
@@ -355,7 +358,9 @@ impl Translator {
             "("
         };
         self.open_groups.extend(number);
+        self.constraints += usize::from(look.is_some());
         let (inside, tree) = self.alternatives(depth + 1)?;
+        self.constraints -= usize::from(look.is_some());
         if !self.eat(')') {
             return Err(invalid("parentheses () not balanced"));
         }
@@ -450,7 +455,7 @@ impl Translator {
                     n = n * 10 + d as usize;
                     self.at += 1;
                 }
-                if n > self.groups || self.open_groups.contains(&n) {
+                if n > self.groups || self.open_groups.contains(&n) || self.constraints > 0 {
                     return Err(invalid("invalid backreference number"));
                 }
                 let exact = exact::Atom::BackReference(n, self.expressions[n - 1].clone());

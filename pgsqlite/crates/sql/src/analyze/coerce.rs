@@ -341,13 +341,15 @@ impl Analyzer<'_> {
                     self.apply_typmod(cast, base, typmod, form)
                 } else {
                     let context = Context { settings: self.env.settings, names: self.env.names };
-                    // Types whose length coercion differs between explicit cast and assignment are read without it first.
-                    let value = codec.text_in(&text, -1, &context).map_err(|e| e.at(location))?;
-                    let constant = Expr { kind: ExprKind::Const(value), ty: base, typmod: -1, collation: 0, location };
-                    // The interval's typmod is the only one that also steers reading ('1' as interval hour).
-                    if base == oid::INTERVAL && typmod >= 0 {
-                        let value = codec.text_in(&text, typmod, &context).map_err(|e| e.at(location))?;
-                        Expr { kind: ExprKind::Const(value), ty: base, typmod, collation: 0, location }
+                    // The interval's typmod is the only one that also steers reading ('1' as interval hour). Types whose
+                    // length coercion differs between explicit cast and assignment are read without it first.
+                    let steers = base == oid::INTERVAL && typmod >= 0;
+                    let typmod_read = if steers { typmod } else { -1 };
+                    let value = codec.text_in(&text, typmod_read, &context).map_err(|e| e.at(location))?;
+                    let kind = ExprKind::Const(value);
+                    let constant = Expr { kind, ty: base, typmod: typmod_read, collation: 0, location };
+                    if steers {
+                        constant
                     } else {
                         self.apply_typmod(constant, base, typmod, form)
                     }

@@ -155,7 +155,7 @@ impl Analyzer<'_> {
             RteKind::Relation(relation) if relation.kind == RelationKind::Table);
         if !is_table {
             return Err(PgError::new(
-                SqlState::SYNTAX_ERROR,
+                SqlState::FEATURE_NOT_SUPPORTED,
                 "TABLESAMPLE clause can only be applied to tables and materialized views",
             )
             .at(r.location));
@@ -344,7 +344,7 @@ impl Analyzer<'_> {
         let saved_levels = std::mem::take(&mut self.levels);
         let saved_open = std::mem::replace(&mut self.parameters_open, false);
         let saved_parameters = std::mem::take(&mut self.parameters);
-        let invoker = matches!(&view.kind, RelationKind::View { options, .. } if options.iter().any(|o| o == "security_invoker=true"));
+        let invoker = view.is_invoker_view();
         let acting = if invoker { self.acting } else { view.owner };
         let saved_acting = std::mem::replace(&mut self.acting, acting);
         self.view_depth += 1;
@@ -569,11 +569,11 @@ impl Analyzer<'_> {
             let columns: Vec<RteColumn> = outs.iter().map(|(name, ty)| plain_column(name, *ty, -1)).collect();
             // a set gives arrays of columns, a single call a record
             let as_record = !matches!(call.kind, ExprKind::SetFunc { .. });
-            return Ok((TableFunction { call, width: columns.len(), as_record }, columns));
+            return Ok((TableFunction { call, width: columns.len(), as_record, defined_names: vec![] }, columns));
         }
         if let Some(fields) = self.env.catalog.composite_fields(call.ty) {
             let columns: Vec<RteColumn> = fields.iter().map(|(n, ty, m)| plain_column(n, *ty, *m)).collect();
-            return Ok((TableFunction { call, width: columns.len(), as_record: true }, columns));
+            return Ok((TableFunction { call, width: columns.len(), as_record: true, defined_names: vec![] }, columns));
         }
         // a single OUT column takes the alias's name unless it has one of its own
         let own = match &outs[..] {
@@ -588,7 +588,7 @@ impl Analyzer<'_> {
         let mut collated = call.clone();
         self.assign_collation(&mut collated)?;
         let column = RteColumn { collation: collated.collation, ..plain_column(column, call.ty, call.typmod) };
-        Ok((TableFunction { call, width: 1, as_record: false }, vec![column]))
+        Ok((TableFunction { call, width: 1, as_record: false, defined_names: vec![] }, vec![column]))
     }
 
     /// `f(…) AS t(a int, b text)`: of the built-in functions, json_to_record and its like.
@@ -609,6 +609,7 @@ impl Analyzer<'_> {
             }
             columns.push(plain_column(&def.colname, ty, typmod));
         }
+        let defined_names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
         let (ExprKind::SetFunc { proc, args, .. } | ExprKind::Func { proc, args, .. }) = &call.kind else {
             return Err(PgError::not_supported("a column definition list here").at(call.location));
         };
@@ -620,7 +621,8 @@ impl Analyzer<'_> {
             let text = pgsqlite_types::Datum::Text(expected.join(","));
             args.push(Expr::new(ExprKind::Const(text), oid::TEXT, -1));
             let kind = ExprKind::SetFunc { proc: *proc, args, variadic: false };
-            return Ok((TableFunction { call: Expr { kind, ..call }, width: columns.len(), as_record: true }, columns));
+            let call = Expr { kind, ..call };
+            return Ok((TableFunction { call, width: columns.len(), as_record: true, defined_names }, columns));
         }
         // of a record that is NULL the list alone says what the columns are
         let (proc, args) = match (*proc, &args[..]) {
@@ -640,7 +642,7 @@ impl Analyzer<'_> {
         args.push(Expr::new(ExprKind::Const(pgsqlite_types::Datum::Text(text)), oid::TEXT, -1));
         let kind = ExprKind::SetFunc { proc, args, variadic: false };
         let call = Expr { kind, ..call };
-        Ok((TableFunction { call, width: columns.len(), as_record: true }, columns))
+        Ok((TableFunction { call, width: columns.len(), as_record: true, defined_names }, columns))
     }
 
     fn join(&mut self, j: &ast::JoinExpr) -> Result<(FromItem, Vec<NamespaceItem>)> {
@@ -1061,6 +1063,16 @@ impl Analyzer<'_> {
         // a function that gives one column of a plain type: its alias is that column
         if let (RteKind::Function { ordinality: false, .. }, [only]) = (&entry.kind, &entry.columns[..]) {
             return Ok(var(levels_up, rte, 0, only, location));
+        }
+        // a function that gives rows of a named type
+        if let RteKind::Function { ordinality: false, functions, .. } = &entry.kind {
+            if let [TableFunction { call, .. }] = &functions[..] {
+                let named = self.env.catalog.composite_fields(call.ty);
+                if let Some(named) = named.filter(|n| call.ty != oid::RECORD && n.len() == entry.columns.len()) {
+                    let fields = named.into_iter().map(|(name, ty, _)| (name, ty)).collect();
+                    return Ok(Expr::new(ExprKind::WholeRow { levels_up, rte, fields }, call.ty, location));
+                }
+            }
         }
         let ty = match &entry.kind {
             RteKind::Relation(r) if r.row_type != 0 => r.row_type,

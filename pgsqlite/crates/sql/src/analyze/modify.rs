@@ -148,7 +148,12 @@ impl Analyzer<'_> {
                 let column = self.assigned_column(&target, &t.name, "INSERT", t.location)?;
                 let mut earlier = named.iter().zip(&parts).filter(|(c, _)| c.attnum == column.attnum);
                 // only parts of a column may come several times
-                if earlier.any(|(_, part)| part.is_empty() || t.indirection.is_empty()) {
+                let same = |written: &ast::Node| match &written.node {
+                    Some(NodeEnum::ResTarget(before)) => before.name == t.name,
+                    _ => false,
+                };
+                let repeated = stmt.cols[..named.len()].iter().any(same);
+                if repeated && earlier.any(|(_, part)| part.is_empty() || t.indirection.is_empty()) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_COLUMN,
                         format!("column \"{}\" specified more than once", t.name),
@@ -161,6 +166,13 @@ impl Analyzer<'_> {
             named
         };
         parts.resize(named.len(), &[]);
+        // two columns of a view can be the same one of its table
+        for (i, column) in named.iter().enumerate() {
+            let twice = |(c, part): (&Column, &&[ast::Node])| c.attnum == column.attnum && part.is_empty();
+            if parts[i].is_empty() && named[..i].iter().zip(&parts).any(twice) {
+                return Err(multiple_assignments(&column.name));
+            }
+        }
         let overriding_system = stmt.r#override == ast::OverridingKind::OverridingSystemValue as i32;
         let overriding_user = stmt.r#override == ast::OverridingKind::OverridingUserValue as i32;
         let implicit_columns = stmt.cols.is_empty();
@@ -792,10 +804,7 @@ impl Analyzer<'_> {
                 }
             }
             if earlier.is_some_and(|i| t.indirection.is_empty() || !matches!(set[i].1.kind, ExprKind::Assign { .. })) {
-                return Err(PgError::new(
-                    SqlState::SYNTAX_ERROR,
-                    format!("multiple assignments to same column \"{}\"", t.name),
-                ));
+                return Err(multiple_assignments(&column.name));
             }
             let value = t.val.as_deref().ok_or_else(|| PgError::internal("SET without a value"))?;
             let expr = match &value.node {
@@ -1018,4 +1027,8 @@ fn same_operator_class(name: &str, of_index: Oid) -> bool {
     classes
         .iter()
         .any(|c| c.name == name && c.method == index.method && c.family == index.family && c.input == index.input)
+}
+
+fn multiple_assignments(column: &str) -> PgError {
+    PgError::new(SqlState::SYNTAX_ERROR, format!("multiple assignments to same column \"{column}\""))
 }

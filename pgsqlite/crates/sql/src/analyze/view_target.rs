@@ -204,6 +204,16 @@ pub fn updatable(
     triggers: bool,
     column: Option<i16>,
 ) -> Result<Updatable> {
+    updatable_of(environment, relation, triggers, column.map(|c| vec![c]))
+}
+
+/// As [`updatable`], of these columns: INSERT and UPDATE work where one of them can be assigned to.
+fn updatable_of(
+    environment: &super::Environment,
+    relation: &Relation,
+    triggers: bool,
+    columns: Option<Vec<i16>>,
+) -> Result<Updatable> {
     match &relation.kind {
         RelationKind::Table => return Ok(Updatable::ALL),
         RelationKind::View { .. } => {}
@@ -225,13 +235,11 @@ pub fn updatable(
     // (views stand as tables in that query)
     let Some(below) = environment.catalog.relation(below.oid) else { return Ok(out) };
     let mut assignable: Vec<i16> = Vec::new();
-    let mut asked = None;
     for (target, own) in select.targets.iter().zip(relation.live_columns()) {
         let ExprKind::Var(v) = &target.expr.kind else { continue };
         let Some(base) = query.range_table[0].columns.get(v.column).filter(|c| c.attnum > 0) else { continue };
-        if column.is_none_or(|c| c == own.attnum) {
+        if columns.as_ref().is_none_or(|c| c.contains(&own.attnum)) {
             assignable.push(base.attnum);
-            asked = column.map(|_| base.attnum);
         }
     }
     let mut through = match assignable.is_empty() {
@@ -239,7 +247,7 @@ pub fn updatable(
         false => Updatable::ALL,
     };
     if !matches!(below.kind, RelationKind::Table) {
-        let inner = updatable(environment, below, triggers, asked)?;
+        let inner = updatable_of(environment, below, triggers, Some(assignable))?;
         through.insert &= inner.insert;
         through.update &= inner.update;
         through.delete &= inner.delete;
@@ -289,7 +297,7 @@ impl Analyzer<'_> {
             "UPDATE" => crate::acl::privilege::UPDATE,
             _ => crate::acl::privilege::DELETE,
         };
-        let invoker = matches!(&view.kind, RelationKind::View { options, .. } if options.iter().any(|o| o == "security_invoker=true"));
+        let invoker = view.is_invoker_view();
         if !invoker {
             let acting = std::mem::replace(&mut self.acting, view.owner);
             let permitted = self.check_privilege(&simple.table, needed);

@@ -165,7 +165,7 @@ pub struct Reference {
     pub sub: i32,
 }
 
-const CLASS_RELATION: Oid = 1259;
+pub const CLASS_RELATION: Oid = 1259;
 const CLASS_TYPE: Oid = 1247;
 const CLASS_CONSTRAINT: Oid = 2606;
 const CLASS_FUNCTION: Oid = 1255;

@@ -764,12 +764,21 @@ impl<'a> Printer<'a> {
                 if *lateral {
                     self.out.push_str("LATERAL ");
                 }
+                // several plain unnest() are printed as one of several arrays
+                let arrays: Option<Vec<&Expr>> = functions.iter().map(|f| unnested_array(&f.call)).collect();
+                let arrays = arrays.filter(|a| a.len() > 1).unwrap_or_default();
                 let several = functions.len() > 1;
                 if several {
-                    self.out.push_str("ROWS FROM(");
+                    self.out.push_str(if arrays.is_empty() { "ROWS FROM(" } else { "UNNEST(" });
+                }
+                for (i, array) in arrays.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.expr(array, true)?;
                 }
                 let mut column = 0;
-                for (i, f) in functions.iter().enumerate() {
+                for (i, f) in functions.iter().enumerate().filter(|_| arrays.is_empty()) {
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -778,7 +787,12 @@ impl<'a> Printer<'a> {
                     if defined.is_some() {
                         let columns: Vec<String> = entry.columns[column..column + f.width]
                             .iter()
-                            .map(|c| format!("{} {}", quote_identifier(&c.name), self.names.type_name(c.ty, c.typmod)))
+                            .enumerate()
+                            .map(|(i, c)| {
+                                // one of several keeps the names of its list beside those of the alias
+                                let own = f.defined_names.get(i).filter(|_| several).unwrap_or(&c.name);
+                                format!("{} {}", quote_identifier(own), self.names.type_name(c.ty, c.typmod))
+                            })
                             .collect();
                         let columns = format!("({})", columns.join(", "));
                         if several {
@@ -832,6 +846,15 @@ impl<'a> Printer<'a> {
 /// The names of WITH queries and of their columns.
 pub(super) fn named_ctes(ctes: &[Cte]) -> Vec<(String, Vec<String>)> {
     ctes.iter().map(|c| (c.name.clone(), c.columns.iter().map(|c| c.name.clone()).collect())).collect()
+}
+
+/// The argument of `unnest(anyarray)`.
+fn unnested_array(call: &Expr) -> Option<&Expr> {
+    const UNNEST: pgsqlite_types::Oid = 2331;
+    match &call.kind {
+        ExprKind::SetFunc { proc: UNNEST, args, .. } if args.len() == 1 => args.first(),
+        _ => None,
+    }
 }
 
 /// json_to_record and its like as they were written: without the definitions that analysis hands to them.

@@ -202,7 +202,12 @@ impl Lowerer<'_> {
                 } else {
                     types.push(call.ty);
                 }
-                functions.push(TableFunction { call: call.clone(), width: outs.len().max(1), as_record: false });
+                functions.push(TableFunction {
+                    call: call.clone(),
+                    width: outs.len().max(1),
+                    as_record: false,
+                    defined_names: vec![],
+                });
                 out_columns.push(outs);
             }
             let (text, columns, _) = self.functions_in_step(&functions, &types, false)?;

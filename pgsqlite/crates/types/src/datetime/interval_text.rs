@@ -251,29 +251,38 @@ fn decode(fields: &[(Kind, String)], allowed: i32, style: IntervalStyle, sum: &m
     Ok(())
 }
 
-/// A number of an ISO 8601 interval: whole part, fraction, digits of the whole part, the rest of the text.
+/// A number of an ISO 8601 interval, which may have an exponent: whole part, fraction, digits before a point or unit, the rest
+/// of the text. It is read as a float, so digits past the 15th or so are lost, as in PostgreSQL.
 fn iso_number(text: &str) -> Parsed<(i64, f64, usize, &str)> {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let negative = unsigned.len() < text.len();
-    let whole = unsigned.bytes().take_while(u8::is_ascii_digit).count();
-    let mut value: i64 = if whole > 0 { unsigned[..whole].parse().map_err(|_| Failure::Field)? } else { 0 };
-    let mut rest = &unsigned[whole..];
-    let mut part = 0.0;
-    if rest.starts_with('.') {
-        let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-        if whole == 0 && digits == 0 {
-            return Err(Failure::Format);
-        }
-        part = fraction_of(&rest[..1 + digits])?;
-        rest = &rest[1 + digits..];
-    } else if whole == 0 {
+    /// Beyond this a float does not tell fractions.
+    const MOST: f64 = 1e15;
+    let bytes = text.as_bytes();
+    let digits_from = |at: usize| bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let sign = usize::from(text.starts_with('-'));
+    let width = digits_from(sign);
+    let mut end = sign + width;
+    let mut digits = width;
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = digits_from(end + 1);
+        digits += fraction;
+        end += 1 + fraction;
+    }
+    if digits == 0 {
         return Err(Failure::Format);
     }
-    if negative {
-        value = -value;
-        part = -part;
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let signed = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = bytes.get(end + 1 + signed..).map_or(0, |_| digits_from(end + 1 + signed));
+        if exponent > 0 {
+            end += 1 + signed + exponent;
+        }
     }
-    Ok((value, part, whole, rest))
+    let value: f64 = text[..end].parse().map_err(|_| Failure::Format)?;
+    if !(-MOST..=MOST).contains(&value) {
+        return Err(Failure::Field);
+    }
+    let whole = value.trunc();
+    Ok((whole as i64, value - whole, width, &text[end..]))
 }
 
 /// `P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`, `P00010203T040506`.

@@ -234,6 +234,38 @@ impl Numeric {
     pub fn round(&self, scale: i32) -> Numeric {
         self.round_or_trunc(scale, true)
     }
+    /// As [`Numeric::round`]; 22003 where rounding up needs one digit more than the type has.
+    pub fn round_checked(&self, scale: i32) -> Result<Numeric> {
+        match self {
+            Finite(d) => d.rescale((scale as i64).clamp(-super::MAX_WHOLE_DIGITS - 1, super::MAX_SCALE), true),
+            other => Ok(other.clone()),
+        }
+    }
+    /// The sum of two finite numbers, without the limits of what can be stored: for what goes on inside a computation.
+    pub fn add_unlimited(&self, other: &Numeric) -> Numeric {
+        match (self, other) {
+            (Finite(a), Finite(b)) => self.add(other).unwrap_or_else(|_| {
+                let scale = a.scale.max(b.scale);
+                let coefficient = Coefficient::from_big(a.coefficient_at(scale) + b.coefficient_at(scale));
+                Finite(Decimal { coefficient, scale })
+            }),
+            _ => NaN,
+        }
+    }
+    /// The exact product of two finite numbers, without the limits of what can be stored.
+    pub fn mul_unlimited(&self, other: &Numeric) -> Numeric {
+        match (self, other) {
+            (Finite(a), Finite(b)) => match (&a.coefficient, &b.coefficient, a.scale.checked_add(b.scale)) {
+                (Coefficient::Small(x), Coefficient::Small(y), Some(scale)) if x.checked_mul(*y).is_some() => {
+                    Finite(Decimal { coefficient: Coefficient::Small(x * y), scale })
+                }
+                (x, y, Some(scale)) => Finite(Decimal { coefficient: Coefficient::from_big(x.big() * y.big()), scale }),
+                // Two stored numbers have half as many digits each.
+                (_, _, None) => NaN,
+            },
+            _ => NaN,
+        }
+    }
     /// As [`Numeric::round`], towards zero.
     pub fn trunc(&self, scale: i32) -> Numeric {
         self.round_or_trunc(scale, false)

@@ -725,12 +725,23 @@ impl<'h> Frame<'h> {
                 shape.fields.len()
             )));
         }
-        let mut values = Vec::new();
-        for ((value, (_, from, _)), (_, to, typmod)) in row.values.into_iter().zip(&row.shape.fields).zip(&shape.fields)
-        {
-            values.push(convert::assign(self.host, value, *from, *to, *typmod)?);
+        // fields are taken as they are, not converted
+        for (i, ((_, from, _), (_, to, typmod))) in row.shape.fields.iter().zip(&shape.fields).enumerate() {
+            if from != to {
+                let names = pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+                return Err(PgError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "returned record type does not match expected record type",
+                )
+                .detail(format!(
+                    "Returned type {} does not match expected type {} in column {}.",
+                    names.type_name(*from, -1),
+                    names.type_name(*to, *typmod),
+                    i + 1
+                )));
+            }
         }
-        Ok(Row { shape, values }.datum())
+        Ok(Row { shape, values: row.values }.datum())
     }
 
     fn return_next(&mut self, value: Option<&Sql>) -> Result<()> {
