@@ -1,5 +1,6 @@
 //! CREATE COLLATION, ALTER COLLATION, DROP COLLATION.
 
+use super::options::{boolean, def_elems, names, text_of};
 use super::{qualified, strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -17,7 +18,7 @@ struct Options<'a> {
     collate: Option<String>,
     ctype: Option<String>,
     provider: Option<String>,
-    deterministic: Option<String>,
+    deterministic: Option<&'a ast::DefElem>,
     version: Option<String>,
 }
 
@@ -25,40 +26,28 @@ fn redundant(location: i32) -> PgError {
     PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(location)
 }
 
-/// An option's value as text: a string, a name or a word of the grammar.
-fn value(option: &ast::DefElem) -> String {
-    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-        Some(NodeEnum::String(s)) => s.sval.clone(),
-        Some(NodeEnum::TypeName(t)) => strings(&t.names).join("."),
-        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
-        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
-        _ => String::new(),
-    }
-}
-
 impl<'a> Options<'a> {
     fn read(definition: &'a [ast::Node]) -> Result<Options<'a>> {
         let mut out = Options::default();
-        for node in definition {
-            let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
-            let text = value(option);
+        for option in def_elems(definition) {
             let place = match option.defname.as_str() {
                 "from" => {
                     if out.from.is_some() {
                         return Err(redundant(option.location));
                     }
-                    out.from = Some(match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-                        Some(NodeEnum::List(list)) => strings(&list.items),
-                        Some(NodeEnum::TypeName(t)) => strings(&t.names),
-                        _ => return Err(PgError::internal("FROM without a collation")),
-                    });
+                    out.from = Some(names(option));
+                    continue;
+                }
+                "deterministic" => {
+                    if out.deterministic.replace(option).is_some() {
+                        return Err(redundant(option.location));
+                    }
                     continue;
                 }
                 "locale" => &mut out.locale,
                 "lc_collate" => &mut out.collate,
                 "lc_ctype" => &mut out.ctype,
                 "provider" => &mut out.provider,
-                "deterministic" => &mut out.deterministic,
                 "version" => &mut out.version,
                 other => {
                     return Err(PgError::new(
@@ -68,7 +57,7 @@ impl<'a> Options<'a> {
                     .at(option.location))
                 }
             };
-            if place.replace(text).is_some() {
+            if place.replace(text_of(option)).is_some() {
                 return Err(redundant(option.location));
             }
         }
@@ -161,11 +150,7 @@ impl Ddl<'_> {
     }
 
     fn define_collation(&self, options: &Options, made: &mut UserCollation) -> Result<()> {
-        made.deterministic = match options.deterministic.as_deref().map(str::to_ascii_lowercase).as_deref() {
-            None | Some("true" | "on" | "1" | "") => true,
-            Some("false" | "off" | "0") => false,
-            Some(_) => return Err(PgError::new(SqlState::SYNTAX_ERROR, "deterministic requires a Boolean value")),
-        };
+        made.deterministic = options.deterministic.map_or(Ok(true), boolean)?;
         made.version.clone_from(&options.version);
         let missing = |name: &str| Err(invalid(format!("parameter \"{name}\" must be specified")));
         match options.provider.as_deref().map(str::to_ascii_lowercase).as_deref() {

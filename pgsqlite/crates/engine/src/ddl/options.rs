@@ -10,7 +10,7 @@ pub(super) fn def_elems(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefEl
     })
 }
 
-fn arg(option: &ast::DefElem) -> Option<&NodeEnum> {
+pub(super) fn arg(option: &ast::DefElem) -> Option<&NodeEnum> {
     option.arg.as_ref().and_then(|a| a.node.as_ref())
 }
 
@@ -29,18 +29,19 @@ pub(super) fn integer(option: &ast::DefElem) -> Result<i64> {
     })
 }
 
-/// A truth value: absent means true.
+/// A truth value: absent means true. The numbers 1 and 0 are some, the texts of them are not.
 pub(super) fn boolean(option: &ast::DefElem) -> Result<bool> {
     match arg(option) {
         None => Ok(true),
-        Some(NodeEnum::Boolean(b)) => Ok(b.boolval),
-        Some(NodeEnum::Integer(i)) if i.ival == 0 || i.ival == 1 => Ok(i.ival == 1),
-        Some(NodeEnum::String(s)) => match s.sval.to_ascii_lowercase().as_str() {
+        Some(NodeEnum::Integer(i)) => match i.ival {
+            0 | 1 => Ok(i.ival == 1),
+            _ => Err(requires_boolean(option)),
+        },
+        Some(_) => match text_of(option).to_ascii_lowercase().as_str() {
             "true" | "on" => Ok(true),
             "false" | "off" => Ok(false),
             _ => Err(requires_boolean(option)),
         },
-        _ => Err(requires_boolean(option)),
     }
 }
 
@@ -60,6 +61,24 @@ pub(super) fn word(option: &ast::DefElem) -> &str {
     match arg(option) {
         Some(NodeEnum::TypeName(name)) => super::strings(&name.names).last().copied().unwrap_or_default(),
         _ => string(option).unwrap_or_default(),
+    }
+}
+
+/// The parts of the name that an argument is, quoted or not; none: there is no argument.
+pub(super) fn name_of(option: &ast::DefElem) -> Vec<&str> {
+    match string(option) {
+        Some(quoted) => vec![quoted],
+        None => names(option),
+    }
+}
+
+/// An argument of any kind as the text of it; empty: there is none.
+pub(super) fn text_of(option: &ast::DefElem) -> String {
+    match arg(option) {
+        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
+        Some(NodeEnum::Float(f)) => f.fval.clone(),
+        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
+        _ => name_of(option).join("."),
     }
 }
 

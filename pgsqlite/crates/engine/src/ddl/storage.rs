@@ -134,12 +134,9 @@ impl Parameters {
 
 /// The value as it is written; a parameter without one is on.
 fn value_text(option: &ast::DefElem) -> String {
-    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+    match option.arg {
         None => "true".into(),
-        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
-        Some(NodeEnum::Float(f)) => f.fval.clone(),
-        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
-        _ => super::options::word(option).to_string(),
+        Some(_) => super::options::text_of(option),
     }
 }
 

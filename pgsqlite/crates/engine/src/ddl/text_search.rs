@@ -1,5 +1,6 @@
 //! Text search configurations and dictionaries of the user: CREATE, ALTER CONFIGURATION … MAPPING, DROP.
 
+use super::options::{arg, boolean, def_elems, name_of, text_of};
 use super::{qualified, strings, Ddl};
 use crate::text_search::language::Language;
 use crate::text_search::parser::KINDS;
@@ -11,32 +12,6 @@ use std::sync::Arc;
 
 const CONFIGURATION: &str = "text search configuration";
 const DICTIONARY: &str = "text search dictionary";
-
-/// The parts of the name that an option gives.
-fn name_of(option: &ast::DefElem) -> Vec<&str> {
-    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-        Some(NodeEnum::TypeName(t)) => strings(&t.names),
-        Some(NodeEnum::List(list)) => strings(&list.items),
-        Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
-        _ => vec![],
-    }
-}
-
-/// An option's value as a text.
-fn text_of(option: &ast::DefElem) -> String {
-    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
-        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
-        _ => name_of(option).join("."),
-    }
-}
-
-fn options(definition: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
-    definition.iter().filter_map(|node| match &node.node {
-        Some(NodeEnum::DefElem(option)) => Some(&**option),
-        _ => None,
-    })
-}
 
 fn syntax(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::SYNTAX_ERROR, message)
@@ -50,6 +25,14 @@ fn duplicate(catalog: &str, column: &str, name: &str, schema: Oid) -> PgError {
         .schema("pg_catalog")
         .table(catalog)
         .constraint(index)
+}
+
+/// 22023 if an option is given more than once; `shown`: its name in the message.
+fn once(given: &[&ast::DefElem], name: &str, shown: &str) -> Result<()> {
+    match given.iter().filter(|o| o.defname == name).nth(1) {
+        Some(_) => Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("multiple {shown} parameters"))),
+        None => Ok(()),
+    }
 }
 
 /// The number of a type of token.
@@ -74,7 +57,7 @@ impl Ddl<'_> {
         let (schema_name, name) = qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
         let (mut parser, mut copied) = (None, None);
-        for option in options(&statement.definition) {
+        for option in def_elems(&statement.definition) {
             match option.defname.as_str() {
                 "parser" => parser = Some(name_of(option)),
                 "copy" => copied = Some(name_of(option)),
@@ -207,11 +190,14 @@ impl Ddl<'_> {
         let (schema_name, name) = qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
         let mut template = None;
-        let mut given: Vec<(String, String)> = Vec::new();
-        for option in options(&statement.definition) {
+        let mut given: Vec<&ast::DefElem> = Vec::new();
+        for option in def_elems(&statement.definition) {
             match option.defname.as_str() {
                 "template" => template = Some(name_of(option)),
-                other => given.push((other.to_string(), text_of(option))),
+                _ if arg(option).is_none() => {
+                    return Err(syntax(format!("{} requires a parameter", option.defname)));
+                }
+                _ => given.push(option),
             }
         }
         let Some(template) = template else {
@@ -230,14 +216,11 @@ impl Ddl<'_> {
         let wrong = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
         match found {
             SIMPLE_TEMPLATE => {
-                for (option, value) in &mut given {
-                    match option.as_str() {
+                once(&given, "accept", "Accept")?;
+                for option in &given {
+                    match option.defname.as_str() {
                         "accept" => {
-                            *value = match value.to_ascii_lowercase().as_str() {
-                                "true" | "on" | "1" => "true".into(),
-                                "false" | "off" | "0" => "false".into(),
-                                _ => return Err(syntax("accept requires a Boolean value")),
-                            }
+                            boolean(option)?;
                         }
                         "stopwords" => {
                             return Err(PgError::not_supported("a file of stop words for the template simple"))
@@ -247,12 +230,15 @@ impl Ddl<'_> {
                 }
             }
             SNOWBALL_TEMPLATE => {
-                let value = |name: &str| given.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
-                if let Some((other, _)) = given.iter().find(|(n, _)| !matches!(n.as_str(), "language" | "stopwords")) {
-                    return Err(wrong(format!("unrecognized Snowball parameter: \"{other}\"")));
+                once(&given, "stopwords", "StopWords")?;
+                once(&given, "language", "Language")?;
+                let value = |name: &str| given.iter().find(|o| o.defname == name).map(|o| text_of(o));
+                let known = |o: &&&ast::DefElem| matches!(o.defname.as_str(), "language" | "stopwords");
+                if let Some(other) = given.iter().find(|o| !known(o)) {
+                    return Err(wrong(format!("unrecognized Snowball parameter: \"{}\"", other.defname)));
                 }
                 let language = value("language").ok_or_else(|| wrong("missing Language parameter".into()))?;
-                if Language::named(language).is_none() {
+                if Language::named(&language).is_none() {
                     return Err(PgError::not_supported(format!("the Snowball stemmer for \"{language}\"")));
                 }
                 if value("stopwords").is_some_and(|list| list != language) {
@@ -272,7 +258,7 @@ impl Ddl<'_> {
             name: name.to_string(),
             owner: self.environment.user,
             template: found,
-            options: given,
+            options: given.iter().map(|o| (o.defname.clone(), text_of(o))).collect(),
         };
         crate::store::write::put_ts_dictionary(self.conn, &dictionary)?;
         self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));

@@ -48,8 +48,12 @@ pub(super) fn dictionaries(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for d in catalog.ts_dictionaries.values() {
-        let options: Vec<String> =
-            d.options.iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''"))).collect();
+        // (a number that was quoted is no value of any option, so this one was not)
+        let shown = |value: &str| match value.parse::<i32>() {
+            Ok(number) => number.to_string(),
+            Err(_) => format!("'{}'", value.replace('\'', "''")),
+        };
+        let options: Vec<String> = d.options.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect();
         rows.push(&[
             ("oid", int(d.oid)),
             ("dictname", text(d.name.as_str())),

@@ -42,7 +42,8 @@ impl Dictionary {
         if let Some(own) = catalog.ts_dictionaries.get(&oid) {
             let option = |name: &str| own.options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
             if own.template == SIMPLE_TEMPLATE {
-                return Ok(Dictionary::Simple { accept: option("accept") != Some("false") });
+                let refuses = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "false" | "off" | "0");
+                return Ok(Dictionary::Simple { accept: !option("accept").is_some_and(refuses) });
             }
             let language = option("language").and_then(Language::named);
             let language = language.ok_or_else(|| PgError::internal("a stored dictionary without a language"))?;
