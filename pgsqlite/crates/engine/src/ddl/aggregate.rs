@@ -3,7 +3,7 @@
 //! What is checked, in which order and with which words, is PostgreSQL's `DefineAggregate` and `AggregateCreate`.
 
 use super::function::{invalid, polymorphic_sources};
-use super::options::{boolean, def_elems};
+use super::options::{arg, boolean, def_elems, name_of, text_of};
 use super::{qualified, strings, Ddl, NodeEnum};
 use pgsqlite_sql::analyze::aggregate::{support_function, SupportFunction};
 use pgsqlite_sql::analyze::is_polymorphic;
@@ -38,28 +38,6 @@ struct Steps<'s> {
     state: Option<&'s ast::TypeName>,
     space: i32,
     initial: Option<String>,
-}
-
-fn arg(option: &ast::DefElem) -> Option<&NodeEnum> {
-    option.arg.as_ref().and_then(|a| a.node.as_ref())
-}
-
-/// The name of a function or operator.
-fn name_of(option: &ast::DefElem) -> Vec<&str> {
-    match arg(option) {
-        Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
-        _ => super::options::names(option),
-    }
-}
-
-/// A value as text.
-fn text_of(option: &ast::DefElem) -> String {
-    match arg(option) {
-        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
-        Some(NodeEnum::Float(f)) => f.fval.clone(),
-        Some(NodeEnum::Boolean(b)) => b.boolval.to_string(),
-        _ => name_of(option).join("."),
-    }
 }
 
 fn modify_of(option: &ast::DefElem) -> Result<u8> {
@@ -409,7 +387,7 @@ impl Ddl<'_> {
             let [one] = signature.types[..] else {
                 return Err(invalid("sort operator can only be specified for single-argument aggregates"));
             };
-            sort_operator = self.analyze(|e| pgsqlite_sql::analyze::aggregate::operator(e, name, one))?;
+            sort_operator = self.exact_operator(name, one)?;
         }
         let aggregate = Aggregate {
             proc: 0,

@@ -74,8 +74,11 @@ impl Ddl<'_> {
                     self.analyze_stored(|e| analyze::analyze_expression(e, text, Some(relation), None))?.ty
                 }
             };
-            let name = strings(&operator.items).last().copied().unwrap_or_default().to_string();
-            operators.push(self.exclusion_operator(&name, ty, key.opclass)?);
+            let name = strings(&operator.items);
+            if let [schema, _] = name[..] {
+                self.creation_schema(schema, -1)?;
+            }
+            operators.push(self.exclusion_operator(&self.operator_text(&name)?, ty, key.opclass)?);
             columns.push(key);
         }
         let mut include = Vec::new();
@@ -166,8 +169,9 @@ impl Ddl<'_> {
     pub(super) fn exclusion_operator(&self, name: &str, ty: Oid, class: Oid) -> Result<Oid> {
         let operator = self.analyze(|e| analyze::operator_for(e, name, ty))?;
         let wrong = |message: String, detail: &str| PgError::new(SqlState::WRONG_OBJECT_TYPE, message).detail(detail);
-        let found = builtin::operator_by_oid(operator).ok_or_else(|| PgError::internal("no such operator"))?;
-        let shown = format!("{name}({},{})", self.display_type(found.left), self.display_type(found.right));
+        let found = self.catalog.operator(operator).ok_or_else(|| PgError::internal("no such operator"))?;
+        let names = pgsqlite_sql::deparse::Names::new(&self.catalog, self.environment.search_path);
+        let shown = names.operator_signature(operator).unwrap_or_default();
         if found.commutator != operator {
             return Err(wrong(
                 format!("operator {shown} is not commutative"),

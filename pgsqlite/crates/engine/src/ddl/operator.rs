@@ -3,7 +3,7 @@
 
 use super::drop::Object;
 use super::function::invalid;
-use super::options::{boolean, def_elems};
+use super::options::{boolean, def_elems, name_of};
 use super::{qualified, strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::analyze::aggregate::{call_target, same_storage};
@@ -20,13 +20,6 @@ const CLASS_CAST: Oid = 2605;
 
 fn definition_error(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message)
-}
-
-fn name_of(option: &ast::DefElem) -> Vec<&str> {
-    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
-        Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
-        _ => super::options::names(option),
-    }
 }
 
 impl Ddl<'_> {
@@ -70,6 +63,40 @@ impl Ddl<'_> {
             }
         }
         Err(missing())
+    }
+
+    /// The text of an operator's name, `schema.` in front of it where that was written. Errors: 0A000 for another database's, 42601.
+    pub(super) fn operator_text(&self, name: &[&str]) -> Result<String> {
+        let own = match name {
+            [database, rest @ ..] if rest.len() == 2 => {
+                if !self.catalog.is_database(database) {
+                    let shown = name.join(".");
+                    let message = format!("cross-database references are not implemented: {shown}");
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+                rest
+            }
+            own => own,
+        };
+        qualified(own)?;
+        Ok(own.join("."))
+    }
+
+    /// The operator of a name whose operands are both of this very type. Errors: 42883.
+    pub(super) fn exact_operator(&self, name: &[&str], ty: Oid) -> Result<Oid> {
+        let text = self.operator_text(name)?;
+        let found = self.analyze(|e| pgsqlite_sql::analyze::operator_for(e, &text, ty)).map_err(|mut error| {
+            error.fields_mut().hint = None;
+            error
+        })?;
+        match self.catalog.operator(found) {
+            Some(o) if o.left == ty && o.right == ty => Ok(found),
+            _ => {
+                let shown = self.display_type(ty);
+                let message = format!("operator does not exist: {shown} {text} {shown}");
+                Err(PgError::new(SqlState::UNDEFINED_FUNCTION, message))
+            }
+        }
     }
 
     fn estimator(&self, name: &[&str], join: bool) -> Result<Oid> {

@@ -128,24 +128,18 @@ impl RegNames for CatalogNames<'_> {
             oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
             oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
             oid::REGCOLLATION => names.collation(value),
-            oid::REGOPER | oid::REGOPERATOR => self.catalog.operator(value).map(|o| match reg_type {
-                oid::REGOPER => match self.catalog.operators.get(&value) {
-                    Some(made)
-                        if self.operators(o.name).count() > 1
-                            || !self.search_path.contains(&made.definition.schema) =>
-                    {
-                        format!("{}.{}", quote_identifier(self.catalog.schema_name(made.definition.schema)), o.name)
-                    }
-                    None if self.operators(o.name).count() > 1 => {
-                        let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
-                        format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
-                    }
-                    _ => o.name.to_string(),
-                },
-                _ => {
-                    let side = |t: Oid| if t == 0 { "NONE".to_string() } else { names.type_name(t, -1) };
-                    format!("{}({},{})", o.name, side(o.left), side(o.right))
+            oid::REGOPERATOR => names.operator_signature(value),
+            oid::REGOPER => self.catalog.operator(value).map(|o| match self.catalog.operators.get(&value) {
+                Some(made)
+                    if self.operators(o.name).count() > 1 || !self.search_path.contains(&made.definition.schema) =>
+                {
+                    format!("{}.{}", quote_identifier(self.catalog.schema_name(made.definition.schema)), o.name)
                 }
+                None if self.operators(o.name).count() > 1 => {
+                    let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
+                    format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
+                }
+                _ => o.name.to_string(),
             }),
             oid::REGCONFIG => names.ts_configuration(value),
             oid::REGDICTIONARY => names.ts_dictionary(value),

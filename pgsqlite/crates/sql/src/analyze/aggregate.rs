@@ -104,13 +104,6 @@ pub fn same_storage(environment: &Environment, source: Oid, target: Oid) -> bool
     Analyzer::new(environment, &[], false).is_binary_coercible(source, target)
 }
 
-/// The operator of this name between two values of a type.
-pub fn operator(environment: &Environment, name: &[&str], ty: Oid) -> Result<Oid> {
-    let analyzer = Analyzer::new(environment, &[], false);
-    let own = name.last().copied().unwrap_or_default();
-    Ok(analyzer.resolve_operator(own, Some(ty), ty, -1)?.0.oid)
-}
-
 impl Analyzer<'_> {
     /// Whether a value of the one type is one of the other without any conversion; a polymorphic type takes what fits it.
     pub(crate) fn is_binary_coercible(&self, source: Oid, target: Oid) -> bool {

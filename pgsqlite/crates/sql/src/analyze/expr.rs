@@ -1205,12 +1205,11 @@ fn forbid_set_functions(exprs: &[Expr], what: &str) -> Result<()> {
     }
 }
 
-/// The operator's name; OPERATOR(pg_catalog.+) is accepted, other schemas are not.
-/// An operator's name, with `schema.` in front where it was written (pg_catalog is what is found anyway).
+/// An operator's name, with `schema.` in front where it was written (of PostgreSQL's own names not: they are what is found anyway).
 pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<Cow<'_, str>> {
     match name_parts(names)[..] {
         [name] => Ok(name.into()),
-        ["pg_catalog", name] => Ok(name.into()),
+        ["pg_catalog", name] if builtin::operators_named(name).next().is_some() => Ok(name.into()),
         [schema, name] => Ok(format!("{schema}.{name}").into()),
         _ => Err(PgError::not_supported("an operator of another schema").at(location)),
     }

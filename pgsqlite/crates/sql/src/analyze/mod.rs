@@ -464,13 +464,14 @@ fn expression_over(
     })
 }
 
-/// The operator of a name for two operands of a type, as an EXCLUDE constraint has it. Errors: 42883.
+/// The operator of a name (with `schema.` in front, if it is written) for two operands of a type, as an EXCLUDE constraint and an
+/// aggregate's SORTOP have it. Errors: 42883.
 pub fn operator_for(environment: &Environment, name: &str, ty: Oid) -> Result<Oid> {
     let analyzer = Analyzer::new(environment, &[], false);
     Ok(analyzer.resolve_operator(name, Some(ty), ty, -1)?.0.oid)
 }
 
-/// An operator over two operands.
+/// An operator of an operator class (so PostgreSQL's own) over two operands.
 pub(crate) fn related(environment: &Environment, operator: Oid, left: Expr, right: Expr) -> Result<Expr> {
     let mut analyzer = Analyzer::new(environment, &[], false);
     analyzer.levels.push(Level::new());

@@ -2,6 +2,7 @@
 
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
+use crate::operator::UserOperator;
 use pgsqlite_types::{typmod, Oid};
 
 /// An identifier, in double quotes where it would not read back as itself (`quote_ident`).
@@ -150,11 +151,29 @@ impl<'a> Names<'a> {
             return builtin::operator_by_oid(oid).map_or("?", |o| o.name).to_string();
         };
         let d = &made.definition;
-        let hidden = |name: &str| builtin::operators_named(name).any(|o| (o.left, o.right) == (d.left, d.right));
-        if self.search_path.contains(&d.schema) && !hidden(&d.name) {
+        if self.operator_is_visible(d) {
             return d.name.clone();
         }
         format!("OPERATOR({}.{})", quote_identifier(self.catalog.schema_name(d.schema)), d.name)
+    }
+
+    /// Whether an operator of the user is what its name and operands find.
+    fn operator_is_visible(&self, d: &UserOperator) -> bool {
+        let hides = |name: &str| builtin::operators_named(name).any(|o| (o.left, o.right) == (d.left, d.right));
+        self.search_path.contains(&d.schema) && !hides(&d.name)
+    }
+
+    /// `name(left,right)` as a regoperator is printed; None: there is no such operator.
+    pub fn operator_signature(&self, oid: Oid) -> Option<String> {
+        let o = self.catalog.operator(oid)?;
+        let side = |t: Oid| if t == 0 { "NONE".to_string() } else { self.type_name(t, -1) };
+        let schema = match self.catalog.operators.get(&oid) {
+            Some(made) if !self.operator_is_visible(&made.definition) => {
+                format!("{}.", quote_identifier(self.catalog.schema_name(made.definition.schema)))
+            }
+            _ => String::new(),
+        };
+        Some(format!("{schema}{}({},{})", o.name, side(o.left), side(o.right)))
     }
 
     /// A function's name, qualified where needed.
