@@ -138,8 +138,6 @@ pub fn open(locale: &str, deterministic: bool) -> Result<Collation> {
                 let with = format!("{tag}-u-co-{value}");
                 parsed = with.parse().map_err(|_| unknown())?;
             }
-            // (no text depends on the variant of the locale)
-            ("va", "posix") => return Err(unknown()),
             _ => return Err(unknown()),
         }
     }

@@ -123,9 +123,9 @@ impl Lowerer<'_> {
         let (name, alias) = (self.unique("w"), self.unique("t"));
         self.scope().ahead.push(format!("{name} AS MATERIALIZED (SELECT *, {} FROM ({rows}))", numbers.join(", ")));
         let entry = self.add_entry(names.iter().map(|n| format!("{alias}.{n}")).collect());
-        let kept = stage.select.windows.clone();
+        let kept = stage.select.windows.len();
         self.replace_below(stage, &format!("{name} AS {alias}"), &parts, entry);
-        debug_assert_eq!(kept.len(), stage.select.windows.len());
+        debug_assert_eq!(kept, stage.select.windows.len());
         self.scope().numbered = Some(NumberedRows { name, alias, entry, windows });
         Ok(())
     }

@@ -65,10 +65,6 @@ impl Frame<'_> {
                 ))
             }
             _ if declared.cursor.is_some() => declared.name.clone(),
-            _ if declared.constant => {
-                let message = format!("variable \"{}\" is declared CONSTANT", declared.name);
-                return Err(PgError::new(SqlState::ERROR_IN_ASSIGNMENT, message));
-            }
             _ => {
                 self.cursors.unnamed += 1;
                 format!("<unnamed portal {}>", self.cursors.unnamed)
