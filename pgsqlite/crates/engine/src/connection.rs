@@ -195,6 +195,8 @@ pub struct Connection {
     interrupt: Arc<rusqlite::InterruptHandle>,
     /// rows that were written of the tables that are watched
     written: Arc<Mutex<Written>>,
+    /// SQLite tells of the rows that it writes
+    listens: bool,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
@@ -224,6 +226,7 @@ impl Connection {
             temporary: Cell::new(false),
             interrupt,
             written: Arc::default(),
+            listens: false,
             lease: None,
         })
     }
@@ -452,9 +455,14 @@ impl Connection {
         self.listen()
     }
 
-    /// Notes from now on which rows of a table are deleted, as far as SQLite tells.
-    pub fn watch_deletes(&mut self, temporary: bool, table: &str) -> Result<()> {
-        self.written.lock().watch_deletes(temporary, table);
+    /// Notes from now on what happens to rows of the tables (temporary, name, also what is written) that a cursor stands on, as far
+    /// as SQLite tells.
+    pub fn watch_cursor<'t>(&mut self, tables: impl Iterator<Item = (bool, &'t str, bool)>) -> Result<()> {
+        let mut written = self.written.lock();
+        for (temporary, table, changes) in tables {
+            written.watch_cursor(temporary, table, changes);
+        }
+        drop(written);
         self.listen()
     }
 
@@ -465,8 +473,11 @@ impl Connection {
     }
 
     fn listen(&mut self) -> Result<()> {
-        let written = self.written.lock();
-        let hook = if written.is_watching() {
+        let wanted = self.written.lock().is_watching();
+        if wanted == self.listens {
+            return Ok(());
+        }
+        let hook = if wanted {
             let written = self.written.clone();
             Some(move |action: rusqlite::hooks::Action, database: &str, table: &str, rowid: i64| match action {
                 rusqlite::hooks::Action::SQLITE_DELETE => written.lock().note_deleted(database == "temp", table, rowid),
@@ -475,7 +486,9 @@ impl Connection {
         } else {
             None
         };
-        self.conn.update_hook(hook).map_err(|_| self.error())
+        self.conn.update_hook(hook).map_err(|_| self.error())?;
+        self.listens = wanted;
+        Ok(())
     }
 
     /// The rows that were written since the last [`Written::clear`].

@@ -3,10 +3,14 @@
 //! SQLite tells of every row that a statement, a trigger or a referential action inserts or updates. A row that ROLLBACK TO took
 //! back stays noted: what is looked at later is the row as it is then.
 
+use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
 
-/// Rows noted one by one; of a table with more, all rows are looked at.
+/// Rows noted one by one for keys that are looked at later; of a table with more, all rows are looked at.
 const MOST_ROWS: usize = 1_000_000;
+
+/// Changes of a cursor's table noted one by one (about 40 bytes each); after more it is not known which rows they were of.
+const MOST_NOTED: usize = 10_000_000;
 
 /// The rows that were written of one table.
 #[derive(Debug, Default, Clone)]
@@ -47,16 +51,60 @@ pub struct Written {
 
 #[derive(Debug, Default)]
 struct Gone {
-    /// rowid → when rows of that number were deleted
-    rows: HashMap<i64, Vec<u64>>,
-    /// … and updated or inserted
-    changed: HashMap<i64, Vec<u64>>,
+    /// the rows that were deleted
+    rows: Times,
+    /// … and updated or inserted; None: no cursor asks for them
+    changed: Option<Times>,
     /// when all were deleted together, of which SQLite does not tell one by one
     all: Vec<u64>,
 }
 
-fn is_after(times: Option<&Vec<u64>>, since: u64) -> bool {
-    times.and_then(|t| t.last()).is_some_and(|at| *at > since)
+/// When something was done to rows.
+#[derive(Debug, Default)]
+struct Times {
+    /// rowid → when it was done last
+    last: HashMap<i64, u64>,
+    /// … and when before that, of the few that it was done to more than once: what is done may be taken back
+    before: HashMap<i64, Vec<u64>>,
+    noted: usize,
+    /// when more was noted than is kept
+    lost: Option<u64>,
+}
+
+impl Times {
+    fn note(&mut self, rowid: i64, now: u64) {
+        if let Some(before) = self.last.insert(rowid, now) {
+            self.before.entry(rowid).or_default().push(before);
+        }
+        self.noted += 1;
+        if self.noted > MOST_NOTED {
+            *self = Times { lost: Some(now), ..Times::default() };
+        }
+    }
+
+    /// Whether it was done to the row after `since`. Errors: 0A000 if that is not known any more.
+    fn is_after(&self, rowid: i64, since: u64) -> Result<bool> {
+        if self.lost.is_some_and(|lost| lost > since) {
+            return Err(PgError::not_supported(format!(
+                "a cursor on rows of a table of which the transaction has made more than {MOST_NOTED} changes since it was opened"
+            )));
+        }
+        Ok(self.last.get(&rowid).is_some_and(|at| *at > since))
+    }
+
+    /// What was done after `mark` was taken back. (What is lost stays so.)
+    fn undo(&mut self, mark: u64) {
+        let before = &mut self.before;
+        self.last.retain(|rowid, at| {
+            while *at > mark {
+                match before.get_mut(rowid).and_then(Vec::pop) {
+                    Some(earlier) => *at = earlier,
+                    None => return false,
+                }
+            }
+            true
+        });
+    }
 }
 
 impl Written {
@@ -73,16 +121,19 @@ impl Written {
         !self.tables.is_empty() || !self.gone.is_empty()
     }
 
-    /// Notes from now on which rows of a table are deleted.
-    pub fn watch_deletes(&mut self, temporary: bool, table: &str) {
-        self.gone.entry((temporary, table.to_string())).or_default();
+    /// Notes from now on which rows of a table are deleted, and, with `changes`, which are written.
+    pub fn watch_cursor(&mut self, temporary: bool, table: &str, changes: bool) {
+        let gone = self.gone.entry((temporary, table.to_string())).or_default();
+        if changes {
+            gone.changed.get_or_insert_with(Times::default);
+        }
     }
 
     pub fn note_deleted(&mut self, temporary: bool, table: &str, rowid: i64) {
         self.deleted += 1;
         if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
             self.now += 1;
-            gone.rows.entry(rowid).or_default().push(self.now);
+            gone.rows.note(rowid, self.now);
         }
     }
 
@@ -97,24 +148,28 @@ impl Written {
         self.gone.values_mut().for_each(|gone| gone.all.push(self.now));
     }
 
-    /// Whether a row that was there at `since` was deleted meanwhile.
-    pub fn is_gone(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> bool {
-        let found = self.gone.get(&(temporary, table.to_string()));
-        found.is_some_and(|gone| is_after(Some(&gone.all), since) || is_after(gone.rows.get(&rowid), since))
+    /// Whether a row that was there at `since` was deleted meanwhile. Errors: 0A000 if that is not known any more.
+    pub fn is_gone(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> Result<bool> {
+        let Some(gone) = self.gone.get(&(temporary, table.to_string())) else { return Ok(false) };
+        Ok(gone.all.last().is_some_and(|at| *at > since) || gone.rows.is_after(rowid, since)?)
     }
 
-    /// Whether a row was written (or deleted) since.
-    pub fn is_changed(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> bool {
-        let found = self.gone.get(&(temporary, table.to_string()));
-        let changed = found.is_some_and(|gone| is_after(gone.changed.get(&rowid), since));
-        changed || self.is_gone(temporary, table, rowid, since)
+    /// Whether a row was written (or deleted) since, of a table whose changes are noted. Errors: 0A000 if that is not known any more.
+    pub fn is_changed(&self, temporary: bool, table: &str, rowid: i64, since: u64) -> Result<bool> {
+        let gone = self.gone.get(&(temporary, table.to_string()));
+        if let Some(changed) = gone.and_then(|gone| gone.changed.as_ref()) {
+            if changed.is_after(rowid, since)? {
+                return Ok(true);
+            }
+        }
+        self.is_gone(temporary, table, rowid, since)
     }
 
     /// What was done to cursors' tables after `mark` ([`Written::now`]) was taken back.
     pub fn undo(&mut self, mark: u64) {
         for gone in self.gone.values_mut() {
-            let lists = gone.rows.values_mut().chain(gone.changed.values_mut()).chain([&mut gone.all]);
-            lists.for_each(|times| times.retain(|at| *at <= mark));
+            gone.all.retain(|at| *at <= mark);
+            std::iter::once(&mut gone.rows).chain(&mut gone.changed).for_each(|times| times.undo(mark));
         }
     }
 
@@ -125,8 +180,10 @@ impl Written {
 
     pub fn note(&mut self, temporary: bool, table: &str, rowid: i64) {
         if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
-            self.now += 1;
-            gone.changed.entry(rowid).or_default().push(self.now);
+            if let Some(changed) = &mut gone.changed {
+                self.now += 1;
+                changed.note(rowid, self.now);
+            }
         }
         // the key of the look-up would have to be owned: few tables are watched
         let Some((_, rows)) = self.tables.iter_mut().find(|((t, name), _)| *t == temporary && name == table) else {

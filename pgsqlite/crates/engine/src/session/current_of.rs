@@ -184,12 +184,11 @@ impl Session {
         }
         let catalog = self.catalog();
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        for table in &standing.tables {
-            for oid in catalog.with_descendants(table.oid) {
-                let Some(relation) = catalog.relation(oid) else { continue };
-                connection.watch_deletes(relation.temporary, &relation.sqlite_name)?;
-            }
-        }
+        let relations = standing.tables.iter().flat_map(|table| {
+            let all = catalog.with_descendants(table.oid).into_iter().filter_map(|oid| catalog.relation(oid));
+            all.map(|r| (r.temporary, r.sqlite_name.as_str(), table.locked))
+        });
+        connection.watch_cursor(relations)?;
         standing.since = connection.written().now();
         self.transaction.cursors_stand = true;
         Ok(())
@@ -211,7 +210,7 @@ impl Session {
             let first = row.len() - 2 * standing.tables.len() + 2 * i;
             let (Datum::Int(number), Datum::Int(of)) = (&row[first], &row[first + 1]) else { continue };
             let Some(relation) = Oid::try_from(*of).ok().and_then(|of| catalog.relation(of)) else { continue };
-            if written.is_changed(relation.temporary, &relation.sqlite_name, *number, standing.since) {
+            if written.is_changed(relation.temporary, &relation.sqlite_name, *number, standing.since)? {
                 return Ok(true);
             }
         }
@@ -275,7 +274,7 @@ impl Session {
             }
             let Some(relation) = catalog.relation(*table) else { continue };
             let written = self.connection()?.written();
-            let gone = written.is_gone(relation.temporary, &relation.sqlite_name, *number, standing.since);
+            let gone = written.is_gone(relation.temporary, &relation.sqlite_name, *number, standing.since)?;
             return Ok((!gone).then_some((*of, *number)));
         }
         Ok(None)
