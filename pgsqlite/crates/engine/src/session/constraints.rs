@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What SET CONSTRAINTS said in the running transaction: true is deferred.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Modes {
     all: Option<bool>,
     named: BTreeMap<Oid, bool>,
@@ -221,6 +221,10 @@ impl Session {
                 PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
             })?],
         };
+        let not_deferrable = || {
+            let message = format!("constraint \"{}\" is not deferrable", name.relname);
+            PgError::new(SqlState::WRONG_OBJECT_TYPE, message)
+        };
         for schema in schemas {
             let found: Vec<&Constraint> = catalog
                 .relations
@@ -229,10 +233,7 @@ impl Session {
                 .flat_map(|r| r.constraints.iter().filter(|c| c.name == name.relname))
                 .collect();
             if found.iter().any(|c| !c.deferrable) {
-                return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
-                    format!("constraint \"{}\" is not deferrable", name.relname),
-                ));
+                return Err(not_deferrable());
             }
             let triggers: Vec<&Trigger> = catalog
                 .relations
@@ -241,10 +242,7 @@ impl Session {
                 .flat_map(|r| r.triggers.iter().filter(|t| t.constraint != 0 && t.name == name.relname))
                 .collect();
             if triggers.iter().any(|t| !t.deferrable) {
-                return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
-                    format!("constraint \"{}\" is not deferrable", name.relname),
-                ));
+                return Err(not_deferrable());
             }
             let found: Vec<Oid> = found.iter().map(|c| c.oid).chain(triggers.iter().map(|t| t.constraint)).collect();
             if !found.is_empty() {

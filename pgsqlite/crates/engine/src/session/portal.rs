@@ -595,13 +595,7 @@ impl Session {
                 }
             }
         }
-        let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
-            return Ok(Execution::Complete(tag(plan.tag, given.count)));
-        };
-        sink.columns(&columns)?;
-        given.rows.into_iter().for_each(|row| portal.spool.push(row.into_boxed_slice()));
-        portal.state = State::Exhausted;
-        self.give_rows(portal, plan.tag, max_rows, sink)
+        self.give_done(portal, plan, given.count, given.rows, max_rows, sink)
     }
 
     /// Runs the steps before the one that gives rows, and prepares that. Some: there are no rows to give.

@@ -32,7 +32,10 @@ impl Session {
             Access::Read
         };
         connection.cell.routines.access.set(access);
-        *connection.cell.routines.modes.borrow_mut() = self.transaction.constraints.clone();
+        let mut modes = connection.cell.routines.modes.borrow_mut();
+        if *modes != self.transaction.constraints {
+            modes.clone_from(&self.transaction.constraints);
+        }
     }
 
     /// After a statement: the catalog as DDL inside functions has left it.
