@@ -880,20 +880,29 @@ impl Catalog {
         self.collations.values().find(|c| c.schema == schema && c.name == name).map(|c| c.oid)
     }
 
-    /// SQLite's name for the order of a collation; None: the order of bytes.
-    pub fn sqlite_collation(&self, oid: Oid) -> Option<String> {
+    /// The locale by which a collation orders texts, and whether it is deterministic; None: they are in the order of bytes.
+    fn locale_of_collation(&self, oid: Oid) -> Option<(&str, bool)> {
         if matches!(oid, 0 | DEFAULT_COLLATION | 950 | 951 | NO_COLLATION) {
             return None;
         }
         let c = self.collation(oid)?;
-        c.locale.map(|locale| pgsqlite_types::collation::sqlite_name(locale, c.deterministic))
+        c.locale.map(|locale| (locale, c.deterministic))
+    }
+
+    /// Whether texts in a collation are in another order than that of their bytes.
+    pub fn is_of_language(&self, collation: Oid) -> bool {
+        self.locale_of_collation(collation).is_some()
+    }
+
+    /// SQLite's name for the order of a collation; None: the order of bytes.
+    pub fn sqlite_collation(&self, oid: Oid) -> Option<String> {
+        self.locale_of_collation(oid)
+            .map(|(locale, deterministic)| pgsqlite_types::collation::sqlite_name(locale, deterministic))
     }
 
     /// Whether any column is in the order of a language.
     pub fn has_languages(&self) -> bool {
-        self.relations
-            .values()
-            .any(|r| r.columns.iter().any(|c| c.collation > 951 && self.sqlite_collation(c.collation).is_some()))
+        self.relations.values().any(|r| r.columns.iter().any(|c| self.is_of_language(c.collation)))
     }
 
     /// The collation that values of a type have by themselves; 0: the type has none.

@@ -549,7 +549,7 @@ impl Ddl<'_> {
         }
         let found = self.collation_oid(&strings(&clause.collname)).map_err(|e| e.at(clause.location))?;
         let plain = self.catalog.codec(ty) == Some(pgsqlite_types::codec::TypeCodec::Text);
-        if self.catalog.sqlite_collation(found).is_some() && !plain {
+        if self.catalog.is_of_language(found) && !plain {
             let what = format!("a collation of ICU for type {}", self.display_type(ty));
             return Err(PgError::not_supported(what).at(clause.location));
         }

@@ -109,7 +109,7 @@ impl Ddl<'_> {
         if !element.collation.is_empty() {
             collation = self.collation_oid(&strings(&element.collation))?;
         }
-        if self.catalog.sqlite_collation(collation).is_some() {
+        if self.catalog.is_of_language(collation) {
             return Err(PgError::not_supported("partitioning by a key in a collation of ICU").at(element.location));
         }
         let method = if strategy == PartitionStrategy::Hash { "hash" } else { "btree" };

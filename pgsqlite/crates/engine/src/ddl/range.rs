@@ -102,7 +102,7 @@ impl Ddl<'_> {
             Some(parts) => self.collation_oid(parts)?,
             None => own_collation,
         };
-        if self.catalog.sqlite_collation(collation).is_some() {
+        if self.catalog.is_of_language(collation) {
             return Err(PgError::not_supported("a range type in a collation of ICU"));
         }
         let difference = match &options.difference {

@@ -14,6 +14,7 @@ use crate::typed::{
     ModifyAction, Query, QueryBody, RteColumn, RteKind, Select, SortKey, SubLinkKind,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::slice::{from_mut, from_ref};
 
 /// How a collation was come by; a stronger one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,7 +190,7 @@ impl Analyzer<'_> {
 
     /// Whether texts are not in the order of their bytes.
     fn is_of_language(&self, collation: Oid) -> bool {
-        self.env.catalog.sqlite_collation(collation).is_some()
+        self.env.catalog.is_of_language(collation)
     }
 
     fn implicit_mismatch(&self, derived: &Derived) -> PgError {
@@ -277,15 +278,14 @@ impl Analyzer<'_> {
         keys.iter_mut().try_for_each(|k| self.assign_key(&mut k.expr))
     }
 
-    /// Merges operands, and tells each the collation that all of them are used with.
-    fn operands<'e>(&self, operands: impl Iterator<Item = &'e mut Expr>) -> Result<Derived> {
+    /// Merges operands (those of all the lists), and tells each the collation that all of them are used with.
+    fn operands(&self, lists: &mut [&mut [Expr]]) -> Result<Derived> {
         let mut merged = Derived::NONE;
-        let mut all: Vec<&mut Expr> = operands.collect();
-        for operand in &mut all {
+        for operand in lists.iter_mut().flat_map(|list| list.iter_mut()) {
             let derived = self.derive(operand)?;
             self.combine(&mut merged, derived)?;
         }
-        for operand in all {
+        for operand in lists.iter_mut().flat_map(|list| list.iter_mut()) {
             if self.env.catalog.type_collation(operand.ty) != 0 {
                 operand.collation = merged.stored();
             }
@@ -293,8 +293,14 @@ impl Analyzer<'_> {
         Ok(merged)
     }
 
-    /// What a function (or operator) needs of the collation of its arguments.
-    fn check_use(&self, proc: Oid, inputs: &Derived, args: &[&Expr], location: i32) -> Result<()> {
+    /// Whether arguments have no collation, or are texts and not what is made of texts.
+    fn are_plain_texts(&self, lists: &[&[Expr]]) -> bool {
+        let mut all = lists.iter().flat_map(|list| list.iter());
+        all.all(|a| self.is_plain_text(a.ty) || self.env.catalog.type_collation(a.ty) == 0)
+    }
+
+    /// What a function (or operator) needs of the collation of its arguments (those of all the lists).
+    fn check_use(&self, proc: Oid, inputs: &Derived, args: &[&[Expr]], location: i32) -> Result<()> {
         // (fails when it is computed)
         if inputs.strength == Strength::Conflict {
             return Ok(());
@@ -306,8 +312,7 @@ impl Analyzer<'_> {
             || proc_by_oid(proc).map_or("a function of the user".to_string(), |p| format!("function {}", p.name));
         let deterministic = self.env.catalog.collation(inputs.collation).is_some_and(|c| c.deterministic);
         let inline = matches!(imp(proc), Some(Imp::Inline(_) | Imp::InlineAggregate(_)));
-        let plain = args.iter().all(|a| self.is_plain_text(a.ty) || self.env.catalog.type_collation(a.ty) == 0);
-        if depends_on_order(proc) || inline && !plain {
+        if depends_on_order(proc) || inline && !self.are_plain_texts(args) {
             return Err(self.refused(inputs.collation, &name(), location));
         }
         if !deterministic && !ignores_equality(proc) {
@@ -326,13 +331,13 @@ impl Analyzer<'_> {
 
     /// A variable of a function's body has the collation of the column whose value it was given, which is not known here: where
     /// that could be another than the database's, comparing it is refused.
-    fn check_variables(&self, proc: Oid, args: &[&Expr], location: i32) -> Result<()> {
+    fn check_variables(&self, proc: Oid, args: &[&[Expr]], location: i32) -> Result<()> {
         let catalog = self.env.catalog;
         let is_variable =
-            |a: &&Expr| walk::any(a, &|e| matches!(e.kind, ExprKind::Param(_))) && self.is_plain_text(a.ty);
+            |a: &Expr| walk::any(a, &|e| matches!(e.kind, ExprKind::Param(_))) && self.is_plain_text(a.ty);
         if self.variables.is_none()
             || !matches!(needs(proc), Needs::Comparison)
-            || !args.iter().any(is_variable)
+            || !args.iter().any(|list| list.iter().any(is_variable))
             || !catalog.has_languages()
         {
             return Ok(());
@@ -346,7 +351,7 @@ impl Analyzer<'_> {
     }
 
     /// An operator between two expressions of which neither is the other's operand in the tree (IN, DISTINCT …).
-    fn compared<'e>(&self, proc: Oid, sides: impl Iterator<Item = &'e mut Expr>, location: i32) -> Result<Derived> {
+    fn compared(&self, proc: Oid, sides: &mut [&mut [Expr]], location: i32) -> Result<Derived> {
         let merged = self.operands(sides)?;
         self.check_use(proc, &merged, &[], location)?;
         Ok(merged)
@@ -387,47 +392,47 @@ impl Analyzer<'_> {
                 Derived { collation: own, strength: Strength::Explicit, location, other: (0, -1) }
             }
             ExprKind::Cast { arg, method, .. } => {
-                let inputs = self.operands(std::iter::once(&mut **arg))?;
+                let inputs = self.operands(&mut [from_mut(&mut **arg)])?;
                 match method {
                     // the collation of a domain is its own, if it has one
                     _ if !matches!(type_collation, 0 | DEFAULT_COLLATION) && catalog.base_type(ty) != ty => {
                         Derived::implicit(type_collation, location)
                     }
                     CastMethod::Function(proc) => {
-                        self.check_use(*proc, &inputs, &[arg], location)?;
+                        self.check_use(*proc, &inputs, &[from_ref(arg)], location)?;
                         result(inputs)
                     }
                     _ => result(inputs),
                 }
             }
             ExprKind::Func { proc, args, .. } | ExprKind::SetFunc { proc, args, .. } => {
-                let inputs = self.operands(args.iter_mut())?;
-                self.check_use(*proc, &inputs, &args.iter().collect::<Vec<_>>(), location)?;
+                let inputs = self.operands(&mut [&mut args[..]])?;
+                self.check_use(*proc, &inputs, &[&args[..]], location)?;
                 result(inputs)
             }
             ExprKind::Op { op, args } => {
-                let inputs = self.operands(args.iter_mut())?;
-                self.check_use(op.proc, &inputs, &args.iter().collect::<Vec<_>>(), location)?;
+                let inputs = self.operands(&mut [&mut args[..]])?;
+                self.check_use(op.proc, &inputs, &[&args[..]], location)?;
                 result(inputs)
             }
             ExprKind::Distinct { op, left, right, .. } | ExprKind::NullIf { op, left, right } => {
-                let inputs = self.compared(op.proc, [&mut **left, &mut **right].into_iter(), location)?;
+                let inputs = self.compared(op.proc, &mut [from_mut(&mut **left), from_mut(&mut **right)], location)?;
                 result(inputs)
             }
             ExprKind::InList { op, left, list, .. } => {
-                result(self.compared(op.proc, std::iter::once(&mut **left).chain(list), location)?)
+                result(self.compared(op.proc, &mut [from_mut(&mut **left), &mut list[..]], location)?)
             }
             ExprKind::ArrayCompare { op, left, array, .. } => {
-                result(self.compared(op.proc, [&mut **left, &mut **array].into_iter(), location)?)
+                result(self.compared(op.proc, &mut [from_mut(&mut **left), from_mut(&mut **array)], location)?)
             }
             ExprKind::Greatest(list) | ExprKind::Least(list) => {
-                let inputs = self.operands(list.iter_mut())?;
+                let inputs = self.operands(&mut [&mut list[..]])?;
                 if self.is_of_language(inputs.collation) {
                     return Err(self.refused(inputs.collation, "GREATEST and LEAST", location));
                 }
                 result(inputs)
             }
-            ExprKind::Coalesce(list) => result(self.operands(list.iter_mut())?),
+            ExprKind::Coalesce(list) => result(self.operands(&mut [&mut list[..]])?),
             ExprKind::Case { whens, otherwise } => {
                 let mut inputs = Derived::NONE;
                 for (when, then) in whens {
@@ -470,7 +475,7 @@ impl Analyzer<'_> {
             },
             ExprKind::RowCompare { operators, left, right, .. } => {
                 for ((l, r), op) in left.iter_mut().zip(right).zip(operators) {
-                    self.compared(op.proc, [l, r].into_iter(), location)?;
+                    self.compared(op.proc, &mut [from_mut(l), from_mut(r)], location)?;
                 }
                 Derived::NONE
             }
@@ -490,13 +495,13 @@ impl Analyzer<'_> {
                         self.assign_collation(bound)?;
                     }
                 }
-                result(self.operands(std::iter::once(&mut **arg))?)
+                result(self.operands(&mut [from_mut(&mut **arg)])?)
             }
             ExprKind::Field { arg, .. } => {
                 self.assign_collation(arg)?;
                 Derived::implicit(type_collation, location)
             }
-            ExprKind::Array(elements) => result(self.operands(elements.iter_mut())?),
+            ExprKind::Array(elements) => result(self.operands(&mut [&mut elements[..]])?),
             _ => {
                 let mut inputs = Derived::NONE;
                 let mut failed = None;
@@ -547,16 +552,15 @@ impl Analyzer<'_> {
             self.assign_collation(filter)?;
         }
         self.assign_sort_keys(&mut call.order_by)?;
-        let inputs = self.operands(call.direct.iter_mut().chain(&mut call.args))?;
-        let args: Vec<&Expr> = call.direct.iter().chain(&call.args).collect();
+        let inputs = self.operands(&mut [&mut call.direct[..], &mut call.args[..]])?;
+        let args = [&call.direct[..], &call.args[..]];
         self.check_use(call.proc, &inputs, &args, location)?;
         if call.distinct {
             if inputs.strength == Strength::Conflict {
                 return Err(self.implicit_mismatch(&inputs));
             }
-            let plain = args.iter().all(|a| self.is_plain_text(a.ty) || self.env.catalog.type_collation(a.ty) == 0);
             let native = !matches!(imp(call.proc), Some(Imp::InlineAggregate(_)));
-            if self.is_of_language(inputs.collation) && (native || !plain) {
+            if self.is_of_language(inputs.collation) && (native || !self.are_plain_texts(&args)) {
                 return Err(self.refused(inputs.collation, "DISTINCT in this aggregate", location));
             }
         }
@@ -615,7 +619,9 @@ impl Analyzer<'_> {
             }
             QueryBody::Values(rows) => {
                 for (i, column) in query.columns.iter_mut().enumerate() {
-                    let merged = self.operands(rows.iter_mut().filter_map(|row| row.get_mut(i)))?;
+                    let mut values: Vec<&mut [Expr]> =
+                        rows.iter_mut().filter_map(|row| row.get_mut(i).map(from_mut)).collect();
+                    let merged = self.operands(&mut values)?;
                     column.collation = merged.stored();
                 }
             }

@@ -219,8 +219,8 @@ struct Lowerer<'a> {
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
-    /// a statement may meet columns that are in the order of a language
-    has_languages: bool,
+    /// see [`Lowerer::has_languages`]
+    languages: std::cell::OnceCell<bool>,
     /// what is lowered is the second term of WITH RECURSIVE
     in_recursive_term: bool,
     /// functions of the user that are called
@@ -242,13 +242,19 @@ impl<'a> Lowerer<'a> {
             row_checks: vec![],
             domain_value: None,
             uses_catalog: false,
-            has_languages: env.catalog.has_languages(),
+            languages: std::cell::OnceCell::new(),
             in_recursive_term: false,
             routines: vec![],
             parameters: 0,
             after_statements: vec![],
             read_back: None,
         }
+    }
+
+    /// Whether a statement may meet columns that are in the order of a language. (All columns are looked at, so only for a
+    /// statement that compares texts.)
+    fn has_languages(&self) -> bool {
+        *self.languages.get_or_init(|| self.env.catalog.has_languages())
     }
 
     fn unique(&mut self, prefix: &str) -> String {
