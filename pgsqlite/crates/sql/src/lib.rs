@@ -26,3 +26,4 @@ pub mod plpgsql;
 pub mod routine;
 pub mod rule;
 pub mod typed;
+pub mod volatility;

@@ -604,7 +604,7 @@ impl Ddl<'_> {
     /// An expression whose values are stored may call immutable functions only (`refusal` is the message), and none that a user
     /// has made: SQLite could not call it when it writes to the table.
     fn check_immutable(&self, expr: &Expr, place: &str, refusal: &str) -> Result<()> {
-        match deparse::volatility(&self.catalog, expr) {
+        match pgsqlite_sql::volatility::volatility(&self.catalog, expr) {
             (b'i', None) => Ok(()),
             (b'i', Some(location)) => {
                 Err(PgError::not_supported(format!("a function made by CREATE FUNCTION in {place}")).at(location))

@@ -8,6 +8,7 @@ use super::{walk, Analyzer, Level, Statement};
 use crate::parse::NodeEnum;
 use crate::routine::{Function, Language};
 use crate::typed::{Expr, ExprKind, QueryBody};
+use crate::volatility::volatility;
 use pgsqlite_types::{oid, Oid, Result};
 
 /// Functions that are inlined in one another, at most.
@@ -114,7 +115,7 @@ impl Analyzer<'_> {
         inner.levels.push(Level::new());
         let body = inner.coerce_assignment(target.expr.clone(), ret, -1, "").ok()?;
         // what the body does may not be more volatile than what is declared
-        if volatility(self.env.catalog, &body) > function.volatility {
+        if volatility(self.env.catalog, &body).0 > function.volatility {
             return None;
         }
         let mut uses = vec![0; args.len()];
@@ -124,7 +125,7 @@ impl Analyzer<'_> {
             }
         });
         let costly = |e: &Expr| {
-            volatility(self.env.catalog, e) == b'v'
+            volatility(self.env.catalog, e).0 == b'v'
                 || walk::any(e, &|e| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::SetFunc { .. }))
         };
         // an argument that is not used would not be evaluated; one that is used twice would be so twice
@@ -138,21 +139,6 @@ impl Analyzer<'_> {
         out.location = location;
         Some(out)
     }
-}
-
-/// The volatility of an expression: that of its most volatile function.
-fn volatility(catalog: &crate::catalog::Catalog, expr: &Expr) -> u8 {
-    let mut worst = b'i';
-    walk::deep(expr, 0, &mut |_, e| {
-        let proc = match &e.kind {
-            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => *proc,
-            ExprKind::Op { op, .. } => op.proc,
-            ExprKind::Cast { method: crate::typed::CastMethod::Function(proc), .. } => *proc,
-            _ => return,
-        };
-        worst = worst.max(catalog.proc(proc).map_or(b'v', |p| p.volatility));
-    });
-    worst
 }
 
 /// `SELECT $1` converted from one type to another as an assignment in a function's body does it: by a cast that assignments may

@@ -19,9 +19,9 @@ pub use names::{quote_constant, quote_identifier, quote_literal, Names};
 pub use rule_references::rule_references;
 
 use crate::analyze::walk;
-use crate::catalog::{Catalog, Relation};
+use crate::catalog::Relation;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
+use crate::typed::{Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 /// How texts are printed: ruleutils' pretty flags.
@@ -121,28 +121,6 @@ pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     let outputs: Vec<String> = query.columns.iter().map(|c| c.name.clone()).collect();
     printer.query_as(query, Some(&outputs))?;
     Ok(printer.out)
-}
-
-/// The volatility of an expression, that of its most volatile function (`i`, `s` or `v`), and where it calls a function that a
-/// user has made.
-pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
-    let mut worst = b'i';
-    let mut made = None;
-    walk::deep(expr, 0, &mut |_, e| {
-        let proc = match &e.kind {
-            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => *proc,
-            ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => op.proc,
-            ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => op.proc,
-            ExprKind::Cast { method: CastMethod::Function(proc), .. } => *proc,
-            _ => return,
-        };
-        // 'i' < 's' < 'v'
-        worst = worst.max(catalog.proc(proc).map_or(b'v', |p| p.volatility));
-        if proc >= pgsqlite_types::oid::FIRST_USER_OID {
-            made.get_or_insert(e.location);
-        }
-    });
-    (worst, made)
 }
 
 /// Which columns of its one relation an expression uses: indexes among the live columns, sorted.

@@ -11,6 +11,7 @@ use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
     FrameMode, OperatorRef, Quantifier, RteColumn, SortKey, SubLinkKind, Window,
 };
+use crate::volatility;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::extension;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -610,7 +611,7 @@ impl Lowerer<'_> {
             CastMethod::Domain => {
                 let value = self.expr(arg)?;
                 // the check has the value in several places
-                if super::modify::is_repeatable(arg) || !self.is_constrained(ty) {
+                if volatility::is_repeatable(arg) || !self.is_constrained(ty) {
                     return self.domain_check(ty, value, whole.location);
                 }
                 if contains_aggregate(arg) || contains_window(arg) {
@@ -1089,11 +1090,7 @@ impl Lowerer<'_> {
         let by_itself = |e: &Expr| {
             let mut volatile = false;
             walk::deep(e, 0, &mut |_, e| {
-                volatile |= match &e.kind {
-                    ExprKind::SubLink { .. } => true,
-                    ExprKind::Func { proc, .. } => self.env.catalog.proc(*proc).is_none_or(|p| p.volatility == b'v'),
-                    _ => false,
-                }
+                volatile |= matches!(e.kind, ExprKind::SubLink { .. }) || volatility::is_volatile(self.env.catalog, e)
             });
             volatile
         };

@@ -15,6 +15,7 @@ use crate::typed::{
     CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf, RteColumn,
     RteKind, Target,
 };
+use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Lowerer<'_> {
@@ -414,7 +415,7 @@ impl Lowerer<'_> {
                     let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
                     let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", named.join(", "));
                     let mut changing = !volatile.is_empty();
-                    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= is_volatile(e));
+                    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= shows_calls(e));
                     if changing {
                         let with = self.unique("w");
                         rows = once(&with, &row_names, &rows);
@@ -834,23 +835,6 @@ fn identity(target: &Relation, prefix: &str) -> Result<String> {
         format!("{prefix}{}", rowid_name(target)?)
     };
     Ok(format!("{}, {key}", target.oid))
-}
-
-/// Whether a node of an expression is a call whose value may differ each time.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
-    let proc = match &expr.kind {
-        ExprKind::Func { proc, .. } => *proc,
-        ExprKind::Op { op, .. } => op.proc,
-        _ => return false,
-    };
-    crate::builtins::catalog::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v')
-}
-
-/// Whether an expression may be written twice: no volatile function in it or in its sub-queries.
-pub(super) fn is_repeatable(expr: &Expr) -> bool {
-    let mut repeatable = true;
-    crate::analyze::walk::deep(expr, 0, &mut |_, e| repeatable &= !is_volatile(e));
-    repeatable
 }
 
 /// The columns of an INSERT whose values differ with each evaluation.

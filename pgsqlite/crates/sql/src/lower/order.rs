@@ -6,11 +6,11 @@
 //! the rowid last. What must come before the first sequence is named as an argument of [`support::AFTER`] around it; where
 //! something must come after it, the caller has the row computed by a sub-query, which keeps the written order.
 
-use super::modify::{is_repeatable, is_volatile};
 use super::{support, Lowerer};
 use crate::analyze::walk;
 use crate::builtins::catalog::proc_by_oid;
 use crate::typed::{CastMethod, Expr, ExprKind};
+use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::{oid, Oid, Result};
 
 /// Arguments of one call: SQLite takes some more.
@@ -48,7 +48,7 @@ fn is_folded(expr: &Expr) -> bool {
             }
             ExprKind::Cast { method: CastMethod::Domain, .. } => false,
             ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } => false,
-            _ => !is_volatile(e),
+            _ => !shows_calls(e),
         }
     });
     folded

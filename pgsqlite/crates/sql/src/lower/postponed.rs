@@ -2,19 +2,19 @@
 //! that LIMIT lets through only. SQLite computes all outputs before it sorts, so the sorted rows become a sub-query, over which
 //! these outputs are computed.
 
-use super::modify::{is_repeatable, is_volatile};
 use super::stages::Stage;
 use super::Lowerer;
 use crate::analyze::walk;
 use crate::builtins::catalog::proc_by_oid;
 use crate::typed::{Distinct, Expr, ExprKind, Query, Select, SortKey, Var};
+use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::Result;
 
 /// Whether the order in which an expression is computed for rows can be seen.
 fn has_effect(expr: &Expr) -> bool {
     const UNSEEN: [&str; 4] = ["random", "gen_random_uuid", "clock_timestamp", "timeofday"];
     walk::any(expr, &|e| {
-        is_volatile(e)
+        shows_calls(e)
             && match &e.kind {
                 ExprKind::Func { proc, .. } => !proc_by_oid(*proc).is_some_and(|p| UNSEEN.contains(&p.name)),
                 _ => true,

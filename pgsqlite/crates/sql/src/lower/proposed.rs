@@ -10,6 +10,7 @@ use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
 use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf};
+use crate::volatility;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -138,7 +139,7 @@ impl Lowerer<'_> {
                 (Some(new), None, None, from)
             }
             ModifyAction::Update { set, from, filter } => {
-                if relation.without_rowid || set.iter().any(|(_, e)| !super::modify::is_repeatable(e)) {
+                if relation.without_rowid || set.iter().any(|(_, e)| !volatility::is_repeatable(e)) {
                     return Ok(None);
                 }
                 let alias = self.unique("t");
@@ -271,7 +272,7 @@ impl Lowerer<'_> {
             }
             InsertSource::Query { query, values } => {
                 let mut repeatable = true;
-                crate::analyze::walk::query_exprs(query, 0, &mut |_, e| repeatable &= !super::modify::is_volatile(e));
+                crate::analyze::walk::query_exprs(query, 0, &mut |_, e| repeatable &= !volatility::shows_calls(e));
                 if !repeatable {
                     return Ok(None);
                 }

@@ -9,6 +9,7 @@ use crate::typed::{
     Aggregate, CteBody, Distinct, Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind,
     Select, SetOperation, SortKey,
 };
+use crate::volatility;
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 /// What a row count is for: 0 and 1 as support::LIMIT's argument; of WITH TIES it may not be NULL.
@@ -115,7 +116,7 @@ impl Lowerer<'_> {
         for (i, cte) in query.ctes.iter().enumerate() {
             let CteBody::Query(body) = &cte.body else { continue };
             let mut volatile = false;
-            walk::query_exprs(body, 0, &mut |_, e| volatile |= super::modify::is_volatile(e));
+            walk::query_exprs(body, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
             let mut uses = Vec::new();
             if volatile {
                 cte_uses(query, 0, i, false, &mut uses);
@@ -133,7 +134,7 @@ impl Lowerer<'_> {
     /// A volatile function is called in the query or in one of its sub-queries.
     fn changes_each_time(&self, query: &Query) -> bool {
         let mut found = false;
-        walk::query_exprs(query, 0, &mut |_, e| found |= self.is_volatile(e));
+        walk::query_exprs(query, 0, &mut |_, e| found |= volatility::is_volatile(self.env.catalog, e));
         found
     }
 
@@ -141,19 +142,10 @@ impl Lowerer<'_> {
     pub(super) fn called_once(&self, call: &Expr) -> bool {
         let (mut volatile, mut constant) = (false, true);
         walk::deep(call, 0, &mut |_, e| {
-            volatile |= self.is_volatile(e);
+            volatile |= volatility::is_volatile(self.env.catalog, e);
             constant &= !matches!(e.kind, ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. });
         });
         volatile && constant && self.scopes.last().is_some_and(|s| s.takes_ahead)
-    }
-
-    fn is_volatile(&self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => {
-                self.env.catalog.proc(*proc).is_none_or(|p| p.volatility == b'v')
-            }
-            _ => false,
-        }
     }
 
     /// The text of a sub-query in FROM: SQLite would write its columns into what is around it, and compute volatile ones there as
@@ -162,7 +154,7 @@ impl Lowerer<'_> {
         let mut volatile = false;
         if let QueryBody::Select(select) = &query.body {
             for target in &select.targets {
-                walk::deep(&target.expr, 0, &mut |_, e| volatile |= self.is_volatile(e));
+                walk::deep(&target.expr, 0, &mut |_, e| volatile |= volatility::is_volatile(self.env.catalog, e));
             }
         }
         if !volatile {

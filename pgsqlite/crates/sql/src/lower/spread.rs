@@ -10,6 +10,7 @@ use crate::partition;
 use crate::plan::{Routing, RoutingLevel, Spread, Triggered};
 use crate::routine::{Event, Timing};
 use crate::typed::{Cte, CteBody, Expr, ExprKind, InsertSource, Modify, ModifyAction};
+use crate::volatility;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -230,7 +231,7 @@ fn may_change_rows(table: &Relation) -> bool {
 fn check_once(modify: &Modify, ctes: &[Cte]) -> Result<()> {
     let volatile_query = |query: &crate::typed::Query| {
         let mut volatile = false;
-        walk::query_exprs(query, 0, &mut |_, e| volatile |= super::modify::is_volatile(e));
+        walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
         volatile
     };
     let mut volatile = ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if volatile_query(q)));
@@ -242,7 +243,7 @@ fn check_once(modify: &Modify, ctes: &[Cte]) -> Result<()> {
         volatile |= match &entry.kind {
             crate::typed::RteKind::Subquery { query, .. } => volatile_query(query),
             crate::typed::RteKind::Function { functions, .. } => {
-                functions.iter().any(|f| walk::any(&f.call, &|e| super::modify::is_volatile(e)))
+                functions.iter().any(|f| walk::any(&f.call, &|e| volatility::shows_calls(e)))
             }
             _ => false,
         };

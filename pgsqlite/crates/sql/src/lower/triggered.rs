@@ -8,13 +8,13 @@
 //! on a table with EXCLUDE constraints, which are looked at for each row that is stored. What would change such a table in
 //! another way is refused: its triggers would not fire, its constraints not be looked at.
 
-use super::modify::is_repeatable;
 use super::{rowid_name, table_name, Lowerer};
 use crate::analyze::walk;
 use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
+use crate::volatility::is_repeatable;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// The events of a data modification, with the columns that it sets.

@@ -12,6 +12,7 @@ use crate::typed::{
     Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify, ModifyAction, Query, QueryBody,
     RteColumn, RteKind,
 };
+use crate::volatility;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -164,7 +165,7 @@ impl Lowerer<'_> {
                 CteBody::Query(query) => {
                     // computed once for all parts
                     let mut volatile = false;
-                    walk::query_exprs(query, 0, &mut |_, e| volatile |= super::modify::is_volatile(e));
+                    walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
                     if volatile && !ctes[i].recursive {
                         let query = query.clone();
                         self.scopes.push(Scope::default());

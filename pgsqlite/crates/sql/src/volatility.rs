@@ -1,0 +1,65 @@
+//! How often an expression may be computed: which functions its nodes call, and whether their values differ from call to call.
+
+use crate::analyze::walk;
+use crate::builtins::catalog::proc_by_oid;
+use crate::catalog::Catalog;
+use crate::typed::{CastMethod, Expr, ExprKind, SubLinkKind};
+use pgsqlite_types::{oid, Oid};
+
+/// The functions that a node calls by itself (those of its operators, too), without those of what is below it. Aggregates and window
+/// functions, which are computed over rows, are not among them.
+fn called(expr: &Expr, see: &mut impl FnMut(Oid)) {
+    match &expr.kind {
+        ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => see(*proc),
+        ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => see(op.proc),
+        ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => see(op.proc),
+        ExprKind::Cast { method: CastMethod::Function(proc), .. } => see(*proc),
+        ExprKind::RowCompare { operators, .. } => operators.iter().for_each(|op| see(op.proc)),
+        ExprKind::SubLink { kind, .. } => match kind {
+            SubLinkKind::Quantified { operators, .. } | SubLinkKind::RowCompare { operators, .. } => {
+                operators.iter().for_each(|op| see(op.proc))
+            }
+            SubLinkKind::Scalar | SubLinkKind::Array | SubLinkKind::Exists => {}
+        },
+        _ => {}
+    }
+}
+
+/// The volatility of an expression with its sub-queries, that of its most volatile function (`i`, `s` or `v`), and where it calls a
+/// function that a user has made.
+pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
+    let mut worst = b'i';
+    let mut made = None;
+    walk::deep(expr, 0, &mut |_, e| {
+        called(e, &mut |proc| {
+            // 'i' < 's' < 'v'
+            worst = worst.max(catalog.proc(proc).map_or(b'v', |p| p.volatility));
+            if proc >= oid::FIRST_USER_OID {
+                made.get_or_insert(e.location);
+            }
+        });
+    });
+    (worst, made)
+}
+
+/// Whether a node calls a function whose value may differ each time, as the function is declared.
+pub(crate) fn is_volatile(catalog: &Catalog, expr: &Expr) -> bool {
+    let mut found = false;
+    called(expr, &mut |proc| found |= catalog.proc(proc).is_none_or(|p| p.volatility == b'v'));
+    found
+}
+
+/// Whether it can be told how often a node is computed: it calls a volatile function, or one of the user, which may tell of
+/// itself (RAISE) whatever it is declared to be.
+pub(crate) fn shows_calls(expr: &Expr) -> bool {
+    let mut found = false;
+    called(expr, &mut |proc| found |= proc_by_oid(proc).is_none_or(|p| p.volatility == b'v'));
+    found
+}
+
+/// Whether an expression may be written twice: nothing in it or in its sub-queries shows how often it is computed.
+pub(crate) fn is_repeatable(expr: &Expr) -> bool {
+    let mut repeatable = true;
+    walk::deep(expr, 0, &mut |_, e| repeatable &= !shows_calls(e));
+    repeatable
+}
