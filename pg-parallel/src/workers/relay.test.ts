@@ -50,7 +50,7 @@ for (const how of ['directly', 'through the relay']) {
   })
 }
 
-test('a result comes whole, and is moved, not copied', async () => {
+test('a long result comes whole', async () => {
   const { port1, port2 } = new MessageChannel()
   const hearing = listener()
   relay().hear(port1, hearing)
