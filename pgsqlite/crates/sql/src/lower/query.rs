@@ -679,7 +679,10 @@ fn refers_outwards(query: &Query) -> bool {
 fn cte_uses(query: &Query, depth: usize, index: usize, in_arm: bool, uses: &mut Vec<bool>) {
     for entry in &query.range_table {
         match &entry.kind {
-            RteKind::Cte { levels_up, index: i, .. } if *levels_up == depth && *i == index => uses.push(in_arm),
+            // (what a recursive term names is the query's last rows)
+            RteKind::Cte { levels_up, index: i, self_reference: false, .. } if *levels_up == depth && *i == index => {
+                uses.push(in_arm)
+            }
             RteKind::Subquery { query, .. } => cte_uses(query, depth + 1, index, in_arm, uses),
             _ => {}
         }
