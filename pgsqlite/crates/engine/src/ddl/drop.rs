@@ -80,11 +80,8 @@ impl Ddl<'_> {
                 Some(f) => format!("function {}", self.signature_of(f)),
                 None => "function".into(),
             },
-            Object::Operator(oid) => match self.catalog.operators.get(&oid).map(|o| &o.definition) {
-                Some(o) => {
-                    let side = |ty: Oid| if ty == 0 { "NONE".into() } else { names.type_name(ty, -1) };
-                    format!("operator {}({},{})", o.name, side(o.left), side(o.right))
-                }
+            Object::Operator(oid) => match names.operator_signature(oid) {
+                Some(signature) => format!("operator {signature}"),
                 None => "operator".into(),
             },
             Object::Cast(from, to) => {
