@@ -348,9 +348,11 @@ impl Analyzer<'_> {
         let acting = if invoker { self.acting } else { view.owner };
         let saved_acting = std::mem::replace(&mut self.acting, acting);
         self.view_depth += 1;
+        let written = std::mem::take(&mut self.written);
         let variables = self.variables.take();
         let result = self.top_query(select);
         self.view_depth -= 1;
+        self.written = written;
         self.variables = variables;
         self.acting = saved_acting;
         self.parameters = saved_parameters;

@@ -45,6 +45,7 @@ impl<'a> Analyzer<'a> {
                 return Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
                     .at(call.location));
             }
+            self.check_schema(schema).map_err(|e| e.at(call.location))?;
         }
         let in_aggregate_call = call.agg_star
             || call.agg_distinct

@@ -98,6 +98,8 @@ impl Analyzer<'_> {
         let mut inner = Analyzer::new(self.env, &[], false);
         inner.variables = Some(&parameters);
         inner.inlining = true;
+        // (the body's text is the function's, and is run by who calls it)
+        inner.written = true;
         inner.splicing = self.splicing.iter().copied().chain([function.oid]).collect();
         let Statement::Query(query) = inner.statement(statement).ok()? else { return None };
         let QueryBody::Select(select) = query.body else { return None };

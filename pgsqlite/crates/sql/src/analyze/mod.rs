@@ -220,6 +220,8 @@ pub(crate) struct Analyzer<'a> {
     acting: Oid,
     /// tables whose policies are being expanded, against recursion
     policies_in: Vec<Oid>,
+    /// the text is a statement's own, not a stored one: the acting role must be allowed to look into the schemas that it names
+    written: bool,
     /// a view with rules that stays a view when a statement changes it
     kept_view: Option<Oid>,
     /// a view whose rules have been seen to
@@ -245,6 +247,7 @@ impl<'a> Analyzer<'a> {
             view_depth: 0,
             acting: env.user,
             policies_in: Vec::new(),
+            written: false,
             kept_view: None,
             rules_done: None,
             storing: false,
@@ -269,13 +272,30 @@ impl<'a> Analyzer<'a> {
     pub fn sub_expression(&mut self, text: &str) -> Result<Expr> {
         let node = parse_expression(text)?;
         let variables = self.variables.take();
+        let written = std::mem::take(&mut self.written);
         let expr = self.expr(&node);
+        self.written = written;
         self.variables = variables;
         let mut expr = expr?;
         // its positions are not the statement's
         expr = walk::map(&expr, &mut |_| None);
         clear_locations(&mut expr);
         Ok(expr)
+    }
+
+    /// 42501 if the statement names a schema that the acting role may not look into.
+    pub(crate) fn check_schema(&self, schema: &str) -> Result<()> {
+        let (catalog, role) = (self.env.catalog, self.acting);
+        if !self.written || crate::acl::is_superuser(catalog, role) {
+            return Ok(());
+        }
+        match catalog.schema_oid(schema).filter(|oid| catalog.schemas.contains_key(oid)) {
+            Some(oid) if crate::acl::schema_privileges(catalog, role, oid) & crate::acl::privilege::USAGE == 0 => {
+                let message = format!("permission denied for schema {schema}");
+                Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn statement(&mut self, statement: &NodeEnum) -> Result<Statement> {
@@ -342,6 +362,7 @@ pub fn analyze(
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, parameter_types, true);
         analyzer.inlining = true;
+        analyzer.written = true;
         let statement = analyzer.statement(statement)?;
         Ok((statement, analyzer.finish_parameters()?))
     })
@@ -357,6 +378,7 @@ pub fn analyze_in_function(
         let mut analyzer = Analyzer::new(environment, &[], false);
         analyzer.variables = Some(variables);
         analyzer.inlining = true;
+        analyzer.written = true;
         analyzer.statement(statement)
     })
 }

@@ -333,6 +333,9 @@ impl<'a> Analyzer<'a> {
                 vec![o.left, o.right]
             }
         };
+        if let Some((schema, _)) = name.rsplit_once('.') {
+            self.check_schema(schema).map_err(|e| e.at(location))?;
+        }
         let all = self.operators_named(name, left.is_none());
         let shown = || match left {
             Some(l) => format!("{} {name} {}", self.type_display(l), self.type_display(right)),

@@ -103,7 +103,9 @@ impl Analyzer<'_> {
             ));
         }
         self.policies_in.push(relation.oid);
+        let written = std::mem::take(&mut self.written);
         let result = super::parse_expression(text).and_then(|node| self.policy_condition(&node, relation));
+        self.written = written;
         self.policies_in.pop();
         result.map(|mut expr| {
             super::clear_locations(&mut expr);

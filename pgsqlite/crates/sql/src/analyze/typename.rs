@@ -40,6 +40,7 @@ impl Analyzer<'_> {
                     )
                     .at(name.location));
                 }
+                self.check_schema(schema).map_err(|e| e.at(name.location))?;
                 self.find_type(Some(schema), bare)
             }
             _ => None,

@@ -58,7 +58,9 @@ impl Analyzer<'_> {
         let acting = std::mem::replace(&mut self.acting, relation.owner);
         let kept = self.kept_view.take();
         let done = self.rules_done.take();
+        let written = std::mem::take(&mut self.written);
         let result = self.in_rule(relation, event, bare, f);
+        self.written = written;
         self.rules_done = done;
         self.kept_view = kept;
         self.acting = acting;
