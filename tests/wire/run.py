@@ -16,6 +16,7 @@ import argparse
 import ast
 import os
 import pathlib
+import re
 import socket
 import struct
 import sys
@@ -60,6 +61,14 @@ def bind(portal="", statement="", values=(), formats=(), results=()) -> bytes:
     return message("B", body + numbers("h", list(results)))
 
 
+def function_call(function: int, values=(), formats=(), result=0) -> bytes:
+    body = struct.pack("!I", function) + numbers("h", list(formats)) + struct.pack("!h", len(values))
+    for value in values:
+        data = None if value is None else value if isinstance(value, bytes) else value.encode()
+        body += struct.pack("!i", -1) if data is None else struct.pack("!i", len(data)) + data
+    return message("F", body + struct.pack("!h", result))
+
+
 CLIENT = {
     "Query": lambda sql: message("Q", text(sql)),
     "Parse": lambda name, sql, types=(): message("P", text(name) + text(sql) + numbers("i", list(types))),
@@ -71,6 +80,7 @@ CLIENT = {
     "ClosePortal": lambda name="": message("C", b"P" + text(name)),
     "Sync": lambda: message("S", b""),
     "Flush": lambda: message("H", b""),
+    "FunctionCall": function_call,
     "CopyData": lambda data: message("d", data if isinstance(data, bytes) else data.encode()),
     "CopyDone": lambda: message("c", b""),
     "CopyFail": lambda reason: message("f", text(reason)),
@@ -87,6 +97,17 @@ def client_message(source: str) -> bytes:
     positional = [ast.literal_eval(a) for a in call.args]
     named = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
     return CLIENT[call.func.id](*positional, **named)
+
+
+def with_function(source: str, connect) -> str:
+    """`FunctionCall("f(int)", …)` → with the function's OID, which differs from server to server."""
+    found = re.match(r'FunctionCall\("([^"]+)"', source)
+    if not found:
+        return source
+    connection = connect()
+    ((oid,),) = connection.query(f"SELECT '{found[1]}'::regprocedure::oid")
+    connection.close()
+    return source.replace(f'"{found[1]}"', oid, 1)
 
 
 # --- messages of the server ------------------------------------------------------------------------------------------------
@@ -123,6 +144,8 @@ def shown(kind: bytes, body: bytes) -> str:
         return "DataRow " + ", ".join(quoted(v) for v in pgwire.data_row(body))
     if kind == b"d":
         return "CopyData " + quoted(body)
+    if kind == b"V":
+        return "FunctionCallResponse " + quoted(None if body[:4] == b"\xff\xff\xff\xff" else body[4:])
     if kind in (b"G", b"H"):
         overall, count = struct.unpack_from("!bh", body)
         formats = struct.unpack_from(f"!{count}h", body, 3)
@@ -201,7 +224,7 @@ def run_file(path: pathlib.Path, connect, record: bool) -> tuple[list[str], list
         sent = b""
         while at < len(lines) and lines[at].startswith(">"):
             out.append(lines[at])
-            sent += client_message(lines[at][1:].strip())
+            sent += client_message(with_function(lines[at][1:].strip(), connect))
             at += 1
         expected = []
         while at < len(lines) and lines[at].startswith("<"):

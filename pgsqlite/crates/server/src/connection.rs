@@ -11,6 +11,7 @@ use pgsqlite_engine::session::{Execution, Format, Script, Session, StatementSour
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{PgError, SqlState};
+use pgsqlite_wire::backend::Output;
 use pgsqlite_wire::frontend::{self, Message, Target};
 use pgsqlite_wire::Malformed;
 use std::net::SocketAddr;
@@ -152,9 +153,11 @@ impl Conversation {
             Message::Flush => self.client.flush().await,
             // leftovers of a COPY that ended in an error
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
-            Message::FunctionCall => {
+            Message::FunctionCall { function, formats, values, result_format } => {
                 self.text = None;
-                self.error(PgError::not_supported("the function call protocol")).await?;
+                if let Err(error) = self.function_call(function, &formats, &values, result_format).await {
+                    self.error(error).await?;
+                }
                 self.end_of_query().await
             }
             extended => {
@@ -311,6 +314,30 @@ impl Conversation {
                 }
             }
         }
+    }
+
+    // --- function calls --------------------------------------------------------------------------------------------------
+
+    async fn function_call(
+        &mut self,
+        function: u32,
+        formats: &[i16],
+        values: &[Option<&[u8]>],
+        result_format: i16,
+    ) -> pgsqlite_types::Result<()> {
+        let encoding = self.client_encoding();
+        let formats = to_formats(formats)?;
+        let result_format = to_formats(&[result_format])?;
+        // the result is written as the only column of a row
+        let mut row = Output::default();
+        let mut sink =
+            WireSink { out: &mut row, columns: None, formats: result_format.clone(), describe: false, encoding };
+        self.session.call_function(function, &formats, values, result_format[0], &mut sink).await?;
+        // (behind the message's type and length and the number of columns)
+        let value = row.buffer.get(7..).ok_or_else(|| PgError::internal("a function call without a result"))?;
+        self.notices();
+        self.client.out.function_call_response(value);
+        Ok(())
     }
 
     // --- extended protocol -----------------------------------------------------------------------------------------------

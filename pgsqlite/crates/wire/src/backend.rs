@@ -119,6 +119,10 @@ impl Output {
     pub fn portal_suspended(&mut self) {
         self.empty(b's');
     }
+    /// FunctionCallResponse: the result, or the NULL, as DataRow has a column's value (its length, -1 for NULL, and its bytes).
+    pub fn function_call_response(&mut self, value: &[u8]) {
+        self.message(b'V', |b| b.extend_from_slice(value));
+    }
     pub fn copy_done(&mut self) {
         self.empty(b'c');
     }

@@ -48,7 +48,12 @@ pub enum Message<'a> {
     CopyData(&'a [u8]),
     CopyDone,
     CopyFail(&'a [u8]),
-    FunctionCall,
+    FunctionCall {
+        function: u32,
+        formats: Vec<i16>,
+        values: Vec<Option<&'a [u8]>>,
+        result_format: i16,
+    },
     Terminate,
 }
 
@@ -147,8 +152,20 @@ pub fn decode(kind: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
         }
         b'f' => Message::CopyFail(f.cstr()?),
         b'F' => {
-            f.rest();
-            Message::FunctionCall
+            let function = f.i32()? as u32;
+            let n = f.count()?;
+            let formats = (0..n).map(|_| f.i16()).collect::<Result<_, _>>()?;
+            let n = f.count()?;
+            let mut values = Vec::with_capacity(n.min(body.len()));
+            for _ in 0..n {
+                values.push(match f.i32()? {
+                    -1 => None,
+                    length => Some(f.take(usize::try_from(length).map_err(|_| {
+                        Malformed::new(format!("invalid argument size {length} in function call message"))
+                    })?)?),
+                });
+            }
+            Message::FunctionCall { function, formats, values, result_format: f.i16()? }
         }
         b'X' => {
             f.rest();

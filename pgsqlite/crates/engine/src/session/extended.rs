@@ -6,9 +6,18 @@ use super::portal::Portal;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
-use pgsqlite_types::codec::Context;
+use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
+
+/// An error of a value in binary format that goes on behind its end names the value.
+pub(super) fn incorrect_format_in(mut error: PgError, place: &str) -> PgError {
+    let message = &mut error.fields_mut().message;
+    if message == "incorrect binary data format" {
+        message.push_str(&format!(" in {place}"));
+    }
+    error
+}
 
 impl Session {
     /// Parse. `name` "" is the unnamed statement; 42P05 if a named one exists.
@@ -182,24 +191,36 @@ impl Session {
             };
             // an input function's error also shows that there was a text, but (as PostgreSQL by default) not which
             let mut shown = "";
-            let datum = match format {
-                Format::Text => self.gucs.client_encoding.decode(bytes).and_then(|text| {
-                    shown = if text.is_empty() { " = ''" } else { " = '...'" };
-                    codec.text_in(&text, -1, &context)
-                }),
-                Format::Binary if self.gucs.client_encoding.is_converted() => {
-                    super::client_text::binary_to_utf8(self.gucs.client_encoding, codec, bytes)
-                        .and_then(|bytes| codec.binary_in(&bytes, -1, &context))
-                }
-                Format::Binary => codec.binary_in(bytes, -1, &context),
-            };
+            let datum = self.read_value(codec, format, bytes, &context, &mut shown);
             parameters.push(datum.map_err(|e| {
+                let e = incorrect_format_in(e, &format!("bind parameter {}", i + 1));
                 let place =
                     if portal.is_empty() { "unnamed portal".to_string() } else { format!("portal \"{portal}\"") };
                 e.context(format!("{place} parameter ${}{shown}", i + 1))
             })?);
         }
         Ok(parameters)
+    }
+
+    /// A value of the client's. `shown`: what an error says of it behind the parameter's name, once its text could be read.
+    pub(super) fn read_value(
+        &self,
+        codec: &TypeCodec,
+        format: Format,
+        bytes: &[u8],
+        context: &Context,
+        shown: &mut &'static str,
+    ) -> Result<Datum> {
+        let encoding = self.gucs.client_encoding;
+        match format {
+            Format::Text => encoding.decode(bytes).and_then(|text| {
+                *shown = if text.is_empty() { " = ''" } else { " = '...'" };
+                codec.text_in(&text, -1, context)
+            }),
+            Format::Binary if encoding.is_converted() => super::client_text::binary_to_utf8(encoding, codec, bytes)
+                .and_then(|bytes| codec.binary_in(&bytes, -1, context)),
+            Format::Binary => codec.binary_in(bytes, -1, context),
+        }
     }
 
     /// The portal's columns (None: no rows) and, per column, its format.

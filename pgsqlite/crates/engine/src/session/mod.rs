@@ -30,6 +30,7 @@ mod explain;
 mod explain_format;
 mod explain_plan;
 mod extended;
+mod function_call;
 pub mod guc;
 pub(crate) mod guc_values;
 mod identity;
