@@ -292,7 +292,9 @@ def compare(steps: list, first: list, second: list, mine: list, touched: set[str
         counts[verdict] += 1
         if verdict == "matched":
             continue
-        follows = aborted and "25P02" in why or bool((objects(sql) | quoted(sql)) & touched)
+        # (a COMMIT that rolls back follows from the statement that failed in its transaction)
+        rolled_back = why == "tag ROLLBACK (PostgreSQL: COMMIT)"
+        follows = aborted and ("25P02" in why or rolled_back) or bool((objects(sql) | quoted(sql)) & touched)
         if verdict in ("failed", "wrong") and follows:
             counts[f"{verdict}_follows"] += 1
             why = "(follow-up) " + why

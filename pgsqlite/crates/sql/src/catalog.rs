@@ -545,6 +545,9 @@ pub enum UserTypeKind {
         /// pg_enum's enumsortorder of each; none: 1, 2, 3 …
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         orders: Vec<f32>,
+        /// The labels (their OIDs) that the transaction has added: PostgreSQL does not let them be used before it commits.
+        #[serde(skip)]
+        added: Vec<Oid>,
     },
     Domain {
         base: Oid,
@@ -1161,6 +1164,21 @@ impl Catalog {
         highest
     }
 
+    /// The labels of enums that a transaction has added can be used from its COMMIT on.
+    pub fn with_labels_committed(self: Arc<Self>) -> Arc<Self> {
+        let fresh = |t: &UserType| matches!(&t.kind, UserTypeKind::Enum { added, .. } if !added.is_empty());
+        if !self.types.values().any(|t| fresh(t)) {
+            return self;
+        }
+        let mut catalog = Arc::unwrap_or_clone(self);
+        for t in catalog.types.values_mut().filter(|t| fresh(t)) {
+            if let UserTypeKind::Enum { added, .. } = &mut Arc::make_mut(t).kind {
+                added.clear();
+            }
+        }
+        Arc::new(catalog)
+    }
+
     pub fn schema_oid(&self, name: &str) -> Option<Oid> {
         self.schema_names.get(name).copied()
     }
@@ -1364,10 +1382,11 @@ impl Catalog {
                 Some(TypeCodec::Array(Box::new(self.codec_within(element, depth)?), element, b','))
             }
             TypeEntry::User(t) => match &t.kind {
-                UserTypeKind::Enum { labels, .. } => Some(TypeCodec::Enum(Arc::new(EnumType {
+                UserTypeKind::Enum { labels, added, .. } => Some(TypeCodec::Enum(Arc::new(EnumType {
                     oid: t.oid,
                     name: t.name.clone(),
                     labels: labels.iter().map(|(l, _)| l.clone()).collect(),
+                    unsafe_labels: labels.iter().filter(|(_, o)| added.contains(o)).map(|(l, _)| l.clone()).collect(),
                 }))),
                 UserTypeKind::Domain { base, .. } => self.codec_within(*base, depth),
                 UserTypeKind::Composite { fields } => {

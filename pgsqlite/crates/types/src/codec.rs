@@ -23,6 +23,8 @@ pub struct EnumType {
     pub oid: Oid,
     pub name: String,
     pub labels: Vec<String>,
+    /// Those that the transaction has added, which may not be used before it commits.
+    pub unsafe_labels: Vec<String>,
 }
 
 /// A composite type: what its text and binary input need to know.

@@ -8,10 +8,21 @@ impl EnumType {
     pub fn position(&self, label: &str) -> usize {
         self.labels.iter().position(|l| l == label).unwrap_or(usize::MAX)
     }
+
+    /// Errors: 55P04 for a label that the transaction has added.
+    pub fn check_safe(&self, label: &str) -> Result<()> {
+        if self.unsafe_labels.iter().any(|l| l == label) {
+            let message = format!("unsafe use of new value \"{label}\" of enum type {}", self.name);
+            return Err(PgError::new(SqlState::UNSAFE_NEW_ENUM_VALUE_USAGE, message)
+                .hint("New enum values must be committed before they can be used."));
+        }
+        Ok(())
+    }
 }
 
 pub(crate) fn text_in(label: &str, of: &EnumType) -> Result<Datum> {
     if of.labels.iter().any(|l| l == label) {
+        of.check_safe(label)?;
         return Ok(Datum::from(label));
     }
     Err(PgError::new(
@@ -34,7 +45,12 @@ mod tests {
 
     #[test]
     fn labels() {
-        let mood = EnumType { oid: 1, name: "mood".into(), labels: ["sad", "ok", "happy"].map(String::from).into() };
+        let mood = EnumType {
+            oid: 1,
+            name: "mood".into(),
+            labels: ["sad", "ok", "happy"].map(String::from).into(),
+            unsafe_labels: vec![],
+        };
         assert_eq!(text_in("ok", &mood).ok(), Some(Datum::from("ok")));
         let e = text_in("bad", &mood).expect_err("no such label");
         assert_eq!((e.code().as_str(), e.message()), ("22P02", "invalid input value for enum mood: \"bad\""));

@@ -111,7 +111,7 @@ fn check(line: &str) -> Option<String> {
         Some(codec) => codec,
         None => {
             let labels = ["sad", "ok", "happy"].map(String::from).to_vec();
-            TypeCodec::Enum(Arc::new(EnumType { oid, name: "mood".into(), labels }))
+            TypeCodec::Enum(Arc::new(EnumType { oid, name: "mood".into(), labels, unsafe_labels: vec![] }))
         }
     };
     let context = Context { settings: &settings, names: &NoNames };

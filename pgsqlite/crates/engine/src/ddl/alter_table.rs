@@ -35,23 +35,53 @@ impl Ddl<'_> {
         self.check_not_system(&relation)?;
         self.check_owner(&relation)?;
         let mut changes_row_type = false;
+        use ast::AlterTableType as T;
+        let mut commands = Vec::with_capacity(statement.cmds.len());
         for node in &statement.cmds {
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
-            use ast::AlterTableType as T;
             changes_row_type |= matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn | T::AtAlterColumnType);
-            let columns = matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn);
-            let before = (columns && self.has_joins_in_texts()).then(|| self.catalog.clone());
-            self.alter_tree(relation.oid, command, !name.inh)?;
-            if let Some(before) = before {
-                self.refresh_texts(&before)?;
+            commands.push(&**command);
+        }
+        let types = commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType).count();
+        if types > 0 && commands.len() > 1 {
+            commands = self.in_passes(&relation, commands)?;
+            if types > 1 && !self.catalog.stands_for_several(&relation) {
+                let changes: Vec<_> =
+                    commands.iter().copied().filter(|c| c.subtype() == T::AtAlterColumnType).collect();
+                let first = commands.iter().position(|c| c.subtype() == T::AtAlterColumnType).unwrap_or(0);
+                let rest = commands.split_off(first + types);
+                commands.truncate(first);
+                for command in commands {
+                    self.alter_and_refresh(relation.oid, command, !name.inh)?;
+                }
+                for command in &changes {
+                    self.check_of_child(&relation, command)?;
+                }
+                self.alter_types(relation.oid, &changes)?;
+                commands = rest;
             }
+        }
+        for command in commands {
+            self.alter_and_refresh(relation.oid, command, !name.inh)?;
         }
         if changes_row_type {
             self.check_constants_of(relation.row_type)?;
         }
         Ok(tag.into())
+    }
+
+    /// One command, and the texts of joins whose tables have other columns after it.
+    fn alter_and_refresh(&mut self, table: Oid, command: &ast::AlterTableCmd, only: bool) -> Result<()> {
+        use ast::AlterTableType as T;
+        let columns = matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn);
+        let before = (columns && self.has_joins_in_texts()).then(|| self.catalog.clone());
+        self.alter_tree(table, command, only)?;
+        if let Some(before) = before {
+            self.refresh_texts(&before)?;
+        }
+        Ok(())
     }
 
     /// 0A000: a stored text has a constant of a row type that has other columns now. (PostgreSQL keeps the constant as the row it
@@ -77,6 +107,48 @@ impl Ddl<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// The commands of a statement that changes the type of a column in the order in which PostgreSQL carries them out: what takes
+    /// something away, the types, the rest. A column that USING of another one reads is dropped after that.
+    ///
+    /// Errors: 0A000 where USING reads a column of a table with children whose type the statement changes, too: it would see the new value.
+    fn in_passes<'c>(
+        &self,
+        relation: &Relation,
+        commands: Vec<&'c ast::AlterTableCmd>,
+    ) -> Result<Vec<&'c ast::AlterTableCmd>> {
+        use ast::AlterTableType as T;
+        // The columns that USING of another column reads.
+        let mut read: Vec<i16> = Vec::new();
+        for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
+            let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else { continue };
+            let Some(using) = &def.raw_default else { continue };
+            let expr = self.analyze(|e| analyze::analyze_expression_node(e, using, Some(relation), None))?;
+            let own = relation.column(&command.name).map(|c| c.attnum);
+            let used = pgsqlite_sql::deparse::columns_used(&expr).into_iter();
+            read.extend(
+                used.filter_map(|i| relation.live_columns().nth(i)).map(|c| c.attnum).filter(|a| Some(*a) != own),
+            );
+        }
+        let is_read = |c: &ast::AlterTableCmd| relation.column(&c.name).is_some_and(|c| read.contains(&c.attnum));
+        if self.catalog.stands_for_several(relation)
+            && commands.iter().any(|c| c.subtype() == T::AtAlterColumnType && is_read(c))
+        {
+            return Err(PgError::not_supported(
+                "USING with a column whose type is changed by the same statement, on a table with children",
+            ));
+        }
+        let pass = |c: &ast::AlterTableCmd| match c.subtype() {
+            T::AtDropColumn if is_read(c) => 2,
+            T::AtDropColumn | T::AtDropConstraint | T::AtDropNotNull | T::AtDropExpression | T::AtDropIdentity => 0,
+            T::AtColumnDefault if c.def.is_none() => 0,
+            T::AtAlterColumnType => 1,
+            _ => 2,
+        };
+        let mut ordered = commands;
+        ordered.sort_by_key(|c| pass(c));
+        Ok(ordered)
     }
 
     /// Whether a stored text has a join, where another column of its tables could be taken for one that it names.
@@ -243,7 +315,7 @@ impl Ddl<'_> {
                 self.put_relation(new.clone())?;
                 self.rebuild(&relation, &new, &HashMap::new())
             }
-            T::AtAlterColumnType => self.alter_type(relation, command),
+            T::AtAlterColumnType => self.alter_types(table, &[command]),
             T::AtAddConstraint => {
                 let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
                     return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
@@ -710,10 +782,19 @@ impl Ddl<'_> {
             return Err(wrong(format!("\"{}\" is a partial index", c.indexname))
                 .detail("Cannot create a primary key or unique constraint using such an index."));
         }
-        if index.columns.iter().any(|k| k.descending || k.nulls_first) {
+        let special = index.columns.iter().zip(&columns).position(|(k, attnum)| {
+            let Some(column) = old.column_by_attnum(*attnum) else { return true };
+            let own = |collation: Oid| match collation {
+                0 => self.catalog.type_collation(column.type_oid),
+                explicit => explicit,
+            };
+            k.descending || k.nulls_first || k.opclass_explicit || own(k.collation) != own(column.collation)
+        });
+        if let Some(at) = special {
             return Err(wrong(format!(
-                "index \"{}\" column number 1 does not have default sorting behavior",
-                c.indexname
+                "index \"{}\" column number {} does not have default sorting behavior",
+                c.indexname,
+                at + 1
             ))
             .detail("Cannot create a primary key or unique constraint using such an index."));
         }
@@ -887,7 +968,31 @@ impl Ddl<'_> {
         self.rebuild(old, &new, &HashMap::new())
     }
 
-    fn alter_type(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
+    /// Changes of columns' types, whose USING all read the rows as they are before the statement.
+    fn alter_types(&mut self, table: Oid, commands: &[&ast::AlterTableCmd]) -> Result<()> {
+        let before = (**self.required(table)?).clone();
+        let mut values: HashMap<i16, String> = HashMap::new();
+        for command in commands {
+            let (attnum, value) = self.alter_type(&before, command)?;
+            if values.insert(attnum, value).is_some() {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("cannot alter type of column \"{}\" twice", command.name),
+                ));
+            }
+        }
+        let new = (**self.required(table)?).clone();
+        self.rebuild(&before, &new, &values)?;
+        let changed = |c: &&Constraint| c.columns.iter().any(|a| values.contains_key(a)) && !c.not_valid;
+        for constraint in new.constraints.iter().filter(changed) {
+            self.check_rows(&new, constraint)?;
+        }
+        Ok(())
+    }
+
+    /// A change of a column's type in the catalog alone; with the column, what the stored rows get. `before`: the table as it is stored.
+    fn alter_type(&mut self, before: &Relation, command: &ast::AlterTableCmd) -> Result<(i16, String)> {
+        let old = (**self.required(before.oid)?).clone();
         let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
             return Err(PgError::internal("ALTER TYPE without a type"));
         };
@@ -979,8 +1084,8 @@ impl Ddl<'_> {
         let display = Names::new(&self.catalog, self.environment.search_path).type_name(ty, typmod);
         let quoted = pgsqlite_sql::deparse::quote_identifier(&column.name);
         let expr = match &def.raw_default {
-            Some(node) => self.analyze(|e| analyze::analyze_expression_node(e, node, Some(&old), Some((ty, typmod)))),
-            None => self.analyze(|e| analyze::analyze_expression(e, &quoted, Some(&old), Some((ty, typmod)))),
+            Some(node) => self.analyze(|e| analyze::analyze_expression_node(e, node, Some(before), Some((ty, typmod)))),
+            None => self.analyze(|e| analyze::analyze_expression(e, &quoted, Some(before), Some((ty, typmod)))),
         }
         .map_err(|e| {
             if e.code() != SqlState::DATATYPE_MISMATCH {
@@ -1002,7 +1107,7 @@ impl Ddl<'_> {
             )
             .hint(format!("You might need to specify \"USING {quoted}::{display}\"."))
         })?;
-        let value = self.analyze(|e| pgsqlite_sql::lower::lower_expression(e, &expr, Some(&old)))?;
+        let value = self.analyze(|e| pgsqlite_sql::lower::lower_expression(e, &expr, Some(before)))?;
         let mut new = old.clone();
         {
             let collation = self.column_collation(def.coll_clause.as_deref(), ty)?;
@@ -1070,12 +1175,8 @@ impl Ddl<'_> {
                 new.constraints[i].kind = ConstraintKind::Check { expression: text, no_inherit };
             }
         }
-        self.put_relation(new.clone())?;
-        self.rebuild(&old, &new, &HashMap::from([(column.attnum, value)]))?;
-        for constraint in new.constraints.iter().filter(|c| c.columns.contains(&column.attnum) && !c.not_valid) {
-            self.check_rows(&new, constraint)?;
-        }
-        Ok(())
+        self.put_relation(new)?;
+        Ok((column.attnum, value))
     }
 
     /// A stored expression analyzed over the relation as it is now, and printed.

@@ -105,7 +105,7 @@ impl Ddl<'_> {
     }
 
     /// What may not be done to a table that inherits.
-    fn check_of_child(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<()> {
+    pub(super) fn check_of_child(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<()> {
         use ast::AlterTableType as T;
         if relation.inheritance.parents.is_empty() {
             return Ok(());

@@ -120,7 +120,7 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
-    fn put_collation(&mut self, collation: UserCollation) -> Result<()> {
+    pub(super) fn put_collation(&mut self, collation: UserCollation) -> Result<()> {
         self.ensure_store()?;
         crate::store::write::put_collation(self.conn, &collation)?;
         self.catalog.collations.insert(collation.oid, Arc::new(collation));

@@ -29,6 +29,14 @@ pub(super) struct CopiedConstraint {
     pub initially_deferred: bool,
 }
 
+/// A CHECK constraint that LIKE takes over.
+pub(super) struct CopiedCheck {
+    pub name: String,
+    pub expression: String,
+    pub no_inherit: bool,
+    pub comment: Option<String>,
+}
+
 /// A CHECK constraint to make.
 pub(super) struct CheckSpec {
     pub name: String,
@@ -58,10 +66,10 @@ pub(super) struct Elements {
     pub keys: Vec<KeySpec>,
     pub exclusions: Vec<ast::Constraint>,
     pub foreign_keys: Vec<ForeignKeySpec>,
-    /// texts of CHECKs taken over by LIKE: (name, text)
-    pub copied_checks: Vec<(String, String)>,
-    /// indexes taken over by LIKE … INCLUDING INDEXES
-    pub copied_indexes: Vec<(Index, Option<CopiedConstraint>)>,
+    /// CHECKs taken over by LIKE
+    pub copied_checks: Vec<CopiedCheck>,
+    /// indexes taken over by LIKE … INCLUDING INDEXES, with their comment
+    pub copied_indexes: Vec<(Index, Option<CopiedConstraint>, Option<String>)>,
     /// (attnum, comment)
     pub comments: Vec<(i16, String)>,
 }
@@ -175,7 +183,7 @@ impl Ddl<'_> {
         }
         self.check_default_conflicts(&relation, &elements)?;
         if let Some(spec) = &statement.partspec {
-            if elements.checks.iter().any(|c| c.no_inherit) {
+            if elements.checks.iter().any(|c| c.no_inherit) || elements.copied_checks.iter().any(|c| c.no_inherit) {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
                     format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", relation.name),
@@ -664,6 +672,8 @@ impl Ddl<'_> {
             .at(name.location));
         }
         let including = |bit: u32| like.options & (1 << bit) != 0;
+        let comments = if including(0) { self.catalog.comments.clone() } else { Default::default() };
+        let comment = |class: Oid, object: Oid, sub: i16| comments.get(&(class, object, i32::from(sub))).cloned();
         let first = relation.columns.len() as i16;
         for from in source.live_columns() {
             if let Some(own) = relation.column(&from.name) {
@@ -690,18 +700,20 @@ impl Ddl<'_> {
                 column.identity = Some(identity);
                 elements.identities.push((attnum, identity, self.sequence_options_of(from.sequence)));
             }
-            if including(0) {
-                let key = (super::schema::CLASS_RELATION, source.oid, i32::from(from.attnum));
-                if let Some(comment) = self.catalog.comments.get(&key) {
-                    elements.comments.push((attnum, comment.clone()));
-                }
+            if let Some(comment) = comment(super::schema::CLASS_RELATION, source.oid, from.attnum) {
+                elements.comments.push((attnum, comment));
             }
             relation.columns.push(column);
         }
         if including(2) {
             for c in &source.constraints {
-                if let ConstraintKind::Check { expression, .. } = &c.kind {
-                    elements.copied_checks.push((c.name.clone(), expression.clone()));
+                if let ConstraintKind::Check { expression, no_inherit } = &c.kind {
+                    elements.copied_checks.push(CopiedCheck {
+                        name: c.name.clone(),
+                        expression: expression.clone(),
+                        no_inherit: *no_inherit,
+                        comment: comment(super::schema::CLASS_CONSTRAINT, c.oid, 0),
+                    });
                 }
             }
         }
@@ -724,7 +736,8 @@ impl Ddl<'_> {
                 }
                 index.include = index.include.iter().filter_map(|&a| renumber(a)).collect();
                 index.table = relation.oid;
-                elements.copied_indexes.push((index, constraint));
+                let comment = comment(super::schema::CLASS_RELATION, index_oid, 0);
+                elements.copied_indexes.push((index, constraint, comment));
             }
         }
         Ok(())
@@ -759,12 +772,15 @@ impl Ddl<'_> {
             let constraint = self.check_constraint(&relation, check)?;
             relation.constraints.push(constraint);
         }
-        for (name, expression) in elements.copied_checks {
+        let mut comments: Vec<(Oid, Oid, String)> = Vec::new();
+        for check in elements.copied_checks {
+            let oid = self.new_oid(relation.temporary)?;
+            comments.extend(check.comment.map(|c| (super::schema::CLASS_CONSTRAINT, oid, c)));
             let constraint = Constraint {
-                oid: self.new_oid(relation.temporary)?,
-                name,
-                columns: self.expression_columns(&expression, &relation)?,
-                kind: ConstraintKind::Check { expression, no_inherit: false },
+                oid,
+                name: check.name,
+                columns: self.expression_columns(&check.expression, &relation)?,
+                kind: ConstraintKind::Check { expression: check.expression, no_inherit: check.no_inherit },
                 index: 0,
                 deferrable: false,
                 initially_deferred: false,
@@ -788,14 +804,17 @@ impl Ddl<'_> {
         for key in keys {
             self.add_key(&mut relation, key, &mut indexes, true)?;
         }
-        for (index, constraint) in elements.copied_indexes {
+        for (index, constraint, comment) in elements.copied_indexes {
             if index.primary && relation.primary_key().is_some() {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
                     format!("multiple primary keys for table \"{}\" are not allowed", relation.name),
                 ));
             }
+            let before = indexes.len();
             self.copy_index(&mut relation, index, constraint, &mut indexes)?;
+            let made = indexes.get(before).map(|i| i.oid);
+            comments.extend(made.zip(comment).map(|(oid, c)| (super::schema::CLASS_RELATION, oid, c)));
         }
         for constraint in &elements.exclusions {
             self.add_exclusion(&mut relation, constraint, &mut indexes)?;
@@ -826,6 +845,9 @@ impl Ddl<'_> {
         }
         for (attnum, comment) in elements.comments {
             self.set_comment(super::schema::CLASS_RELATION, oid, i32::from(attnum), Some(&comment))?;
+        }
+        for (class, object, comment) in comments {
+            self.set_comment(class, object, 0, Some(&comment))?;
         }
         Ok(())
     }
@@ -941,6 +963,9 @@ impl Ddl<'_> {
     /// A CHECK constraint, analyzed and named.
     pub(super) fn check_constraint(&mut self, relation: &Relation, spec: &CheckSpec) -> Result<Constraint> {
         let (mut expr, mut text) = self.expression(&spec.condition, Some(relation), None, CHECK)?;
+        if let Some(location) = pgsqlite_sql::deparse::whole_row(&expr) {
+            return Err(PgError::not_supported("a whole row in a CHECK constraint").at(location));
+        }
         if expr.ty == oid::UNKNOWN {
             (expr, text) = self.expression(&spec.condition, Some(relation), Some((oid::BOOL, -1)), CHECK)?;
         }

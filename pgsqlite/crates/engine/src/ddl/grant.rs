@@ -508,25 +508,32 @@ impl Ddl<'_> {
 
     // --- owned objects ---------------------------------------------------------------------------------------------------
 
-    fn role_list(&self, nodes: &[ast::Node]) -> Result<Vec<Oid>> {
+    /// The roles whose objects a statement is about. Errors: 42501, `permission denied to …`, for one whose rights the session does not have.
+    fn role_list(&self, nodes: &[ast::Node], act: &str) -> Result<Vec<Oid>> {
         let mut out = Vec::new();
         for node in nodes {
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a role that is no RoleSpec"));
             };
             let role = self.role(spec)?.oid;
-            if !acl::owns(&self.catalog, self.environment.user, role) {
-                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to reassign objects"));
-            }
+            self.check_acts_as(role, act)?;
             out.push(role);
         }
         Ok(out)
     }
 
+    fn check_acts_as(&self, role: Oid, act: &str) -> Result<()> {
+        if acl::owns(&self.catalog, self.environment.user, role) {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {act} objects")))
+    }
+
     pub(super) fn reassign_owned(&mut self, statement: &ast::ReassignOwnedStmt) -> Result<String> {
-        let from = self.role_list(&statement.roles)?;
+        let from = self.role_list(&statement.roles, "reassign")?;
         let spec = statement.newrole.as_ref().ok_or_else(|| PgError::internal("REASSIGN OWNED without a role"))?;
         let owner = self.role(spec)?.oid;
+        self.check_acts_as(owner, "reassign")?;
         if let Some(&pinned) = from.iter().find(|&&r| r < oid::FIRST_USER_OID) {
             return Err(PgError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
@@ -565,6 +572,14 @@ impl Ddl<'_> {
             change_grantor(&mut function.acl, function.owner, owner);
             self.put_function(pgsqlite_sql::routine::Function { owner, ..function })?;
         }
+        let operators: Vec<_> = self.catalog.operators.values().map(|o| o.definition.clone()).collect();
+        for definition in operators.into_iter().filter(|o| from.contains(&o.owner)) {
+            self.put_operator(pgsqlite_sql::operator::UserOperator { owner, ..definition })?;
+        }
+        let collations: Vec<UserCollation> = self.catalog.collations.values().map(|c| (**c).clone()).collect();
+        for collation in collations.into_iter().filter(|c| from.contains(&c.owner)) {
+            self.put_collation(UserCollation { owner, ..collation })?;
+        }
         if from.contains(&self.catalog.properties.owner) {
             self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
         }
@@ -572,7 +587,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_owned(&mut self, statement: &ast::DropOwnedStmt) -> Result<String> {
-        let roles = self.role_list(&statement.roles)?;
+        let roles = self.role_list(&statement.roles, "drop")?;
         if let Some(&pinned) = roles.iter().find(|&&r| r < oid::FIRST_USER_OID) {
             return Err(PgError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,

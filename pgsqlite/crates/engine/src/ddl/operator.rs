@@ -23,7 +23,7 @@ fn definition_error(message: impl Into<String>) -> PgError {
 }
 
 impl Ddl<'_> {
-    fn put_operator(&mut self, definition: UserOperator) -> Result<()> {
+    pub(super) fn put_operator(&mut self, definition: UserOperator) -> Result<()> {
         self.ensure_store()?;
         store::write::put_operator(self.conn, &definition)?;
         self.catalog.operators.insert(definition.oid, Arc::new(MadeOperator::new(definition)));

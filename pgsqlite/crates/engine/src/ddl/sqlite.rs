@@ -11,7 +11,9 @@ use pgsqlite_types::{oid, Oid, PgError, Result};
 /// SQLite's storage class of a type's values: `INTEGER`, `REAL`, `TEXT` or `BLOB`.
 pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
     match catalog.base_type(ty) {
-        oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::MONEY | oid::OID | oid::XID | oid::CID => "INTEGER",
+        oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::MONEY | oid::OID | oid::XID | oid::CID | oid::TID => {
+            "INTEGER"
+        }
         oid::REGCLASS
         | oid::REGTYPE
         | oid::REGPROC

@@ -52,7 +52,7 @@ impl Ddl<'_> {
             let oid = self.new_oid(false)?;
             labels.push((label.to_string(), oid));
         }
-        self.new_type(schema, name, UserTypeKind::Enum { labels, orders: vec![] })?;
+        self.new_type(schema, name, UserTypeKind::Enum { labels, orders: vec![], added: vec![] })?;
         Ok("CREATE TYPE".into())
     }
 
@@ -83,14 +83,14 @@ impl Ddl<'_> {
         let tag = "ALTER TYPE".to_string();
         let parts = strings(&statement.type_name);
         let user_type = self.find_owned_type(&parts)?;
-        let UserTypeKind::Enum { labels, orders } = &user_type.kind else {
+        let UserTypeKind::Enum { labels, orders, added } = &user_type.kind else {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("{} is not an enum", self.display_type(user_type.oid)),
             ));
         };
         let mut labels = labels.clone();
-        let mut orders = orders.clone();
+        let (mut orders, mut added) = (orders.clone(), added.clone());
         if orders.len() != labels.len() {
             orders = (1u16..).take(labels.len()).map(f32::from).collect();
         }
@@ -123,7 +123,9 @@ impl Ddl<'_> {
                 (Some(before), Some(behind)) => (before + behind) / 2.0,
             };
             let fits = |o: &f32| *o == order;
-            labels.insert(at, (statement.new_val.clone(), self.new_oid(false)?));
+            let oid = self.new_oid(false)?;
+            added.push(oid);
+            labels.insert(at, (statement.new_val.clone(), oid));
             if orders.iter().any(fits) {
                 // no number is left between them: all are counted anew
                 orders = (1u16..).take(labels.len()).map(f32::from).collect();
@@ -141,7 +143,7 @@ impl Ddl<'_> {
             self.rename_stored_label(&user_type, &statement.old_val, &statement.new_val)?;
             labels[at].0.clone_from(&statement.new_val);
         }
-        self.put_type(UserType { kind: UserTypeKind::Enum { labels, orders }, ..(*user_type).clone() })?;
+        self.put_type(UserType { kind: UserTypeKind::Enum { labels, orders, added }, ..(*user_type).clone() })?;
         if !statement.old_val.is_empty() {
             self.reorder_indexes(&user_type)?;
         }

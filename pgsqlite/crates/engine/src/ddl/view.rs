@@ -232,6 +232,15 @@ impl Ddl<'_> {
                     names.type_name(new.type_oid, new.typmod)
                 )));
             }
+            if old.collation != new.collation {
+                let name = |oid| self.catalog.collation(oid).map_or_else(|| "default".into(), |c| c.name.to_string());
+                return Err(invalid(format!(
+                    "cannot change collation of view column \"{}\" from \"{}\" to \"{}\"",
+                    old.name,
+                    name(old.collation),
+                    name(new.collation)
+                )));
+            }
         }
         Ok(())
     }

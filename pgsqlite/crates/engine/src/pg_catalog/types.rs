@@ -226,7 +226,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn enums(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
-        if let UserTypeKind::Enum { labels, orders } = &t.kind {
+        if let UserTypeKind::Enum { labels, orders, .. } = &t.kind {
             for (i, (label, oid)) in labels.iter().enumerate() {
                 rows.push(&[
                     ("oid", int(*oid)),

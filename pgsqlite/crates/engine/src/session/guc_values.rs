@@ -100,13 +100,13 @@ pub fn raw(definition: &Definition, shown: &str) -> String {
     }
 }
 
-/// A number in its setting's unit as SHOW prints it: in the largest unit that divides it.
+/// A number in its setting's unit as SHOW prints it: in the largest unit that divides it, one with a fraction in the smallest.
 pub fn display(definition: &Definition, value: &str) -> String {
     let Some(unit) = definition.unit else {
         return if definition.vartype == "bool" && value.is_empty() { "off".into() } else { value.to_string() };
     };
-    let Ok(number) = value.parse::<i64>() else { return value.to_string() };
-    if number <= 0 {
+    let Ok(number) = value.parse::<f64>() else { return value.to_string() };
+    if number <= 0.0 {
         return value.to_string();
     }
     let (table, own) = match (worth(TIMES, unit), worth(SIZES, unit)) {
@@ -116,12 +116,21 @@ pub fn display(definition: &Definition, value: &str) -> String {
     };
     for (name, worth) in table.iter().rev() {
         // units smaller than the setting's own are never needed, except below 8kB
-        let count = number as f64 * own / worth;
-        if count.fract() == 0.0 && (*worth >= own || unit == "8kB" && *name == "kB") {
+        let count = number * own / worth;
+        if definition.vartype == "real" {
+            // (0.9 ms are 900 us but for the last binary digit)
+            let whole = count.round_ties_even();
+            if (whole / count - 1.0).abs() <= 1e-8 {
+                return format!("{whole}{name}");
+            }
+        } else if count.fract() == 0.0 && (*worth >= own || unit == "8kB" && *name == "kB") {
             return format!("{count}{name}");
         }
     }
-    value.to_string()
+    match table.first() {
+        Some((name, worth)) if definition.vartype == "real" => format!("{}{name}", number * own / worth),
+        _ => value.to_string(),
+    }
 }
 
 /// A bound of a range as C's `%g` prints it.

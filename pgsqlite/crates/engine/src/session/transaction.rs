@@ -481,7 +481,7 @@ impl Session {
                 durable = Some(self.engine.writer.committed());
             }
             if let Some(catalog) = self.transaction.catalog.take() {
-                let catalog = self.take_temporary(catalog);
+                let catalog = self.take_temporary(catalog).with_labels_committed();
                 let connection = self.connection()?;
                 self.engine.publish(catalog, connection)?;
             }

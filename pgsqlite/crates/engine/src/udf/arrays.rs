@@ -268,30 +268,37 @@ fn subscripts(c: &Call) -> Result<Datum> {
     }
     Ok(Array::from_elements(all).to_datum())
 }
-fn labels(c: &Call) -> Result<Vec<String>> {
+/// The labels of the type that `choose` takes by their number, of as many as there are.
+fn labels(c: &Call, choose: impl Fn(usize, usize) -> bool) -> Result<Vec<String>> {
     match c.session.codec(c.types()?.args[0])? {
-        TypeCodec::Enum(e) => Ok(e.labels.clone()),
+        TypeCodec::Enum(e) => {
+            let count = e.labels.len();
+            let chosen = e.labels.iter().enumerate().filter(|(i, _)| choose(*i, count)).map(|(_, l)| l);
+            chosen.map(|l| e.check_safe(l).map(|()| l.clone())).collect()
+        }
         _ => Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "could not determine actual enum type")),
     }
 }
 fn enum_first(c: &Call) -> Result<Datum> {
-    Ok(labels(c)?.first().cloned().into())
+    Ok(labels(c, |i, _| i == 0)?.pop().into())
 }
 fn enum_last(c: &Call) -> Result<Datum> {
-    Ok(labels(c)?.last().cloned().into())
+    Ok(labels(c, |i, count| i + 1 == count)?.pop().into())
 }
 /// The labels from one value to another; a NULL bound is the end.
 fn enum_range_bounds(c: &Call) -> Result<Datum> {
-    let labels = labels(c)?;
+    let TypeCodec::Enum(of) = c.session.codec(c.types()?.args[0])? else {
+        return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "could not determine actual enum type"));
+    };
     let at = |i: usize, default: usize| match c.datum(i) {
         DatumRef::Text(label) => {
-            labels.iter().position(|l| l == label).ok_or_else(|| PgError::internal("no such label"))
+            of.labels.iter().position(|l| l == label).ok_or_else(|| PgError::internal("no such label"))
         }
         _ => Ok(default),
     };
-    let (low, high) = (at(1, 0)?, at(2, labels.len().saturating_sub(1))?);
-    let chosen = labels.iter().enumerate().filter(|(i, _)| (low..=high).contains(i));
-    Ok(Array::from_elements(chosen.map(|(_, l)| Datum::Text(l.clone())).collect()).to_datum())
+    let (low, high) = (at(1, 0)?, at(2, of.labels.len().saturating_sub(1))?);
+    Ok(Array::from_elements(labels(c, |i, _| (low..=high).contains(&i))?.into_iter().map(Datum::Text).collect())
+        .to_datum())
 }
 /// (value, lengths [, lower bounds])
 fn fill(c: &Call) -> Result<Datum> {
@@ -360,7 +367,7 @@ fn width_bucket(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(below as i64))
 }
 fn enum_range(c: &Call) -> Result<Datum> {
-    Ok(Array::from_elements(labels(c)?.into_iter().map(Datum::Text).collect()).to_datum())
+    Ok(Array::from_elements(labels(c, |_, _| true)?.into_iter().map(Datum::Text).collect()).to_datum())
 }
 
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[

@@ -154,7 +154,13 @@ impl<'a> Printer<'a> {
                 self.operand(left, true, expr)?;
                 let word = if *quantifier == Quantifier::Any { "ANY" } else { "ALL" };
                 self.out.push_str(&format!(" {} {word} (", self.operator_name(*op)));
+                // a sub-query that gives an array, not one whose rows are the values: a cast tells them apart
+                let scalar = matches!(array.kind, ExprKind::SubLink { kind: SubLinkKind::Scalar, .. });
                 self.operand(array, true, expr)?;
+                if scalar {
+                    let name = self.names.type_name(array.ty, -1);
+                    self.out.push_str(&format!("::{name}"));
+                }
                 self.out.push(')');
                 self.full(')');
             }
@@ -437,6 +443,8 @@ impl<'a> Printer<'a> {
                 self.out.push_str(" ESCAPE ");
                 self.expr(escape, false)?;
             }
+            // (`FROM` with a pattern is kept as the plain call that it also is)
+            ("substring", [_, pattern]) if pattern.ty == oid::TEXT => return self.function(*proc, args, false, call),
             ("substring", [text, from, count @ ..]) => {
                 self.out.push_str("SUBSTRING(");
                 self.expr(text, false)?;

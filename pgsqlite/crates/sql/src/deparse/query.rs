@@ -783,7 +783,15 @@ impl<'a> Printer<'a> {
                         self.out.push_str(", ");
                     }
                     let defined = defined_call(self.names.catalog, &f.call);
-                    self.expr(defined.as_ref().unwrap_or(&f.call), true)?;
+                    let call = defined.as_ref().unwrap_or(&f.call);
+                    if looks_like_call(call) {
+                        self.expr(call, true)?;
+                    } else {
+                        // the grammar takes no other expression here
+                        self.out.push_str("CAST(");
+                        self.expr(call, false)?;
+                        self.out.push_str(&format!(" AS {})", self.names.type_name(call.ty, call.typmod)));
+                    }
                     if defined.is_some() {
                         let columns: Vec<String> = entry.columns[column..column + f.width]
                             .iter()
@@ -896,4 +904,21 @@ pub(super) fn unique_aliases(
         out.push(name);
     }
     out
+}
+
+/// Whether an expression of FROM is printed as a call, the only form that the grammar takes there besides CAST.
+fn looks_like_call(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_)
+        | ExprKind::Op { .. }
+        | ExprKind::Array(_)
+        | ExprKind::Row(_)
+        | ExprKind::Case { .. }
+        | ExprKind::Field { .. }
+        | ExprKind::Subscript { .. } => false,
+        ExprKind::Cast { form: CastForm::Keyword(_), .. } => true,
+        ExprKind::Cast { form: CastForm::Implicit | CastForm::Syntax, arg, .. } => looks_like_call(arg),
+        ExprKind::Cast { .. } => false,
+        _ => true,
+    }
 }

@@ -1,6 +1,6 @@
 //! What a statement has in place of OLD and NEW: the rows that it is about.
 
-use super::super::{plain_column, walk};
+use super::super::{analyze_expression, plain_column, walk, Environment};
 use super::action::OLD;
 use crate::catalog::Relation;
 use crate::routine::Event;
@@ -19,13 +19,15 @@ pub(super) const SOURCE: &str = "*SELECT*";
 pub(super) struct Source<'m> {
     modify: Cow<'m, Modify>,
     pub event: Event,
+    /// The expressions of the target's generated columns (over its live columns), by attribute number.
+    generated: Vec<(i16, Expr)>,
     /// the target's rows are among those of the statement that is being made
     joined: Cell<bool>,
 }
 
 impl<'m> Source<'m> {
     /// Errors: 0A000 where the statement is of a form that is not rewritten.
-    pub fn new(modify: &'m Modify, event: Event) -> Result<Source<'m>> {
+    pub fn new(environment: &Environment, modify: &'m Modify, event: Event) -> Result<Source<'m>> {
         if modify.ctes.iter().any(|c| matches!(c.body, crate::typed::CteBody::Modify(_))) {
             return Err(PgError::not_supported("a data-modifying WITH before a statement that rules rewrite"));
         }
@@ -42,7 +44,14 @@ impl<'m> Source<'m> {
             }
             _ => Cow::Borrowed(modify),
         };
-        Ok(Source { modify, event, joined: Cell::new(true) })
+        let mut generated = Vec::new();
+        for column in modify.target.live_columns() {
+            if let Some(text) = &column.generated {
+                let target = Some((column.type_oid, column.typmod));
+                generated.push((column.attnum, analyze_expression(environment, text, Some(&modify.target), target)?));
+            }
+        }
+        Ok(Source { modify, event, generated, joined: Cell::new(true) })
     }
 
     /// Whether a statement that names OLD or NEW as told needs the target's rows: else they are left out, as PostgreSQL leaves them out, and
@@ -125,6 +134,18 @@ impl<'m> Source<'m> {
         if row == OLD {
             return old();
         }
+        if let Some((_, expr)) = self.generated.iter().find(|(attnum, _)| *attnum == live.attnum) {
+            // what the columns that it is made from will be
+            let mut error = None;
+            let computed = walk::map(expr, &mut |e| match &e.kind {
+                ExprKind::Var(v) => self.value(row, v.column).map_err(|e| error = Some(e)).ok(),
+                _ => None,
+            });
+            return error.map_or(Ok(computed), Err);
+        }
+        if live.sqlite_generated {
+            return Err(PgError::not_supported("NEW of a column that SQLite generates"));
+        }
         let given = match &self.modify.action {
             ModifyAction::Insert { columns, source, .. } => {
                 let at = columns.iter().position(|a| *a == live.attnum);
@@ -143,7 +164,6 @@ impl<'m> Source<'m> {
         if live.sqlite_default && given.is_none() {
             return Err(PgError::not_supported("NEW of a column whose default only SQLite knows"));
         }
-        // a generated column has no value yet
         Ok(match given {
             Some(value) if !matches!(value.kind, ExprKind::Default) => value,
             _ => Expr::new(ExprKind::Const(Datum::Null), live.type_oid, -1).with_typmod(live.typmod),
