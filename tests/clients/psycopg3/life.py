@@ -396,6 +396,46 @@ def events(conn):
     conn.rollback()
 
 
+def locks(conn):
+    """Who waits for whom, as a third session sees it."""
+    with psycopg.connect("", autocommit=True) as holder, psycopg.connect("", autocommit=True) as waiter:
+        pids = holder.info.backend_pid, waiter.info.backend_pid
+        holder.execute("CREATE TABLE locked (a int)")
+        holder.execute("INSERT INTO locked VALUES (1)")
+
+        def beside(take, give, statement, kind, seen):
+            """Runs the statement of the waiter while the holder has what `take` takes, and looks meanwhile."""
+            for each in take:
+                holder.execute(each)
+            thread = threading.Thread(target=lambda: waiter.execute(statement))
+            thread.start()
+            for _ in range(1000):
+                blockers = conn.execute("SELECT pg_blocking_pids(%s)", [pids[1]]).fetchone()[0]
+                conn.rollback()
+                if blockers:
+                    break
+                time.sleep(0.01)
+            assert blockers == [pids[0]], blockers
+            check(conn.execute(seen, {"kind": kind, "holder": pids[0], "waiter": pids[1]}).fetchall(), [(True, False, True), (False, True, False)], kind)
+            conn.rollback()
+            holder.execute(give)
+            thread.join()
+            assert conn.execute("SELECT pg_blocking_pids(%s)", [pids[1]]).fetchone()[0] == []
+
+        beside(
+            ["SELECT pg_advisory_lock(77)"], "SELECT pg_advisory_unlock(77)", "SELECT pg_advisory_lock_shared(77)", "advisory",
+            "SELECT granted, waitstart IS NOT NULL, mode = 'ExclusiveLock' FROM pg_locks WHERE locktype = %(kind)s AND objid = 77 AND pid IN (%(holder)s, %(waiter)s) ORDER BY granted DESC",
+        )  # fmt: skip
+        # (in PostgreSQL the waiter has a transaction's number of its own by then)
+        beside(
+            ["BEGIN", "UPDATE locked SET a = 2"], "COMMIT", "UPDATE locked SET a = 3", "transactionid",
+            """SELECT granted, waitstart IS NOT NULL, mode = 'ExclusiveLock' FROM pg_locks WHERE locktype = %(kind)s AND transactionid::text = (
+                 SELECT transactionid::text FROM pg_locks WHERE locktype = %(kind)s AND pid = %(holder)s) ORDER BY granted DESC""",
+        )  # fmt: skip
+        assert conn.execute("SELECT a FROM locked").fetchone() == (3,)
+        conn.rollback()
+
+
 async def many():
     async def one(i):
         async with await psycopg.AsyncConnection.connect("") as conn:
@@ -416,6 +456,7 @@ with psycopg.connect("") as conn:
     cursors(conn)
     settings(conn)
     events(conn)
+    locks(conn)
     conn.execute("CREATE TABLE counters (id int PRIMARY KEY, n int NOT NULL)")
     conn.commit()
     asyncio.run(many())

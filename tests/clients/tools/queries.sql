@@ -120,7 +120,7 @@ SELECT 'session_stats' AS chart_name, pg_catalog.jsonb_object_keys(pg_catalog.ro
   (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'active' AND datname = current_database()) AS "Active") t
 UNION ALL SELECT 'tps_stats', pg_catalog.jsonb_object_keys(pg_catalog.row_to_json(t)::jsonb) FROM (SELECT (SELECT sum(xact_commit) + sum(xact_rollback) FROM pg_catalog.pg_stat_database WHERE datname = current_database()) AS "Transactions",
   (SELECT sum(tup_inserted) FROM pg_catalog.pg_stat_database) AS "Inserts", (SELECT sum(blks_hit) FROM pg_catalog.pg_stat_database) AS "Hits") t
---- pgAdmin: sessions of the dashboard [refused]
+--- pgAdmin: sessions of the dashboard
 SELECT datname = current_database() AS mine, usename, application_name, client_hostname, state, wait_event_type, pg_catalog.pg_blocking_pids(pid) AS blocking_pids, backend_type, client_addr IS NULL AS local
 FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()
 --- DBeaver: what it asks on connecting
@@ -164,7 +164,7 @@ SELECT pg_catalog.pg_total_relation_size(:item) >= 0 AS total, pg_catalog.pg_rel
 --- DataGrip: settings, version, time of start
 SET extra_float_digits = 3; SET application_name = 'DataGrip'; SHOW TRANSACTION ISOLATION LEVEL; SELECT current_schemas(false) AS b;
 SELECT round(extract(epoch FROM pg_postmaster_start_time() AT TIME ZONE 'UTC')) > 0 AS startup_time
---- DataGrip: the oldest transaction [refused]
+--- DataGrip: the oldest transaction
 SELECT L.transactionid::varchar::bigint AS transaction_id FROM pg_catalog.pg_locks L WHERE L.transactionid IS NOT NULL ORDER BY pg_catalog.age(L.transactionid) DESC LIMIT 1
 --- DataGrip: the current transaction
 SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN null ELSE (pg_catalog.txid_current() % 4294967296)::varchar::bigint END > 0 AS current_txid

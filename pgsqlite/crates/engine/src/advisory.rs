@@ -2,7 +2,7 @@
 //!
 //! The table belongs to the database and lives in memory, as PostgreSQL's does. A session is known by a number of its own.
 
-use crate::udf::session_cell::AdvisoryKey;
+use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock};
 use parking_lot::{Condvar, Mutex};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::{HashMap, HashSet};
@@ -34,6 +34,8 @@ struct Waiting {
     session: u64,
     key: AdvisoryKey,
     shared: bool,
+    /// microseconds since 2000-01-01 UTC
+    since: i64,
 }
 
 #[derive(Default)]
@@ -121,7 +123,7 @@ impl AdvisoryLocks {
     /// Takes a lock for a session or (`transaction`) until its transaction ends. Whether it was got.
     /// Errors: 40P01 if waiting would never end, 55P03, 57014.
     pub fn acquire(&self, session: u64, key: AdvisoryKey, shared: bool, transaction: bool, wait: Wait) -> Result<bool> {
-        let request = Waiting { session, key, shared };
+        let request = Waiting { session, key, shared, since: crate::session::clock() };
         let mut table = self.table.lock();
         if table.blockers(request).is_empty() {
             table.grant(request, transaction);
@@ -151,6 +153,24 @@ impl AdvisoryLocks {
         // those behind us may be served now
         self.freed.notify_all();
         result
+    }
+
+    /// The locks that a session holds or waits for, and the sessions that it waits for.
+    pub fn of(&self, session: u64) -> (Vec<AdvisoryLock>, Vec<u64>) {
+        let table = self.table.lock();
+        let mut locks = Vec::new();
+        for (&key, holders) in &table.held {
+            let Some(held) = holders.get(&session) else { continue };
+            let modes = [(false, held.is_exclusive()), (true, held.shared + held.transaction_shared > 0)];
+            let taken = modes.into_iter().filter(|(_, taken)| *taken);
+            locks.extend(taken.map(|(shared, _)| AdvisoryLock { key, shared, waits_since: None }));
+        }
+        let mut blockers = Vec::new();
+        for waiting in table.waiting.iter().filter(|w| w.session == session) {
+            locks.push(AdvisoryLock { key: waiting.key, shared: waiting.shared, waits_since: Some(waiting.since) });
+            blockers.extend(table.blockers(*waiting));
+        }
+        (locks, blockers)
     }
 
     /// Gives a session's lock back once; false if it does not hold it in that mode.

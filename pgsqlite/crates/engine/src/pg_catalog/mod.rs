@@ -9,6 +9,7 @@ mod depends;
 mod information_schema;
 mod information_triggers;
 mod information_usage;
+mod locks;
 mod relations;
 mod session;
 mod statistics;
@@ -18,6 +19,7 @@ mod views;
 mod zones;
 
 pub(crate) use builtin::{language, EXTENSIONS};
+pub(crate) use locks::blocking_pids;
 pub(crate) use relations::{composite_class, composite_type, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
@@ -285,6 +287,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_settings" => Session(cluster::settings),
         "pg_cursors" => Session(session::cursors),
         "pg_prepared_statements" => Session(session::prepared_statements),
+        "pg_locks" => Session(locks::locks),
         "pg_stat_activity" => Session(statistics::activity),
         "pg_stat_database" => Session(statistics::stat_database),
         "pg_stat_statements" => Session(statistics::stat_statements),

@@ -54,6 +54,7 @@ pub use api::*;
 pub use cancel::CancelHandle;
 pub(crate) use guc_values::search_path_names;
 pub use script::Script;
+pub(crate) use transaction::clock;
 
 use crate::connection::Connection;
 use guc::Gucs;
@@ -179,7 +180,7 @@ impl Session {
             is_role,
             identity: Mutex::default(),
             variables,
-            server: Arc::new(server),
+            server,
             sequences: Arc::new(sequences),
             initial: gucs.clone(),
             gucs,

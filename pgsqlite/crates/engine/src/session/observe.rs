@@ -46,7 +46,10 @@ impl Session {
             live.state = State::Active;
             live.query = query;
             live.query_start = Some(now);
-            live.transaction_start.get_or_insert(now);
+            if live.transaction_start.is_none() {
+                live.transaction_start = Some(now);
+                live.transactions = live.transactions.wrapping_add(1);
+            }
             live.query_id = None;
         });
         self.count_time(before, lasted);
@@ -60,6 +63,7 @@ impl Session {
             TransactionStatus::InTransaction => State::IdleInTransaction,
             TransactionStatus::Failed => State::IdleInFailedTransaction,
         };
+        self.activity.set_writes(self.transaction.slot.is_some());
         let (before, lasted) = self.activity.change(now, |live| {
             live.state = state;
             if state == State::Idle {

@@ -31,6 +31,7 @@ impl Session {
         } else {
             Access::Read
         };
+        self.activity.set_writes(self.transaction.slot.is_some());
         connection.cell.routines.access.set(access);
         let mut modes = connection.cell.routines.modes.borrow_mut();
         if *modes != self.transaction.constraints {

@@ -4,7 +4,7 @@ use super::CancelHandle;
 use crate::advisory::Wait;
 use crate::engine::Engine;
 use crate::notify::{Mailbox, Pending};
-use crate::udf::session_cell::{AdvisoryKey, ServerFunctions};
+use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions};
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
@@ -15,9 +15,15 @@ use std::time::Duration;
 /// How often a sleeping session looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// A session as the others of this process reach it.
+struct Known {
+    cancel: CancelHandle,
+    server: Weak<SessionServer>,
+}
+
 /// The sessions of this process by the process number they report. A number of 0 is nobody's.
-fn sessions() -> &'static Mutex<HashMap<i32, CancelHandle>> {
-    static SESSIONS: OnceLock<Mutex<HashMap<i32, CancelHandle>>> = OnceLock::new();
+fn sessions() -> &'static Mutex<HashMap<i32, Known>> {
+    static SESSIONS: OnceLock<Mutex<HashMap<i32, Known>>> = OnceLock::new();
     SESSIONS.get_or_init(Mutex::default)
 }
 
@@ -40,12 +46,9 @@ impl SessionServer {
         pid: i32,
         cancel: &CancelHandle,
         variables: &Arc<super::natives::SessionVariables>,
-    ) -> Self {
+    ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        if pid != 0 {
-            sessions().lock().insert(pid, cancel.clone());
-        }
-        SessionServer {
+        let server = Arc::new(SessionServer {
             engine: Arc::downgrade(engine),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             pid,
@@ -53,7 +56,25 @@ impl SessionServer {
             transaction_id: Mutex::default(),
             pending: Mutex::default(),
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
+        });
+        if pid != 0 {
+            let known = Known { cancel: cancel.clone(), server: Arc::downgrade(&server) };
+            sessions().lock().insert(pid, known);
         }
+        server
+    }
+
+    /// What the session holds and waits for; `writes`: it has the writer slot.
+    fn locks(&self, writes: bool) -> LockHolder {
+        let transaction = match writes {
+            true => Some(*self.transaction_id.lock().get_or_insert_with(crate::engine::next_number)),
+            false => *self.transaction_id.lock(),
+        };
+        let (advisory, waits_for) = match self.engine.upgrade() {
+            Some(engine) => engine.advisory.of(self.number),
+            None => (vec![], vec![]),
+        };
+        LockHolder { session: self.number, transaction, advisory, waits_for }
     }
 
     /// Tells sessions apart.
@@ -105,7 +126,7 @@ fn blocking<R>(run: impl FnOnce() -> R) -> R {
 
 impl ServerFunctions for SessionServer {
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
-        let target = sessions().lock().get(&pid).cloned();
+        let target = sessions().lock().get(&pid).map(|known| known.cancel.clone());
         Ok(match target {
             Some(handle) if terminate => {
                 handle.terminate();
@@ -152,6 +173,12 @@ impl ServerFunctions for SessionServer {
     fn advisory_unlock_all(&self) -> Result<()> {
         self.engine()?.advisory.release_session(self.number);
         Ok(())
+    }
+    fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder> {
+        let all: Vec<Arc<SessionServer>> = sessions().lock().values().filter_map(|k| k.server.upgrade()).collect();
+        let mut locks: Vec<LockHolder> = all.iter().map(|s| s.locks(writes(s.number))).collect();
+        locks.sort_unstable_by_key(|l| l.session);
+        locks
     }
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
         let mut own = self.transaction_id.lock();

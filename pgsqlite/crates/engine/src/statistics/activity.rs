@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use pgsqlite_types::Oid;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,9 @@ pub struct Activity {
     /// microseconds since 2000-01-01 UTC, as all times here
     pub started: i64,
     wait: AtomicU8,
+    /// when it began to wait for the writer slot
+    waits_since: AtomicI64,
+    writes: AtomicBool,
     live: Mutex<Live>,
 }
 
@@ -75,6 +78,8 @@ pub struct Live {
     pub query: Arc<str>,
     pub query_start: Option<i64>,
     pub transaction_start: Option<i64>,
+    /// how many transactions have begun
+    pub transactions: u32,
     pub state_change: i64,
     pub application_name: Arc<str>,
     /// as pg_stat_statements names the statement
@@ -95,6 +100,7 @@ impl Activity {
             query: "".into(),
             query_start: None,
             transaction_start: None,
+            transactions: 0,
             state_change: now,
             application_name: "".into(),
             query_id: None,
@@ -108,17 +114,36 @@ impl Activity {
             client,
             started: now,
             wait: AtomicU8::new(Wait::Nothing as u8),
+            waits_since: AtomicI64::new(0),
+            writes: AtomicBool::new(false),
             live: Mutex::new(live),
         }
     }
 
     pub fn set_wait(&self, wait: Wait) {
+        if wait == Wait::Writer {
+            self.waits_since.store(crate::session::clock(), Ordering::Relaxed);
+        }
         self.wait.store(wait as u8, Ordering::Relaxed);
+    }
+
+    /// When the wait for the writer slot began that it is in.
+    pub fn waits_since(&self) -> i64 {
+        self.waits_since.load(Ordering::Relaxed)
     }
 
     pub fn wait(&self) -> Wait {
         let now = self.wait.load(Ordering::Relaxed);
         [Wait::Writer, Wait::Sync, Wait::Pool].into_iter().find(|w| *w as u8 == now).unwrap_or(Wait::Nothing)
+    }
+
+    /// The session has (or has no more) the writer slot of its database.
+    pub(crate) fn set_writes(&self, writes: bool) {
+        self.writes.store(writes, Ordering::Relaxed);
+    }
+
+    pub fn writes(&self) -> bool {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Its present state. Copies: nobody is held up.

@@ -46,6 +46,10 @@ fn notify(c: &Call) -> Result<Datum> {
 fn listening(c: &Call) -> Result<Datum> {
     rows(server(c)?.listening()?)
 }
+/// The process numbers of the sessions that another one waits for, as an array.
+fn blocking_pids(c: &Call) -> Result<Datum> {
+    rows(crate::pg_catalog::blocking_pids(&*server(c)?, c.int(0)? as i32))
+}
 /// The words of the grammar, as rows of five columns.
 fn keywords(_: &Call) -> Result<Datum> {
     let all = pgsqlite_sql::builtins::keywords::keywords()
@@ -220,6 +224,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_current_xact_id", transaction_id),
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
     ("pg_notify", notify),
+    ("pg_blocking_pids", blocking_pids),
     ("pg_listening_channels", listening),
     ("pg_get_keywords", keywords),
     ("pg_options_to_table", options),

@@ -56,6 +56,8 @@ pub trait ServerFunctions {
     /// `pg_advisory_unlock…`: whether the session held it.
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
     fn advisory_unlock_all(&self) -> Result<()>;
+    /// What the sessions of this process hold and wait for. Those that `writes` names get a transaction's number if they have none.
+    fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// The transaction's number, or the one that it would get now.
@@ -73,6 +75,26 @@ pub trait ServerFunctions {
 pub enum AdvisoryKey {
     One(i64),
     Two(i32, i32),
+}
+
+/// An advisory lock of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdvisoryLock {
+    pub key: AdvisoryKey,
+    pub shared: bool,
+    /// it is not held yet: since when it is waited for, microseconds since 2000-01-01 UTC
+    pub waits_since: Option<i64>,
+}
+
+/// The locks of a session.
+#[derive(Debug)]
+pub struct LockHolder {
+    /// the number that tells sessions apart
+    pub session: u64,
+    pub transaction: Option<u64>,
+    pub advisory: Vec<AdvisoryLock>,
+    /// the sessions that keep it from an advisory lock
+    pub waits_for: Vec<u64>,
 }
 
 /// A row of pg_prepared_statements.

@@ -1,0 +1,117 @@
+//! pg_locks: the locks that this server has, in PostgreSQL's terms.
+//!
+//! * `advisory`: as PostgreSQL shows them
+//! * `virtualxid`: each running transaction holds its own
+//! * `transactionid`: who has a transaction's number, or the database's writer slot, holds it; who waits for the slot waits for its holder
+//!
+//! Relations, pages and rows are not locked one by one here, so there are no such rows.
+
+use super::cluster::{known_databases, KnownDatabase};
+use super::{int, text, Rows};
+use crate::statistics::activity::{Activity, Wait};
+use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions, SessionState};
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::Datum;
+use std::sync::Arc;
+
+/// A session with what it holds.
+struct Holder {
+    activity: Arc<Activity>,
+    locks: LockHolder,
+}
+
+impl Holder {
+    fn waits_for_slot(&self) -> bool {
+        self.activity.wait() == Wait::Writer
+    }
+
+    /// Whether the session keeps the other from the writer slot.
+    fn keeps_from_slot(&self, other: &Holder) -> bool {
+        let (own, other) = (&self.activity, &other.activity);
+        own.writes() && own.number != other.number && own.database == other.database
+    }
+}
+
+fn holders(server: &dyn ServerFunctions) -> Vec<Holder> {
+    let Some(statistics) = server.statistics() else { return vec![] };
+    let sessions = statistics.sessions();
+    let of = |number: u64| sessions.iter().find(|s| s.number == number).cloned();
+    let all = server.lock_holders(&|number| of(number).is_some_and(|a| a.writes()));
+    all.into_iter().filter_map(|locks| Some(Holder { activity: of(locks.session)?, locks })).collect()
+}
+
+/// `pg_blocking_pids`: the sessions that another one waits for.
+pub(crate) fn blocking_pids(server: &dyn ServerFunctions, pid: i32) -> Vec<i32> {
+    let all = holders(server);
+    let Some(waiting) = all.iter().find(|h| h.activity.pid == pid) else { return vec![] };
+    let mut pids: Vec<i32> = all
+        .iter()
+        .filter(|h| {
+            waiting.locks.waits_for.contains(&h.locks.session) || waiting.waits_for_slot() && h.keeps_from_slot(waiting)
+        })
+        .map(|h| h.activity.pid)
+        .collect();
+    pids.sort_unstable();
+    pids
+}
+
+pub(super) fn locks(rows: &mut Rows, state: &SessionState) {
+    let Some(server) = &state.server else { return };
+    let databases = known_databases(state);
+    let all = holders(&**server);
+    for holder in &all {
+        push_holder(rows, holder, &all, &databases);
+    }
+}
+
+fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[KnownDatabase]) {
+    let (activity, live) = (&holder.activity, holder.activity.live());
+    let running = live.transaction_start.is_some();
+    // (between its transactions a session has the number 0 of one)
+    let own = format!("{}/{}", activity.number, if running { live.transactions } else { 0 });
+    let mut push = |kind: &str, granted: bool, mode: &str, fast: bool, more: &[(&'static str, Datum)]| {
+        let mut row = vec![
+            ("locktype", text(kind)),
+            ("virtualtransaction", text(&*own)),
+            ("pid", int(activity.pid)),
+            ("mode", text(mode)),
+            ("granted", granted.into()),
+            ("fastpath", fast.into()),
+        ];
+        row.extend_from_slice(more);
+        rows.push(&row);
+    };
+    if running {
+        push("virtualxid", true, "ExclusiveLock", true, &[("virtualxid", text(&*own))]);
+    }
+    if let Some(number) = holder.locks.transaction {
+        push("transactionid", true, "ExclusiveLock", false, &[("transactionid", Datum::Int(number as u32 as i64))]);
+    }
+    if holder.waits_for_slot() {
+        let keeper = all.iter().find(|h| h.keeps_from_slot(holder));
+        let number = keeper.and_then(|h| h.locks.transaction).map_or(Datum::Null, |n| Datum::Int(n as u32 as i64));
+        let since = text(Timestamp(activity.waits_since()).to_storage());
+        push("transactionid", false, "ShareLock", false, &[("transactionid", number), ("waitstart", since)]);
+    }
+    let database = databases.iter().find(|d| d.name == activity.database).map(|d| d.number);
+    for lock in &holder.locks.advisory {
+        let (class, object, sub) = match lock.key {
+            AdvisoryKey::One(key) => ((key >> 32) as u32, key as u32, 1),
+            AdvisoryKey::Two(class, object) => (class as u32, object as u32, 2),
+        };
+        let mode = if lock.shared { "ShareLock" } else { "ExclusiveLock" };
+        push(
+            "advisory",
+            lock.waits_since.is_none(),
+            mode,
+            false,
+            &[
+                ("database", database.into()),
+                ("classid", int(class)),
+                ("objid", int(object)),
+                ("objsubid", int(sub)),
+                ("waitstart", lock.waits_since.map_or(Datum::Null, |at| text(Timestamp(at).to_storage()))),
+            ],
+        );
+    }
+}
