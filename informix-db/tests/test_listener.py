@@ -189,6 +189,146 @@ def test_large_objects_by_fast_path(conn):
     assert one(conn, "select count(*) from systables where tabid = 1") == (1,)
 
 
+COLLECTIONS = "c (id serial, s set(integer not null), m multiset(varchar(10) not null), l list(varchar(20) not null), \
+r row(a integer, b varchar(10)), n list(row(a integer, k set(date not null)) not null))"
+
+
+def values_of(conn, sql, *parameters):
+    rows = conn.cursor().execute(sql, parameters).fetchall()
+    return [tuple(v.to_python() if hasattr(v, "to_python") else v for v in row) for row in rows]
+
+
+def test_collections_and_rows(conn):
+    cur = conn.cursor()
+    cur.execute("create table " + COLLECTIONS)
+    into = "insert into c (s, m, l, r, n) values "
+    cur.execute(
+        into + "(set{3,1,3}, multiset{'b','a','b'}, list{'x','it''s','x'}, row(1,'x'), "
+        "list{row(1,set{'2026-01-02'}),row(null,null)})"
+    )
+    cur.execute(
+        into + """("SET{3, 1, 3}", 'list{"b","a","b"}', "list{'x','it''s','x'}", "row(1,'x')", """
+        """"list{row(1,set{'2026-01-02','2026-01-02'}), row(null, null)}")"""
+    )
+    day = dt.date(2026, 1, 2)
+    cur.execute(
+        into + "(?, ?, ?, ?, ?)", ({1, 3}, ["b", "a", "b"], ["x", "it's", "x"], (1, "x"), [(1, {day}), (None, None)])
+    )
+    cur.execute(into + "(?, ?, ?, ?, ?)", (set(), [], [], (None, None), None))
+    cur.execute(into + "(null, null, null, null, null)")
+    # each element once in a SET, and no order; all of them in the others
+    rows = [(1, frozenset({"2026-01-02"})), (None, None)]
+    full = (frozenset({1, 3}), ["b", "a", "b"], ["x", "it's", "x"], (1, "x"), rows)
+    shown = values_of(conn, "select s, m, l, r, n from c order by id")
+    assert shown == [full] * 3 + [(frozenset(), [], [], (None, None), None), (None,) * 5]
+    assert cur.execute("select s, r from c").description[0][0] == "s"
+    value = cur.fetchone()[0]
+    assert (value.kind, value.element_schema) == ("SET", "set(integer not null)")
+    for condition, count in [
+        ("s = set{1,3}", 3),
+        ("s <> set{1,3}", 1),
+        ("m = multiset{'a','b','b'}", 3),
+        ("m = multiset{'a','b'}", 0),
+        ("l = list{'x','x','it''s'}", 0),
+        ("l = list{'x','it''s','x'}", 3),
+        ("r = row(1,'x')", 3),
+        ("3 in s", 3),
+        ("3 in (s)", 3),
+        ("3 not in s", 1),
+        ("s is null", 1),
+        ("cardinality(m) = 3", 3),
+        ("r.a = 1 and c.r.b = 'x'", 3),
+    ]:
+        assert one(conn, f"select count(*) from c where {condition}") == (count,), condition
+    assert one(conn, "select count(*) from c where s = ? and ? in l", {3, 1}, "x") == (3,)
+    assert one(conn, "select r.a, r.b, cardinality(s) from c where id = 1") == (1, "x", 2)
+    cur.execute("update c set s = list{5,5,6}, r = ? where id = 1", ((7, None),))
+    assert values_of(conn, "select s, r from c where id = 1") == [(frozenset({5, 6}), (7, None))]
+    cur.execute("insert into c (s) select s from c where id = 1")
+    assert values_of(conn, "select max(id), count(*) from c where 6 in s") == [(6, 2)]
+    for refused in [
+        "select s from c order by s",
+        "select s from c order by 1",
+        "select s as x from c order by x",
+        "select s from c group by s",
+        "select distinct s from c",
+        "select count(distinct r) from c",
+        "select s from c union select s from c",
+        "select s || 'x' from c",
+        "select max(s) from c",
+        "select s::lvarchar from c",
+        "select * from (select s from c) as x",
+        "select id from c where s > set{1}",
+        "insert into c (s) values (set{1,null})",
+        "insert into c (s) values ('set{1,null}')",
+        "insert into c (s) values ('1,2')",
+        "insert into c (r) values (row(1))",
+    ]:
+        with pytest.raises(informix_db.Error) as caught:
+            cur.execute(refused).fetchall()
+        assert caught.value.sqlcode == -746, refused
+    with pytest.raises(informix_db.Error) as caught:
+        cur.execute("update c set s = m")
+    assert caught.value.sqlcode == -9634
+    types = conn.cursor().execute(
+        "select colname, coltype, description from systables t, syscolumns c, sysxtddesc d "
+        "where t.tabname = 'c' and c.tabid = t.tabid and d.extended_id = c.extended_id order by colno"
+    )
+    assert [tuple(map(str.strip, map(str, row))) for row in types.fetchall()] == [
+        ("s", "19", "set(integer not null)"),
+        ("m", "20", "multiset(varchar(10) not null)"),
+        ("l", "21", "list(varchar(20) not null)"),
+        ("r", "22", "row(a integer, b varchar(10))"),
+        ("n", "21", "list(row(a integer, k set(date not null)) not null)"),
+    ]
+    cur.execute("drop table c")
+
+
+def test_many_collections_at_once(address):
+    with informix_db.connect(**address) as connection:
+        cur = connection.cursor()
+        cur.execute("create table many_sets (id integer, s set(integer not null))")
+        connection.commit()
+        cur.executemany("insert into many_sets values (?, ?)", [(i, {i, i + 1}) for i in range(50)])
+        connection.commit()
+        assert values_of(connection, "select count(*) from many_sets where 7 in s") == [(2,)]
+        cur.execute("drop table many_sets")
+        connection.commit()
+
+
+ELEMENTS = [
+    ("smallint", "-5", -5),
+    ("bigint", "-9000000000", -9000000000),
+    ("int8", "42", 42),
+    ("float", "1e300", 1e300),
+    ("smallfloat", "-2.5", Decimal("-2.5")),
+    ("decimal(8,2)", "1.5", Decimal("1.50")),
+    ("decimal(16)", "1.25", Decimal("1.25")),
+    ("money(8,2)", "2", Decimal("2.00")),
+    ("char(3)", "'ab'", "ab "),
+    ("nvarchar(9)", "'a''b\\\"'", "a'b\\\""),
+    ("lvarchar", "''", ""),
+    ("boolean", "'t'", "t"),
+    ("date", "'0001-02-03'", "0001-02-03"),
+    ("datetime year to second", "'2026-01-02 03:04:05'", "2026-01-02 03:04:05"),
+    ("datetime year to month", "'2026-01'", "2026-01"),
+    ("datetime hour to fraction(3)", "'03:04:05.678'", "03:04:05.678"),
+    ("interval day(3) to second", "'-3 04:05:06'", "-3 04:05:06"),
+    ("interval year(4) to month", "'2-06'", "2-06"),
+]
+
+
+@pytest.mark.parametrize(("type_", "literal", "value"), ELEMENTS, ids=[e[0] for e in ELEMENTS])
+def test_elements_of_every_type(conn, type_, literal, value):
+    cur = conn.cursor()
+    cur.execute(f"create table e (l list({type_} not null), r row(f {type_}, g integer))")
+    cur.execute(f"insert into e values (list{{{literal},{literal}}}, row({literal}, 7))")
+    cur.execute("insert into e values (list{}, row(null, 7))")
+    assert values_of(conn, "select l, r from e") == [([value, value], (value, 7)), ([], (None, 7))]
+    assert one(conn, f"select count(*) from e where {literal} in l") == (1,)
+    cur.execute("drop table e")
+
+
 def test_sequences(conn):
     cur = conn.cursor()
     cur.execute("create sequence numbers start with 5 increment by 5 maxvalue 15 nocache order")
@@ -410,8 +550,14 @@ def test_a_changed_table_is_seen(conn):
         ("select nosuch(1) from systables", -674),
         ("select substr('abc', -1) from systables", -746),
         ("unload to 'f' select * from systables", -746),
-        ("create table t (a list(integer not null))", -746),
-        ("create table t (a set(integer not null))", -746),
+        ("create table t (a list(set(integer not null) not null))", -746),
+        ("create table t (a set(blob not null))", -746),
+        ("create table t (a set(integer))", -201),
+        ("create table t (a row(b integer, b integer))", -201),
+        ("select set{1} from systables", -746),
+        ("select set{1, null}::set(integer not null) from systables", -746),
+        ("select row(1)::row(nosuchrow integer) from systables", -746),
+        ("select 1 in tabid from systables", -746),
         ("create index i on t (upper(a))", -746),
         ("select * from other:t", -746),
         ("select * from systables where tabname matches owner", -746),

@@ -47,6 +47,20 @@ def waiting(pg):
     raise AssertionError("nobody waits")
 
 
+def collections(pg, ifx):
+    """Arrays and composite values of the other side, under the same rules."""
+    all_of(ifx, "create table sets (id integer, s set(integer not null), l list(varchar(9) not null), r row(a integer, b date))")
+    all_of(ifx, "insert into sets values (1, set{3,1,3}, list{'x','x'}, row(1,'2026-01-02'))")
+    assert all_of(pg, "SELECT s, l, (r).a, (r).b FROM sets") == [([3, 1], ["x", "x"], 1, dt.date(2026, 1, 2))]
+    for wrong in ["'{1,1}'", "'{1,NULL}'", "'{{1},{2}}'"]:
+        with fails(psycopg.Error, sqlstate="23514"):
+            all_of(pg, f"INSERT INTO sets (s) VALUES ({wrong})")
+    all_of(pg, "INSERT INTO sets VALUES (2, '{5,4}', ARRAY['b','a'], ROW(7,NULL))")
+    row = all_of(ifx, "select s, l, r from sets where s = set{4,5}")[0]
+    assert [v.to_python() for v in row] == [frozenset({4, 5}), ["b", "a"], (7, None)], row
+    all_of(ifx, "drop table sets")
+
+
 def types(pg, ifx):
     """A table of either side is the other's, with its types."""
     all_of(ifx, "create table made_there (id serial primary key, s varchar(20), d decimal(10,2), m money(12,2), t datetime year to second, "
@@ -266,6 +280,7 @@ address = ""  # the environment says where
 with psycopg.connect(address, autocommit=True) as pg:
     ifx = informix(autocommit=True)
     types(pg, ifx)
+    collections(pg, ifx)
     large_objects(pg, ifx)
     visibility(pg, ifx)
     isolation(pg, ifx)

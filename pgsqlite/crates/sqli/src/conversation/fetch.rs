@@ -7,6 +7,7 @@ use super::{Conversation, Step, Wrong};
 use crate::dialect::Kind;
 use crate::errors::Failure;
 use crate::values::codeset::CodeSet;
+use crate::values::complex_bytes;
 use crate::values::encode;
 use crate::values::types::Type;
 use crate::wire::code;
@@ -82,8 +83,15 @@ impl TupleSink<'_> {
         for (i, output) in self.outputs.iter().enumerate() {
             let value = row.value(i);
             if value == DatumRef::Null {
-                let ty = if self.files[i].is_some() { FILE_NAME } else { output.ty };
-                encode::null(ty, &mut self.row);
+                match (output.ty, &self.files[i]) {
+                    (_, Some(_)) => encode::null(FILE_NAME, &mut self.row),
+                    (Type::Complex(complex), None) if output.raw => {
+                        if let Err(failure) = complex_bytes::binary(complex, None, self.codeset, &mut self.row) {
+                            return Ok(Err(failure));
+                        }
+                    }
+                    (ty, None) => encode::null(ty, &mut self.row),
+                }
                 continue;
             }
             let codec = self.codecs.get(i).ok_or_else(|| PgError::internal("a row before its columns"))?;

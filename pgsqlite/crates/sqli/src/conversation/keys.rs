@@ -122,8 +122,9 @@ impl Conversation<'_> {
         let (text, name) = (statement.text.clone(), statement.name.clone());
         let id = self.current.unwrap_or(0);
         let new = self.analyze(text, name, keys).await?;
-        if new.keys.iter().any(|k| matches!(k.0.ty, Type::Byte | Type::Text | Type::Blob | Type::Clob)) {
-            return Err(Failure::refused("a large value as a generated key").into());
+        let refused = |ty| matches!(ty, Type::Byte | Type::Text | Type::Blob | Type::Clob | Type::Complex(_));
+        if new.keys.iter().any(|k| refused(k.0.ty)) {
+            return Err(Failure::refused("a large value, collection or row as a generated key").into());
         }
         self.statements.insert(id, new);
         Ok(())

@@ -96,6 +96,8 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]
         let ty = match (hint, stored) {
             // a hint must be a type of what PostgreSQL gives
             (Some(hint), Some(stored)) if fits(hint, stored) => Some(hint),
+            // an array or a row that a cast has made
+            (Some(hint @ Type::Complex(_)), None) => Some(hint),
             (_, stored) => stored,
         };
         let ty = ty.ok_or_else(|| {
@@ -106,6 +108,15 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]
     Ok(out)
 }
 
+/// The numbers of the collections' and rows' types in the catalog.
+fn number_types(catalog: &Catalog, fields: &mut [Field]) {
+    for field in fields {
+        if let Some(oid) = field.complex.and_then(|c| c.oid(catalog)) {
+            field.extended_id = oid as i32;
+        }
+    }
+}
+
 /// Whether values that would be sent as `stored` can be sent as `hint`.
 fn fits(hint: Type, stored: Type) -> bool {
     match (hint, stored) {
@@ -113,18 +124,15 @@ fn fits(hint: Type, stored: Type) -> bool {
         (Type::Interval(_), Type::Interval(_)) => true,
         (Type::Char(_) | Type::VarChar(_) | Type::LVarChar(_) | Type::NChar(_), b) => matches!(b, Type::LVarChar(_)),
         (Type::Decimal(..) | Type::Money(..), b) => matches!(b, Type::Decimal(..)),
+        (Type::Complex(a), b) => b == Type::Complex(a),
         (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
     }
 }
 
 /// Bytes as bytea's text.
 fn hexadecimal(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = Vec::with_capacity(2 + 2 * bytes.len());
-    out.extend_from_slice(b"\\x");
-    for b in bytes {
-        out.extend([DIGITS[(b >> 4) as usize], DIGITS[(b & 15) as usize]]);
-    }
+    let mut out = b"\\x".to_vec();
+    pgsqlite_types::write::hex(&mut out, bytes);
     out
 }
 
@@ -198,7 +206,7 @@ impl Conversation<'_> {
         {
             return Err(Failure::refused("LOTOFILE beside more than one *").into());
         }
-        let fields = match is_query {
+        let mut fields: Vec<Field> = match is_query {
             true => columns
                 .iter()
                 .zip(&outputs)
@@ -217,6 +225,7 @@ impl Conversation<'_> {
                 .unwrap_or_default(),
             false => vec![],
         };
+        number_types(&environment.catalog, &mut fields);
         Ok(Statement {
             text,
             translation,
@@ -273,7 +282,7 @@ impl Conversation<'_> {
 
     pub(super) fn describe_input(&mut self) -> Step {
         let statement = self.statement()?;
-        let fields: Vec<Field> = statement
+        let mut fields: Vec<Field> = statement
             .translation
             .targets
             .iter()
@@ -290,6 +299,7 @@ impl Conversation<'_> {
                 ty.field(String::new(), false)
             })
             .collect();
+        number_types(&statement.catalog, &mut fields);
         self.client.out.describe_input(&fields);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The tree of an Informix statement.
 
 use super::sequence;
+use crate::values::complex::Kind;
 use crate::values::qualifier::Qualifier;
 use crate::values::types::Type;
 
@@ -87,7 +88,18 @@ pub enum Expr {
     Server,
     Units(Box<Expr>, &'static str),
     Extend(Box<Expr>, Qualifier),
+    /// values in parentheses
     Row(Vec<Expr>),
+    /// `SET{1, 2}`
+    Collection(Kind, Vec<Expr>),
+    /// `ROW(1, 'x')`, a value of a row type
+    RowValue(Vec<Expr>),
+    /// whether the value is an element of a collection
+    Member {
+        value: Box<Expr>,
+        collection: Box<Expr>,
+        not: bool,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -328,7 +340,7 @@ impl Expr {
             | Expr::InQuery { value: e, .. }
             | Expr::IsNull { value: e, .. }
             | Expr::Quantified { value: e, .. } => vec![e],
-            Expr::Binary(_, a, b) => vec![a, b],
+            Expr::Binary(_, a, b) | Expr::Member { value: a, collection: b, .. } => vec![a, b],
             Expr::Like { value, pattern, escape, .. } => {
                 [value, pattern].into_iter().chain(escape).map(|e| &**e).collect()
             }
@@ -340,7 +352,10 @@ impl Expr {
                 .chain(branches.iter().flat_map(|(a, b)| [a, b]))
                 .chain(otherwise.iter().map(|e| &**e))
                 .collect(),
-            Expr::Call { arguments, .. } | Expr::Row(arguments) => arguments.iter().collect(),
+            Expr::Call { arguments, .. }
+            | Expr::Row(arguments)
+            | Expr::Collection(_, arguments)
+            | Expr::RowValue(arguments) => arguments.iter().collect(),
             Expr::Trim { what, value, .. } => what.iter().chain([value]).map(|e| &**e).collect(),
             _ => vec![],
         };

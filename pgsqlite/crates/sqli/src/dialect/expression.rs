@@ -5,6 +5,7 @@ use super::lexer::Token;
 use super::parser::Parser;
 use super::Parse;
 use crate::errors::Failure;
+use crate::values::complex::{kept, Complex, Kind};
 use crate::values::qualifier::{self, Qualifier};
 use crate::values::types::{Type, LONGEST_LVARCHAR, LVARCHAR};
 
@@ -89,6 +90,10 @@ impl Parser<'_> {
             self.expect("and")?;
             return Ok(Expr::Between { value, low, high: Box::new(self.concatenation()?), not });
         }
+        if self.is_word("in") && !matches!(self.peek_at(1), Token::Sign("(")) {
+            self.next();
+            return Ok(Expr::Member { value, collection: Box::new(self.primary()?), not });
+        }
         if self.accept("in") {
             self.expect_sign("(")?;
             let found = if self.is_word("select") || self.is_word("with") {
@@ -98,9 +103,6 @@ impl Parser<'_> {
             };
             self.expect_sign(")")?;
             return Ok(found);
-        }
-        if self.is_word("in") {
-            return Err(self.unexpected());
         }
         Ok(*value)
     }
@@ -278,8 +280,13 @@ impl Parser<'_> {
                 self.expect_sign(")")?;
                 Ok(Expr::Call { name: "substr".into(), arguments, distinct: false })
             }
-            "set" | "multiset" | "list" | "row" if matches!(self.peek_at(1), Token::Sign("{" | "(")) => {
-                self.refuse("a collection or row literal")
+            "set" | "multiset" | "list" if matches!(self.peek_at(1), Token::Sign("{")) => self.collection(word),
+            "row" if called => {
+                self.next();
+                self.expect_sign("(")?;
+                let fields = self.list(|p| p.expression())?;
+                self.expect_sign(")")?;
+                Ok(Expr::RowValue(fields))
             }
             _ if called => self.call(word),
             _ => {
@@ -298,6 +305,16 @@ impl Parser<'_> {
                 self.column()
             }
         }
+    }
+
+    /// `SET{1, 2}`
+    fn collection(&mut self, word: &str) -> Parse<Expr> {
+        self.next();
+        let kind = Kind::of_word(word).ok_or_else(|| self.unexpected())?;
+        self.expect_sign("{")?;
+        let elements = if self.is_sign("}") { vec![] } else { self.list(|p| p.expression())? };
+        self.expect_sign("}")?;
+        Ok(Expr::Collection(kind, elements))
     }
 
     fn call(&mut self, name: &str) -> Parse<Expr> {
@@ -441,6 +458,18 @@ impl Parser<'_> {
         Ok((Some(p), s))
     }
 
+    /// The type of the elements of a collection, or of a field of a row.
+    fn part_type(&mut self) -> Parse<Type> {
+        let place = self.place();
+        match self.data_type()? {
+            ty @ (Type::Serial | Type::BigSerial | Type::Byte | Type::Text | Type::Blob | Type::Clob) => {
+                let what = format!("{} in a collection or row", ty.name().to_uppercase());
+                Err(Failure::refused(what).at(place))
+            }
+            ty => Ok(ty),
+        }
+    }
+
     /// A type. SERIAL's start is not taken.
     pub(super) fn data_type(&mut self) -> Parse<Type> {
         let place = self.place();
@@ -507,7 +536,30 @@ impl Parser<'_> {
             "interval" => Type::Interval(self.qualifier(true)?),
             "blob" => Type::Blob,
             "clob" => Type::Clob,
-            "set" | "multiset" | "list" | "row" | "bson" | "json" => {
+            "set" | "multiset" | "list" => {
+                let kind = Kind::of_word(&word).ok_or_else(bad)?;
+                self.expect_sign("(")?;
+                let element = self.nested(|p| p.part_type())?;
+                match element {
+                    Type::Complex(Complex::Collection(..)) => return self.refuse("a collection of collections"),
+                    Type::DateTime(q) if q.is_partial() => return self.refuse("a collection of partial DATETIMEs"),
+                    _ => {}
+                }
+                self.expect("not")?;
+                self.expect("null")?;
+                self.expect_sign(")")?;
+                Type::Complex(kept(Complex::Collection(kind, element))?)
+            }
+            "row" => {
+                self.expect_sign("(")?;
+                let fields = self.list(|p| Ok((p.identifier()?, p.nested(|p| p.part_type())?)))?;
+                self.expect_sign(")")?;
+                if fields.iter().enumerate().any(|(i, (name, _))| fields[..i].iter().any(|(n, _)| n == name)) {
+                    return Err(bad());
+                }
+                Type::Complex(kept(Complex::Row(fields))?)
+            }
+            "collection" | "bson" | "json" => {
                 return Err(Failure::refused(format!("the type {}", word.to_uppercase())).at(place));
             }
             _ => return Err(Failure::new(-9628, 0, word).at(place)),

@@ -51,6 +51,12 @@ impl Printer<'_> {
         target: Option<Type>,
     ) -> Parse<String> {
         let unknown = || Failure::new(-674, 0, name);
+        if let ("cardinality", [collection]) = (name, arguments) {
+            return self.cardinality(collection);
+        }
+        if distinct && arguments.iter().any(|a| self.complex(a).is_some()) {
+            return Err(Failure::refused("DISTINCT of a collection or row"));
+        }
         let mut printed = Vec::new();
         if !matches!(name, "dbinfo" | "decode" | "substr" | "to_char" | "max" | "min" | "nvl") {
             for argument in arguments {

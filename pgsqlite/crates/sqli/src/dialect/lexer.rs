@@ -26,9 +26,9 @@ pub struct Lexeme {
 }
 
 /// Longest first.
-const SIGNS: [&str; 24] = [
+const SIGNS: [&str; 25] = [
     "::", "||", "<=", ">=", "<>", "!=", "(", ")", ",", ".", ";", ":", "=", "<", ">", "+", "-", "*", "/", "[", "]", "?",
-    "@", "{",
+    "@", "{", "}",
 ];
 
 /// The tokens of a text, `End` last. `delimident`: text in double quotes is a name, not a literal.
@@ -40,6 +40,11 @@ pub fn tokens(text: &str, delimident: bool) -> Parse<Vec<Lexeme>> {
         let rest = &text[at..];
         if c.is_whitespace() {
             at += c.len_utf8();
+            continue;
+        }
+        if c == '{' && begins_collection(&out) {
+            out.push(Lexeme { token: Token::Sign("{"), at, end: at + 1 });
+            at += 1;
             continue;
         }
         let comment = [("--", "\n"), ("/*", "*/"), ("{", "}")].into_iter().find(|(open, _)| rest.starts_with(open));
@@ -77,6 +82,19 @@ pub fn tokens(text: &str, delimident: bool) -> Parse<Vec<Lexeme>> {
     }
     out.push(Lexeme { token: Token::End, at: text.len(), end: text.len() });
     Ok(out)
+}
+
+/// Whether the brace that comes next is that of a literal like `SET{1}`, not a comment's: behind a SET that is not UPDATE's and does
+/// not begin the statement, or behind MULTISET or LIST.
+fn begins_collection(before: &[Lexeme]) -> bool {
+    let is_set = |l: &Lexeme| l.token == Token::Word("set".into());
+    match before {
+        [.., Lexeme { token: Token::Word(word), .. }] if word == "multiset" || word == "list" => true,
+        [first, between @ .., last] if is_set(last) => {
+            first.token != Token::Word("update".into()) || between.iter().any(is_set)
+        }
+        _ => false,
+    }
 }
 
 /// A quoted text's content and its length with quotes; doubled quotes stand for one.
@@ -135,6 +153,15 @@ mod tests {
                 Token::End
             ]
         );
+        for (text, braces) in [
+            ("select set{1} {c}", true),
+            ("update t set {c} a = 1", false),
+            ("update t set a = set {2}", true),
+            ("set {c} isolation to dirty read", false),
+            ("select list{}", true),
+        ] {
+            assert_eq!(found(text, false).contains(&Token::Sign("{")), braces, "{text}");
+        }
         assert_eq!(found("\"Q\"", true)[0], Token::Quoted("Q".into()));
         assert_eq!(tokens("select 'x", false).unwrap_err().sqlcode, -282);
         assert_eq!(tokens("select #", false).unwrap_err(), Failure::syntax(7));

@@ -5,6 +5,7 @@
 //! The engine then analyzes the result as it does any statement. [`system`] has Informix's system catalog.
 
 pub mod ast;
+mod collections;
 mod ddl;
 mod expression;
 mod functions;
@@ -23,6 +24,11 @@ mod utility;
 pub use print::{translate, Environment, Kind, Shown, Translation};
 
 use crate::errors::Failure;
+
+/// A type by Informix's name; None: it is none, or a collection or row.
+pub fn simple_type(name: &str) -> Option<crate::values::types::Type> {
+    parser::data_type(name).ok().filter(|ty| !matches!(ty, crate::values::types::Type::Complex(_)))
+}
 
 /// What every step of parsing and printing gives.
 pub type Parse<T> = Result<T, Failure>;

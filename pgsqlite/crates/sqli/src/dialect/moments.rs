@@ -32,7 +32,8 @@ impl Printer<'_> {
     /// Whether `e`, if it is a partial DATETIME, is compared with its like.
     pub fn is_alike(&self, e: &Expr, other: &Expr) -> bool {
         match (self.partial(e), other) {
-            (None, _) => true,
+            // collections and rows have comparisons of their own
+            (None, _) => self.complex(e).is_none(),
             (Some(_), Expr::Text(_) | Expr::Parameter(_) | Expr::Null) => true,
             (Some(q), Expr::Current(of_other)) => matches!(e, Expr::Column(_)) || *of_other == q,
             (Some(q), other) => self.known_type(other) == Some(Type::DateTime(q)),
@@ -58,9 +59,12 @@ impl Printer<'_> {
                     found = Some(name.clone());
                 }
             }
+            if let Some((name, Some(Type::Complex(_)))) = column {
+                found = Some(name.clone());
+            }
         });
         match found {
-            Some(name) => Err(Failure::refused(format!("CHECK of the partial DATETIME {name}"))),
+            Some(name) => Err(Failure::refused(format!("CHECK of {name}, a partial DATETIME, collection or row,"))),
             None => Ok(()),
         }
     }

@@ -29,6 +29,16 @@ pub fn parse(text: &str, delimident: bool) -> Parse<(Statement, usize)> {
     }
 }
 
+/// A type by its name.
+pub fn data_type(name: &str) -> Parse<crate::values::types::Type> {
+    let mut parser = Parser { text: name, tokens: tokens(name, false)?, at: 0, parameters: 0, depth: 0 };
+    let ty = parser.data_type()?;
+    match parser.peek() {
+        Token::End => Ok(ty),
+        _ => Err(parser.unexpected()),
+    }
+}
+
 impl<'a> Parser<'a> {
     // --- tokens ----------------------------------------------------------------------------------------------------------
 

@@ -246,6 +246,9 @@ impl Printer<'_> {
 
     /// The Informix type of a column in scope.
     fn column_type(&self, path: &[String]) -> Option<Type> {
+        if let Some((_, (_, ty))) = self.field_of_row(path) {
+            return Some(ty);
+        }
         let (name, table) = (path.last()?, path.len().checked_sub(2).map(|i| &path[i]));
         let entries = self.scopes.iter().rev().flatten();
         for entry in entries.filter(|e| table.is_none_or(|t| *t == e.alias)) {
@@ -261,6 +264,7 @@ impl Printer<'_> {
         match e {
             Expr::Column(path) => self.column_type(path),
             Expr::Cast(_, ty) => Some(*ty),
+            Expr::Call { name, .. } if name == "cardinality" => Some(Type::Integer),
             Expr::Current(q) | Expr::Extend(_, q) | Expr::DateTime(_, q) => Some(Type::DateTime(*q)),
             Expr::Interval(_, q) => Some(Type::Interval(*q)),
             Expr::Today => Some(Type::Date),
@@ -295,6 +299,9 @@ impl Printer<'_> {
         if let Some(q) = self.partial(e).filter(|_| !allowed) {
             return Err(Failure::refused(format!("a {} in this place", q.type_name(false).to_uppercase())));
         }
+        if let Some(complex) = self.complex(e).filter(|_| !allowed) {
+            return Err(Failure::refused(format!("a {} in this place", complex.name())));
+        }
         Ok(match e {
             Expr::Text(text) => return text_literal(text, target),
             Expr::Number(n) => n.clone(),
@@ -317,6 +324,9 @@ impl Printer<'_> {
             // integers are divided as decimals
             Expr::Binary("/", a, b) => format!("({} * 1.0 / {})", self.expr(a)?, self.expr(b)?),
             Expr::Binary(sign @ ("=" | "<" | ">" | "<=" | ">=" | "<>"), a, b) => {
+                if let Some(complex) = self.complex(a).or_else(|| self.complex(b)) {
+                    return self.compared(complex, sign, a, b);
+                }
                 let (left, right) = self.pair(a, b)?;
                 format!("({left} {sign} {right})")
             }
@@ -340,6 +350,9 @@ impl Printer<'_> {
                 let shown = self.expr(value)?;
                 let (low, high) = (self.like_other(low, value, known)?, self.like_other(high, value, known)?);
                 format!("({shown} {not}BETWEEN {low} AND {high})")
+            }
+            Expr::In { value, list, not } if self.is_membership(value, list) => {
+                return self.member(value, &list[0], *not);
             }
             Expr::In { value, list, not } => {
                 let known = self.comparable(value);
@@ -419,6 +432,11 @@ impl Printer<'_> {
                 };
                 truncated(&value, *q)?
             }
+            Expr::Member { value, collection, not } => return self.member(value, collection, *not),
+            Expr::Collection(..) | Expr::RowValue(_) => match target {
+                Some(Type::Complex(complex)) => self.constructed(e, complex)?,
+                _ => return Err(Failure::refused("a collection or row whose type is not known (cast it)")),
+            },
             Expr::Row(values) => {
                 let mut items = Vec::new();
                 for value in values {
@@ -444,6 +462,9 @@ impl Printer<'_> {
     }
 
     fn column(&mut self, path: &[String]) -> Parse<String> {
+        if let Some((column, (field, _))) = self.field_of_row(path) {
+            return Ok(format!("({}).{}", self.column(column)?, ident(&field)));
+        }
         match path {
             [name] => Ok(ident(name)),
             [.., table, name] => Ok(format!("{}.{}", ident(table), ident(name))),
@@ -473,6 +494,12 @@ impl Printer<'_> {
     }
 
     fn cast(&mut self, value: &Expr, ty: Type) -> Parse<String> {
+        if let Type::Complex(complex) = ty {
+            if !complex.is_stored(&self.environment.catalog) {
+                return Err(Failure::refused(format!("a {} where no column is of that type", complex.name())));
+            }
+            return self.assigned(value, Some(ty));
+        }
         if self.known_type(value) == Some(ty) && self.partial(value).is_some() {
             return self.partial_or(value, None);
         }
@@ -496,6 +523,9 @@ impl Printer<'_> {
 
     /// A value on its way into a column: what Informix's assignment does and PostgreSQL's does not.
     pub fn assigned(&mut self, e: &Expr, target: Option<Type>) -> Parse<String> {
+        if let Some(Type::Complex(complex)) = target {
+            return self.assigned_complex(e, complex);
+        }
         let same = self.partial(e).is_some_and(|q| target == Some(Type::DateTime(q)));
         let printed = if same { self.partial_or(e, target)? } else { self.expr_for(e, target)? };
         let plain = matches!(e, Expr::Text(_) | Expr::Parameter(_) | Expr::Null | Expr::Current(_));

@@ -93,8 +93,9 @@ impl Printer<'_> {
         // what is inside of another query loses its type
         let partial = std::mem::take(&mut self.partial_items) || shown.is_some();
         if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_partial_column() {
-            return Err(Failure::refused("* over a partial DATETIME in a query inside another one"));
+            return Err(Failure::refused("* over a partial DATETIME, collection or row in a query inside another one"));
         }
+        self.check_sorted(select, whole)?;
         let mut conditions = select.condition.clone().map_or(vec![], Expr::conjuncts);
         let from = self.from(&select.from, &mut conditions, ", ")?;
         let named = shown.is_some();
@@ -166,9 +167,12 @@ impl Printer<'_> {
         Ok(out)
     }
 
-    /// Whether a table in scope has a column of a partial DATETIME.
+    /// Whether a table in scope has a column of a partial DATETIME, a collection or a row.
     fn has_partial_column(&self) -> bool {
-        let is_partial = |ty| matches!(ty, Some(Type::DateTime(q)) if q.is_partial());
+        let is_partial = |ty| match ty {
+            Some(Type::DateTime(q)) => q.is_partial(),
+            other => matches!(other, Some(Type::Complex(_))),
+        };
         let tables = self.scopes.last().into_iter().flatten().filter_map(|s| s.relation.as_ref());
         let catalog = &self.environment.catalog;
         tables.flat_map(|r| r.live_columns()).any(|c| is_partial(Type::of_column(catalog, c)))

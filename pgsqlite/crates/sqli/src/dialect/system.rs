@@ -2,12 +2,13 @@
 //! (The session translates a statement again when the catalog has changed.)
 
 use super::print::{literal, Environment};
+use crate::values::complex::Complex;
 use crate::values::types::Type;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, KeyPart, Relation, RelationKind};
 use std::sync::Arc;
 
 /// The system tables have the numbers from 1; those of users are above 100.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 24] = [
     "systables",
     "syscolumns",
     "sysindices",
@@ -30,6 +31,8 @@ const TABLES: [&str; 22] = [
     "sysxtdtypes",
     "sysroutinelangs",
     "syssequences",
+    "sysxtddesc",
+    "sysattrtypes",
 ];
 
 const PARTS: usize = 16;
@@ -174,7 +177,51 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 row.extend(["'F'".into(), "'F'".into(), "1".into(), "0".into()]);
                 row
             })
+            .chain(complex_types(catalog).map(|(id, complex)| {
+                let mode = if matches!(complex, Complex::Row(_)) { "'R'" } else { "'C'" };
+                let mut row = vec![id.to_string(), "' '".into(), mode.into(), "'informix'".into(), "NULL".into()];
+                row.extend([complex.code().to_string(), "0".into(), "0".into(), "0".into()]);
+                row.extend(["'F'".into(), "'T'".into(), "4".into(), "0".into()]);
+                row
+            }))
             .collect(),
+        },
+        // what the types are that have no name
+        "sysxtddesc" => Table {
+            columns: columns(&[("extended_id", "int"), ("seqno", "smallint"), ("description", "char(256)")]),
+            rows: complex_types(catalog)
+                .map(|(id, complex)| vec![id.to_string(), "1".into(), literal(&complex.name())])
+                .collect(),
+        },
+        // the types that each of them is made of
+        "sysattrtypes" => Table {
+            columns: columns(&[
+                ("extended_id", "int"),
+                ("seqno", "smallint"),
+                ("levelno", "smallint"),
+                ("parent_no", "smallint"),
+                ("fieldname", NAME),
+                ("fieldno", "smallint"),
+                ("type", "smallint"),
+                ("length", "smallint"),
+                ("xtd_type_id", "int"),
+            ]),
+            rows: complex_types(catalog)
+                .flat_map(|(id, complex)| {
+                    // without the type itself: clients would look into it for ever
+                    complex.nodes().into_iter().enumerate().skip(1).map(move |(i, node)| {
+                        let field = node.ty.field(String::new(), false);
+                        let number = field.complex.and_then(|c| c.oid(catalog)).map(|oid| oid as i32);
+                        let name = if node.name.is_empty() { "NULL".into() } else { literal(&node.name) };
+                        let mut row = vec![id.to_string(), i.to_string(), node.level.to_string()];
+                        row.extend([(node.parent - 1).to_string(), name, node.field.to_string()]);
+                        let length = field.encoded_length as i16;
+                        row.extend([node.ty.code().to_string(), length.to_string()]);
+                        row.push(number.unwrap_or(field.extended_id).to_string());
+                        row
+                    })
+                })
+                .collect(),
         },
         "sysdefaults" => Table {
             columns: columns(&[
@@ -300,6 +347,11 @@ fn relations(catalog: &Catalog) -> impl Iterator<Item = &Arc<Relation>> {
         let schema = catalog.schema_name(r.schema);
         kind && !r.temporary && !matches!(schema, "pg_catalog" | "information_schema" | "pg_toast")
     })
+}
+
+/// The types of collections and rows that were made for columns.
+fn complex_types(catalog: &Catalog) -> impl Iterator<Item = (u32, &'static Complex)> + '_ {
+    catalog.types.keys().filter_map(|oid| Some((*oid, Complex::of_stored(catalog, *oid)?)))
 }
 
 fn constraints(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Constraint)> {
@@ -428,12 +480,13 @@ fn syscolumns(catalog: &Catalog) -> Table {
             // what Informix has no type for cannot be read, but is there
             let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
             let field = ty.field(String::new(), false);
+            let extended_id = field.complex.and_then(|c| c.oid(catalog)).map_or(field.extended_id, |oid| oid as i32);
             let code = ty.code() as i32 | if c.not_null { NOT_NULL } else { 0 };
             let mut row = vec![literal(&c.name)];
             row.extend([r.oid as i64, i as i64 + 1, code as i64].map(|n| n.to_string()));
             // the column is a short: lengths above are negative in it
             row.push((field.encoded_length as i16).to_string());
-            row.extend(["NULL".to_string(), "NULL".into(), field.extended_id.to_string(), "0".into(), "0".into()]);
+            row.extend(["NULL".to_string(), "NULL".into(), extended_id.to_string(), "0".into(), "0".into()]);
             rows.push(row);
         }
     }
@@ -509,6 +562,8 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
                 ("13, 16", "12"),
                 ("17, 18, 52, 53", "-5"),
                 ("40", "-1"),
+                // STRUCT; the driver has no type of SQL's for collections
+                ("22", "2002"),
                 ("41", &opaque("16", "2004", "2005")?),
             ],
             "1111",
@@ -534,6 +589,10 @@ pub fn function(name: &str, arguments: &[String]) -> Option<String> {
                 ("16", "'nvarchar'"),
                 ("17", "'int8'"),
                 ("18", "'serial8'"),
+                ("19", "'set'"),
+                ("20", "'multiset'"),
+                ("21", "'list'"),
+                ("22", "'row'"),
                 ("40", "'lvarchar'"),
                 ("41", &opaque("'boolean'", "'blob'", "'clob'")?),
                 ("52", "'bigint'"),

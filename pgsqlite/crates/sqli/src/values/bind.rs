@@ -2,6 +2,8 @@
 
 use super::base100::{is_null, Base100};
 use super::codeset::CodeSet;
+use super::complex::{self, Kind};
+use super::complex_bytes;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
@@ -17,24 +19,7 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
         Value::Null => return Ok(None),
         Value::Text(bytes) => {
             let text = codeset.decode(bytes)?;
-            let text = match target {
-                // no cast from characters to large objects
-                Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
-                Some(Type::DateTime(q)) => datetime_text(&text, q)?,
-                Some(Type::Interval(q)) => interval_text(&text, q)?,
-                // what stands for a number may have blanks around it
-                Some(
-                    Type::SmallInt
-                    | Type::Integer
-                    | Type::Serial
-                    | Type::BigInt
-                    | Type::BigSerial
-                    | Type::Int8
-                    | Type::Date,
-                ) => text.trim().to_string(),
-                _ => text,
-            };
-            text.into_bytes()
+            return Ok(of_read(text, target)?.map(String::into_bytes));
         }
         Value::Integer(n) => n.to_string().into_bytes(),
         Value::Float(n) => n.to_string().into_bytes(),
@@ -63,11 +48,48 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
             interval(q, bytes)?.into_bytes()
         }
         Value::Blob { .. } => return Err(Failure::internal("a blob is bound with its content")),
+        Value::Opaque { type_name, bytes } if is_complex(type_name) => match target {
+            Some(ty @ Type::Complex(complex)) => {
+                return Ok(complex_bytes::bound(bytes, complex, codeset)?.text(ty).map(String::into_bytes));
+            }
+            // what it is to be is not known, or something else
+            _ => return Err(Failure::new(-9634, 0, String::from_utf8_lossy(type_name).into_owned())),
+        },
         // no cast from such a type
         Value::Opaque { type_name, .. } => {
             return Err(Failure::new(-9634, 0, String::from_utf8_lossy(type_name).into_owned()))
         }
     }))
+}
+
+/// A text that stands for a value of the type; None: NULL. Errors: as [`text`].
+fn of_read(text: String, target: Option<Type>) -> Result<Option<String>, Failure> {
+    match target {
+        Some(ty @ Type::Complex(complex)) => Ok(complex::literal(&text, complex)?.text(ty)),
+        target => Ok(Some(of_text(text, target)?)),
+    }
+}
+
+/// A text that stands for a value of a simple type. Errors: as [`text`].
+pub fn of_text(text: String, target: Option<Type>) -> Result<String, Failure> {
+    Ok(match target {
+        // no cast from characters to large objects
+        Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
+        Some(Type::DateTime(q)) => datetime_text(&text, q)?,
+        Some(Type::Interval(q)) => interval_text(&text, q)?,
+        // what stands for a number may have blanks around it
+        Some(
+            Type::SmallInt | Type::Integer | Type::Serial | Type::BigInt | Type::BigSerial | Type::Int8 | Type::Date,
+        ) => text.trim().to_string(),
+        _ => text,
+    })
+}
+
+/// Whether a bound value's type is a collection or a row, as `list (  int  not null) `.
+fn is_complex(type_name: &[u8]) -> bool {
+    let word = type_name.split(|b| !b.is_ascii_alphabetic()).next().unwrap_or_default();
+    let word = String::from_utf8_lossy(word);
+    Kind::of_word(&word).is_some() || word.eq_ignore_ascii_case("row")
 }
 
 /// Pairs of a number from its first field down to SECOND, and those of the fraction.

@@ -4,6 +4,7 @@
 
 use super::base100::Base100;
 use super::codeset::CodeSet;
+use super::complex_bytes;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
@@ -31,7 +32,9 @@ pub fn null(ty: Type, out: &mut Vec<u8>) {
         Type::Float => out.extend_from_slice(&[0xff; 8]),
         Type::SmallFloat => out.extend_from_slice(&[0xff; 4]),
         Type::VarChar(_) | Type::NVarChar(_) => out.extend_from_slice(&[1, 0]),
-        Type::LVarChar(_) | Type::Boolean | Type::Blob | Type::Clob => out.extend_from_slice(&[1, 0, 0, 0, 0]),
+        Type::LVarChar(_) | Type::Boolean | Type::Blob | Type::Clob | Type::Complex(_) => {
+            out.extend_from_slice(&[1, 0, 0, 0, 0]);
+        }
         Type::Byte | Type::Text => out.extend_from_slice(&descriptor(None)),
         Type::Decimal(..) | Type::Money(..) | Type::DateTime(_) | Type::Interval(_) | Type::Int8 => {
             out.resize(out.len() + ty.width(), 0);
@@ -39,7 +42,8 @@ pub fn null(ty: Type, out: &mut Vec<u8>) {
     }
 }
 
-/// A value of a type. `raw`: the client asked for BOOLEAN as 01 and 00 (RET_TYPE), not as letters. Large values are not written here:
+/// A value of a type. `raw`: the client asked (RET_TYPE) for BOOLEAN as 01 and 00, not as letters, and for a collection or row as its
+/// bytes, not as a literal. Large values are not written here:
 /// [`descriptor`] stands for BYTE and TEXT, [`locator`] for BLOB and CLOB.
 pub fn value(
     ty: Type,
@@ -161,6 +165,14 @@ pub fn value(
                 (false, false) => b'f',
             });
         }
+        Type::Complex(complex) if raw => complex_bytes::binary(complex, Some(bytes), codeset, out)?,
+        Type::Complex(complex) => {
+            let start = out.len();
+            out.extend_from_slice(&[0; 5]);
+            codeset.encode(&complex_bytes::literal(complex, bytes)?, out)?;
+            let n = (out.len() - start - 5) as i32;
+            out[start + 1..start + 5].copy_from_slice(&n.to_be_bytes());
+        }
         Type::Byte | Type::Text | Type::Blob | Type::Clob => {
             return Err(Failure::internal("a large value is written as what stands for it"))
         }
@@ -172,7 +184,11 @@ pub fn value(
 pub fn locator(locator: &[u8], raw: bool, out: &mut Vec<u8>) {
     let text: Vec<u8> = match raw {
         true => locator.to_vec(),
-        false => locator.iter().flat_map(|b| format!("{b:02x}").into_bytes()).collect(),
+        false => {
+            let mut digits = Vec::new();
+            pgsqlite_types::write::hex(&mut digits, locator);
+            digits
+        }
     };
     out.push(0);
     out.extend_from_slice(&(text.len() as i32).to_be_bytes());
@@ -331,6 +347,50 @@ fn interval(q: Qualifier, months: i32, days: i32, time: i64) -> Result<Vec<u8>, 
     Base100::new(negative, exponent, &pairs).encode(q.width()).ok_or_else(overflow)
 }
 
+/// The text of a DATETIME or INTERVAL in tuple form: its fields, as Informix writes them.
+pub fn moment(q: Qualifier, is_interval: bool, tuple: &[u8]) -> Result<String, Failure> {
+    let number = Base100::decode(tuple).ok_or_else(|| Failure::internal("a moment that is no number"))?;
+    // pairs from the first field down to SECOND stand before the point; an INTERVAL's first field may take five
+    let after = usize::from(qualifier::SECOND.saturating_sub(q.from)) / 2;
+    let lead = match (q.from, is_interval) {
+        (qualifier::FRACTION, _) => 0,
+        (_, true) => 5,
+        (qualifier::YEAR, false) => 2,
+        _ => 1,
+    };
+    let before = if lead == 0 { 0 } else { lead + after };
+    let gap = usize::try_from(before as i32 - number.exponent).unwrap_or(0);
+    let mut pairs: Vec<u8> = std::iter::repeat_n(0, gap).chain(number.pairs.iter().copied()).collect();
+    pairs.resize(pairs.len().max(before + 3), 0);
+    let digits = |pairs: &[u8]| pairs.iter().map(|p| format!("{p:02}")).collect::<String>();
+    let mut out = String::from(if number.negative { "-" } else { "" });
+    if lead > 0 {
+        let first = digits(&pairs[..lead]);
+        out += if is_interval { first.trim_start_matches('0') } else { &first };
+        if out.is_empty() || out == "-" {
+            out.push('0');
+        }
+    }
+    let mut field = q.from;
+    for pair in pairs.iter().take(before).skip(lead) {
+        field += 2;
+        if field > q.to.min(qualifier::SECOND) {
+            break;
+        }
+        let sign = match field {
+            qualifier::MONTH | qualifier::DAY => '-',
+            qualifier::HOUR => ' ',
+            _ => ':',
+        };
+        out += &format!("{sign}{pair:02}");
+    }
+    if q.fraction() > 0 {
+        out.push('.');
+        out += &digits(&pairs[before..])[..q.fraction() as usize];
+    }
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +460,24 @@ mod tests {
             let failed = value(day, oid::INTERVAL, &bad, CodeSet::Utf8, false, &mut Vec::new()).unwrap_err();
             assert_eq!(failed.sqlcode, -1265);
         }
+    }
+
+    #[test]
+    fn moments_have_the_texts_of_their_fields() {
+        let at = |q: u16, is_interval, hex: &str| {
+            let bytes: Vec<u8> =
+                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect();
+            moment(Qualifier::decode(q).unwrap(), is_interval, &bytes).unwrap()
+        };
+        assert_eq!(at(0x0e0a, false, "c7141a06140c2238"), "2026-06-20 12:34:56");
+        assert_eq!(at(0x130f, false, "c7141a01020304050c2232"), "2026-01-02 03:04:05.12345");
+        assert_eq!(at(0x0804, false, "c601020300"), "0001-02-03");
+        assert_eq!(at(0x0400, false, "c60100"), "0001");
+        assert_eq!(at(0x066a, false, "c2040500"), "00:04:05");
+        assert_eq!(at(0x05cf, false, "be0a0000"), ".00001");
+        assert_eq!(at(0x05ac, true, "3d5a0001"), "-999.99");
+        assert_eq!(at(0x0e4f, true, "c403031b010c223200"), "3 03:27:01.12345");
+        assert_eq!(at(0x0b02, true, "c60206000000"), "2-06");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! and CHAR) are domains in the schema `informix`, named after the Informix type: so a column's type survives in the file, and
 //! PostgreSQL clients see values of the domain's base type.
 
+use super::complex::Complex;
 use super::qualifier::{self, Qualifier};
 use crate::wire::output::Field;
 use crate::wire::type_code;
@@ -15,6 +16,8 @@ use pgsqlite_types::{oid, Oid};
 pub const SCHEMA: &str = "informix";
 /// Bytes of a large object's locator.
 pub const LOCATOR: usize = 72;
+/// What a collection or row is thought to take in a row.
+const COMPLEX: usize = 1024;
 /// What LVARCHAR without a length holds.
 pub const LVARCHAR: i32 = 2048;
 /// What the longest LVARCHAR holds.
@@ -49,6 +52,8 @@ pub enum Type {
     Blob,
     /// of characters
     Clob,
+    /// SET, MULTISET, LIST or ROW
+    Complex(&'static Complex),
 }
 
 impl Type {
@@ -71,6 +76,7 @@ impl Type {
             Type::Byte | Type::Blob => "bytea".into(),
             Type::Text | Type::Clob => "text".into(),
             Type::Boolean => "boolean".into(),
+            Type::Complex(complex) => complex.storage(),
         }
     }
 
@@ -90,8 +96,58 @@ impl Type {
             Type::DateTime(q) if q.from == qualifier::YEAR && q.to >= qualifier::SECOND => return None,
             Type::DateTime(q) if q.from == qualifier::HOUR && q.to >= qualifier::SECOND => return None,
             Type::DateTime(q) => q.type_name(false),
+            Type::Complex(complex) => complex.stored_name(),
             _ => return None,
         })
+    }
+
+    /// As Informix writes it, in lower case.
+    pub fn name(self) -> String {
+        match self {
+            Type::Char(n) => format!("char({n})"),
+            Type::VarChar(n) => format!("varchar({n})"),
+            Type::LVarChar(n) => format!("lvarchar({n})"),
+            Type::SmallInt => "smallint".into(),
+            Type::Integer => "integer".into(),
+            Type::Serial => "serial".into(),
+            Type::BigInt => "bigint".into(),
+            Type::BigSerial => "bigserial".into(),
+            Type::Float => "float".into(),
+            Type::SmallFloat => "smallfloat".into(),
+            Type::Decimal(p, Some(s)) => format!("decimal({p},{s})"),
+            Type::Date => "date".into(),
+            Type::Boolean => "boolean".into(),
+            Type::Byte => "byte".into(),
+            Type::DateTime(q) => q.type_name(false),
+            Type::Complex(complex) => complex.name(),
+            // these have domains, which are named after them
+            Type::NChar(_)
+            | Type::NVarChar(_)
+            | Type::Decimal(_, None)
+            | Type::Money(..)
+            | Type::Int8
+            | Type::Text
+            | Type::Blob
+            | Type::Clob
+            | Type::Interval(_) => self.domain().unwrap_or_default(),
+        }
+    }
+
+    /// Back from [`Type::name`], for what is no collection or row.
+    pub fn of_name(name: &str) -> Option<Type> {
+        crate::dialect::simple_type(name).filter(|ty| ty.name() == name)
+    }
+
+    /// The type of a row's field, or of a domain's values.
+    pub fn of_stored(catalog: &Catalog, type_oid: Oid, typmod: i32) -> Option<Type> {
+        if let Some(found) = catalog.types.get(&type_oid).filter(|t| catalog.schema_name(t.schema) == SCHEMA) {
+            let complex = || Complex::of_stored(catalog, type_oid).map(Type::Complex);
+            if let Some(ty) = complex().or_else(|| Type::of_domain(&found.name)) {
+                return Some(ty);
+            }
+        }
+        let (base, typmod) = base(catalog, type_oid, typmod);
+        Type::of_postgres(base, typmod)
     }
 
     /// Back from [`Type::domain`].
@@ -181,15 +237,7 @@ impl Type {
 
     /// A table's column.
     pub fn of_column(catalog: &Catalog, column: &Column) -> Option<Type> {
-        if let Some(domain) = catalog.types.get(&column.type_oid) {
-            if catalog.schema_name(domain.schema) == SCHEMA {
-                if let Some(found) = Type::of_domain(&domain.name) {
-                    return Some(found);
-                }
-            }
-        }
-        let (base, typmod) = base(catalog, column.type_oid, column.typmod);
-        match Type::of_postgres(base, typmod)? {
+        match Type::of_stored(catalog, column.type_oid, column.typmod)? {
             Type::Integer if is_serial(column) => Some(Type::Serial),
             Type::BigInt if is_serial(column) => Some(Type::BigSerial),
             other => Some(other),
@@ -205,7 +253,7 @@ impl Type {
             Some(shown) if base(catalog, shown.type_oid, shown.typmod).0 == column.type_oid => {
                 Type::of_column(catalog, shown)
             }
-            _ => Type::of_postgres(column.type_oid, column.typmod),
+            _ => Type::of_stored(catalog, column.type_oid, column.typmod),
         }
     }
 
@@ -246,6 +294,7 @@ impl Type {
             Type::Boolean | Type::Blob | Type::Clob => type_code::UDT_FIXED,
             Type::BigInt => type_code::BIGINT,
             Type::BigSerial => type_code::BIGSERIAL,
+            Type::Complex(complex) => complex.code(),
         }
     }
 
@@ -263,6 +312,8 @@ impl Type {
             Type::Blob | Type::Clob => LOCATOR as i32,
             Type::Int8 => 10,
             Type::Boolean => 1,
+            // of no certain length
+            Type::Complex(_) => 0,
         }
     }
 
@@ -277,22 +328,30 @@ impl Type {
             Type::Decimal(p, s) => decimal_width(p, s.unwrap_or(255)),
             Type::Money(p, s) => decimal_width(p, s),
             Type::DateTime(q) | Type::Interval(q) => q.width(),
+            Type::Complex(_) => COMPLEX,
             other => other.encoded_length() as usize,
         }
     }
 
     /// As DESCRIBE tells a column of this type.
     pub fn field(self, name: String, not_null: bool) -> Field {
-        let (extended_id, type_name) = match self {
-            Type::LVarChar(_) => (1, "lvarchar"),
-            Type::Boolean => (5, "boolean"),
-            Type::Blob => (10, "blob"),
-            Type::Clob => (11, "clob"),
-            _ => (0, ""),
+        let (extended_id, type_name): (i32, std::borrow::Cow<'static, str>) = match self {
+            Type::LVarChar(_) => (1, "lvarchar".into()),
+            Type::Boolean => (5, "boolean".into()),
+            Type::Blob => (10, "blob".into()),
+            Type::Clob => (11, "clob".into()),
+            // its number is the catalog's to say
+            Type::Complex(complex) => (0, complex.name().into()),
+            _ => (0, "".into()),
         };
         const NOT_NULL: u16 = 0x100;
         let type_code = self.code() as u16 | if not_null { NOT_NULL } else { 0 };
-        Field { name, type_code, extended_id, type_name, encoded_length: self.encoded_length(), width: self.width() }
+        let complex = match self {
+            Type::Complex(complex) => Some(complex),
+            _ => None,
+        };
+        let (encoded_length, width) = (self.encoded_length(), self.width());
+        Field { name, type_code, extended_id, complex, type_name, encoded_length, width }
     }
 }
 

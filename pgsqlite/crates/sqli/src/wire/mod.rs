@@ -88,6 +88,10 @@ pub mod type_code {
     pub const NVARCHAR: i16 = 16;
     pub const INT8: i16 = 17;
     pub const SERIAL8: i16 = 18;
+    pub const SET: i16 = 19;
+    pub const MULTISET: i16 = 20;
+    pub const LIST: i16 = 21;
+    pub const ROW: i16 = 22;
     /// LVARCHAR in descriptions: a variable-length opaque type
     pub const UDT_VAR: i16 = 40;
     /// BOOLEAN in descriptions: a fixed-length opaque type

@@ -252,6 +252,76 @@ public class Life {
     run(c, "drop table smart");
   }
 
+  // what the driver is given for a row, which it does not make itself
+  record Row(String getSQLTypeName, Object... fields) implements Struct {
+    public Object[] getAttributes() { return fields; }
+    public Object[] getAttributes(Map<String, Class<?>> types) { return fields; }
+  }
+
+  // rows as lists of their fields, sets in the order of their elements
+  static Object plain(Object o) throws SQLException {
+    if (o instanceof Struct s) { List<Object> out = new ArrayList<>(); for (Object x : s.getAttributes()) out.add(plain(x)); return out; }
+    if (o instanceof Collection<?> c) { List<Object> out = new ArrayList<>(); for (Object x : o instanceof Set<?> s ? new TreeSet<>(s) : c) out.add(plain(x)); return out; }
+    return o;
+  }
+
+  static List<Object> fields(Object... o) { return Arrays.asList(o); }
+
+  static void collections(Connection c) throws Exception {
+    String ab = "row(a integer, b varchar(10))", nested = "row(l list(integer not null), k row(x integer), m varchar(10))";
+    String many = "row(l lvarchar, b boolean, t date, s smallint, i int8, g bigint, f float, sf smallfloat, e integer)";
+    Object[][] cases = { // type, value to bind, value to get
+      {"set(integer not null)", new HashSet<>(List.of(3, 1)), fields(1, 3)}, {"set(integer not null)", "set{2,2}", fields(2)}, {"set(integer not null)", new HashSet<>(), fields()},
+      {"set(integer not null)", new ArrayList<>(List.of(1, 1)), fields(1)}, {"multiset(varchar(10) not null)", new ArrayList<>(List.of("a", "a")), null},
+      {"list(varchar(20) not null)", new ArrayList<>(List.of("a", "", "it's é")), fields("a", "", "it's é")}, {"list(varchar(20) not null)", new ArrayList<>(), fields()},
+      {"list(lvarchar not null)", new ArrayList<>(List.of("abc", "")), fields("abc", "")}, {"list(char(5) not null)", new ArrayList<>(List.of("abc")), fields("abc  ")},
+      {"list(decimal(10,2) not null)", new ArrayList<>(List.of(new BigDecimal("1.50"), new BigDecimal("-2"))), fields(new BigDecimal("1.50"), new BigDecimal("-2.00"))},
+      {"list(money(8,2) not null)", new ArrayList<>(List.of(new BigDecimal("1.50"))), fields(new BigDecimal("1.50"))}, {"list(date not null)", new ArrayList<>(List.of(java.sql.Date.valueOf("2026-01-02"))), null},
+      {"list(bigint not null)", new ArrayList<>(List.of(1L << 40, -1L)), null}, {"list(int8 not null)", new ArrayList<>(List.of(1L << 40)), null}, {"list(smallint not null)", new ArrayList<>(List.of((short) 5)), null},
+      {"list(float not null)", new ArrayList<>(List.of(1.5)), null}, {"list(smallfloat not null)", new ArrayList<>(List.of(1.5f)), null}, {"list(boolean not null)", new ArrayList<>(List.of(true, false)), null},
+      // the driver cannot bind timestamps in a collection, but reads them
+      {"list(datetime year to second not null)", "list{'2026-01-02 03:04:05'}", fields(Timestamp.valueOf("2026-01-02 03:04:05"))}, {"list(datetime hour to second not null)", "list{'03:04:05'}", fields(Time.valueOf("03:04:05"))},
+      // it pads a VARCHAR in a row with blanks
+      {ab, new Row(ab, 1, "x"), fields(1, "x         ")}, {ab, new Row(ab, null, null), fields(null, null)}, {ab, "row(1,'x')", fields(1, "x")}, {"row(a integer)", new Row("row(a integer)", 7), fields(7)},
+      {nested, new Row(nested, new ArrayList<>(List.of(1, 2)), new Row("row(x integer)", 5), "q"), fields(fields(1, 2), fields(5), "q         ")}, {nested, new Row(nested, null, null, null), fields(null, null, null)},
+      {nested, "row(list{}, row(null), '')", fields(fields(), fields((Object) null), "")},
+      {many, new Row(many, "lv", true, java.sql.Date.valueOf("2026-01-02"), (short) 3, 1L << 40, 1L << 41, 1.5, 2.5f, 9), fields("lv", true, java.sql.Date.valueOf("2026-01-02"), (short) 3, 1L << 40, 1L << 41, 1.5, 2.5f, 9)},
+      {many, new Row(many, null, null, null, null, null, null, null, null, 9), fields(null, null, null, null, null, null, null, null, 9)},
+      {"list(" + ab + " not null)", new ArrayList<>(List.of(new Row(ab, 1, "x"), new Row(ab, 2, "yy"), new Row(ab, 3, "z"))), fields(fields(1, "x         "), fields(2, "yy        "), fields(3, "z         "))},
+      {"list(row(a integer, l set(integer not null)) not null)", "list{row(1,set{2,1,2}),row(2,null),row(3,set{})}", fields(fields(1, fields(1, 2)), fields(2, null), fields(3, fields()))},
+    };
+    for (Object[] k : cases) {
+      try {
+        run(c, "create table v (id serial, x " + k[0] + ", behind integer)");
+        try (PreparedStatement p = c.prepareStatement("insert into v (x, behind) values (?, ?)")) {
+          p.setObject(1, k[1]); p.setInt(2, 77); same(p.executeUpdate(), 1);
+          p.setNull(1, Types.OTHER); p.setInt(2, 78); same(p.executeUpdate(), 1);
+        }
+        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select x, behind from v order by id")) {
+          same(r.next(), true); same(plain(r.getObject(1)), k[2] == null ? k[1] : k[2]); same(r.getInt(2), 77);
+          same(r.next(), true); same(r.getObject(1), null); same(r.getInt(2), 78); same(r.next(), false);
+        }
+      } catch (SQLException | AssertionError e) { throw new AssertionError(k[0] + " " + k[1], e); }
+      run(c, "drop table v");
+    }
+    run(c, "create table coll (s set(integer not null), l list(varchar(9) not null), r " + nested + ")", "insert into coll values (set{2,1}, list{'a','b'}, row(list{1},row(5),'x'))");
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select s, l, r, r.m from coll")) {
+      same(r.next(), true); same(r.getArray(1).getArray() instanceof int[] n ? Arrays.stream(n).sorted().toArray() : null, new int[] {1, 2});
+      same(r.getArray(1).getBaseTypeName().trim(), "int"); same(Arrays.asList((Object[]) r.getArray(2).getArray()), fields("a", "b"));
+      same(((Struct) r.getObject(3)).getSQLTypeName().replaceAll("\\s+", " ").trim(), "row ( l list ( int not null) , k row ( x int ) , m varchar(10) )"); same(r.getString(4), "x");
+      ResultSetMetaData m = r.getMetaData(); same(m.getColumnTypeName(1), "set(integer not null)"); same(m.getColumnType(3), Types.STRUCT);
+      // an array that was read can be bound
+      try (PreparedStatement p = c.prepareStatement("insert into coll (l) values (?)")) { p.setArray(1, r.getArray(2)); same(p.executeUpdate(), 1); }
+    }
+    same(one(c, "select count(*) from coll where l = list{'a','b'}"), 2L);
+    try (PreparedStatement p = c.prepareStatement("select count(*) from coll where s = ? and ? in s")) {
+      p.setObject(1, new HashSet<>(List.of(1, 2))); p.setInt(2, 2);
+      try (ResultSet r = p.executeQuery()) { same(r.next(), true); same(r.getInt(1), 1); }
+    }
+    same(names(c.getMetaData().getColumns(null, null, "coll", "%"), "TYPE_NAME"), List.of("set", "list", "row"));
+    run(c, "drop table coll");
+  }
+
   static void sequences(Connection c) throws Exception {
     run(c, "create sequence numbers increment by 2 start with 10", "create table seq (n bigint)");
     same(one(c, "select numbers.nextval from systables where tabid = 1"), 10L);
@@ -437,6 +507,7 @@ public class Life {
       statements(c);
       generatedKeys(c);
       smartLargeObjects();
+      collections(c);
       sequences(c);
       cursors(c);
       transactions(c);

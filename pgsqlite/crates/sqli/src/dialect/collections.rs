@@ -1,0 +1,235 @@
+//! Collections and rows in expressions, and the PostgreSQL types that store them.
+//!
+//! Neither a SET nor a MULTISET has an order, which the arrays that store them have. So a collection or row is refused wherever that
+//! could be seen: it is shown, assigned, compared with `=`, counted and searched, not sorted, grouped or given to a function.
+
+use super::ast::*;
+use super::print::{ident, literal, Printer};
+use super::Parse;
+use crate::errors::Failure;
+use crate::values::complex::{self, Complex, Kind};
+use crate::values::types::{Type, SCHEMA};
+
+impl Printer<'_> {
+    /// The type of an expression that is a collection or row.
+    pub fn complex(&self, e: &Expr) -> Option<&'static Complex> {
+        match self.known_type(e) {
+            Some(Type::Complex(complex)) => Some(complex),
+            _ => None,
+        }
+    }
+
+    /// `r.a`, `t.r.a`: the path of the column that is a row, and the field. A table of that name comes first.
+    pub fn field_of_row<'p>(&self, path: &'p [String]) -> Option<(&'p [String], (String, Type))> {
+        let (field, column) = path.split_last()?;
+        let (name, _) = column.split_last()?;
+        let is_table = self.scopes.iter().flatten().any(|s| s.alias == *name);
+        if is_table {
+            return None;
+        }
+        match self.known_type(&Expr::Column(column.to_vec()))? {
+            Type::Complex(Complex::Row(fields)) => Some((column, fields.iter().find(|(n, _)| n == field)?.clone())),
+            _ => None,
+        }
+    }
+
+    /// A literal or constructor as a value of a type, not yet without what is there twice.
+    pub fn constructed(&mut self, e: &Expr, complex: &'static Complex) -> Parse<String> {
+        match (e, complex) {
+            (Expr::Collection(_, elements), Complex::Collection(_, ty)) => {
+                let mut out = Vec::new();
+                for element in elements {
+                    if *element == Expr::Null {
+                        return Err(Failure::text(format!("an element of a {} is NULL", complex.name())));
+                    }
+                    out.push(format!("({})::{}", self.assigned(element, Some(*ty))?, ty.storage()));
+                }
+                Ok(format!("ARRAY[{}]::{}", out.join(", "), complex.storage()))
+            }
+            (Expr::RowValue(values), Complex::Row(fields)) => {
+                if values.len() != fields.len() {
+                    let (n, name) = (values.len(), complex.name());
+                    return Err(Failure::text(format!("a row of {n} fields is no {name}")));
+                }
+                let mut out = Vec::new();
+                for (value, (_, ty)) in values.iter().zip(fields) {
+                    out.push(self.assigned(value, Some(*ty))?);
+                }
+                Ok(format!("ROW({})::{}", out.join(", "), complex.storage()))
+            }
+            _ => Err(Failure::new(-9634, 0, complex.name())),
+        }
+    }
+
+    /// A value on its way into a collection or row. A SET takes each element once, the first of those that are alike.
+    pub fn assigned_complex(&mut self, e: &Expr, complex: &'static Complex) -> Parse<String> {
+        let storage = complex.storage();
+        let target = Some(Type::Complex(complex));
+        let mut is_set = false;
+        let printed = match e {
+            Expr::Null => return Ok(format!("NULL::{storage}")),
+            Expr::Text(text) => {
+                let item = complex::literal(text, complex)?;
+                let text = item.text(Type::Complex(complex)).unwrap_or_default();
+                format!("{}::{storage}", literal(&text))
+            }
+            Expr::Parameter(_) => format!("({})::{storage}", self.expr_for(e, target)?),
+            Expr::Collection(..) | Expr::RowValue(_) => self.constructed(e, complex)?,
+            other => match (self.complex(other), complex) {
+                // one kind of collection becomes another
+                (Some(Complex::Collection(kind, from)), Complex::Collection(_, to)) if from == to => {
+                    is_set = *kind == Kind::Set;
+                    format!("({})::{storage}", self.partial_or(other, None)?)
+                }
+                (Some(from), to) if from == to => self.partial_or(other, None)?,
+                _ => return Err(Failure::new(-9634, 0, complex.name())),
+            },
+        };
+        Ok(match complex {
+            Complex::Collection(Kind::Set, _) if !is_set => format!(
+                "(SELECT CASE WHEN \"(s)\" IS NOT NULL THEN ARRAY(SELECT \"(s)\"[\"(i)\"] FROM \
+                 generate_series(1, cardinality(\"(s)\")) AS \"(g)\"(\"(i)\") GROUP BY \"(s)\"[\"(i)\"] ORDER BY min(\"(i)\")) END \
+                 FROM (SELECT {printed} AS \"(s)\") AS \"(set)\")"
+            ),
+            _ => printed,
+        })
+    }
+
+    /// `=` and `<>` of collections and rows.
+    pub fn compared(&mut self, complex: &'static Complex, sign: &str, a: &Expr, b: &Expr) -> Parse<String> {
+        if !matches!(sign, "=" | "<>") {
+            return Err(Failure::refused(format!("{sign} of a {}", complex.name())));
+        }
+        let (a, b) = (self.assigned_complex(a, complex)?, self.assigned_complex(b, complex)?);
+        Ok(match complex {
+            Complex::Collection(Kind::Set, _) => {
+                let not = if sign == "<>" { "NOT " } else { "" };
+                format!("({not}(({a}) @> ({b}) AND ({a}) <@ ({b})))")
+            }
+            Complex::Collection(Kind::MultiSet, _) => {
+                let sorted = |value: &str| {
+                    format!(
+                        "(SELECT CASE WHEN \"(m)\" IS NOT NULL THEN ARRAY(SELECT \"(m)\"[\"(i)\"] FROM \
+                         generate_series(1, cardinality(\"(m)\")) AS \"(g)\"(\"(i)\") ORDER BY \"(m)\"[\"(i)\"]) END \
+                         FROM (SELECT {value} AS \"(m)\") AS \"(multiset)\")"
+                    )
+                };
+                format!("({} {sign} {})", sorted(&a), sorted(&b))
+            }
+            _ => format!("(({a}) {sign} ({b}))"),
+        })
+    }
+
+    /// Whether `value IN (list)` asks for an element of the one collection in the list.
+    pub fn is_membership(&self, value: &Expr, list: &[Expr]) -> bool {
+        match list {
+            [collection] => {
+                let found = self.complex(collection);
+                matches!(found, Some(Complex::Collection(..))) && self.complex(value) != found
+            }
+            _ => false,
+        }
+    }
+
+    /// `2 IN s`
+    pub fn member(&mut self, value: &Expr, collection: &Expr, not: bool) -> Parse<String> {
+        let Some(Complex::Collection(_, element)) = self.complex(collection) else {
+            return Err(Failure::refused("IN of what is not known to be a collection"));
+        };
+        let value = self.assigned(value, Some(*element))?;
+        let collection = self.partial_or(collection, None)?;
+        let not = if not { "NOT " } else { "" };
+        Ok(format!("({not}(({value})::{} = ANY ({collection})))", element.storage()))
+    }
+
+    pub fn cardinality(&mut self, collection: &Expr) -> Parse<String> {
+        match self.complex(collection) {
+            Some(Complex::Collection(..)) => Ok(format!("cardinality({})", self.partial_or(collection, None)?)),
+            _ => Err(Failure::new(-674, 0, "cardinality")),
+        }
+    }
+
+    /// Refuses to sort and group rows by collections and rows, which are the only ones that have an order here.
+    pub fn check_sorted(&self, select: &Select, whole: Option<&Query>) -> Parse<()> {
+        let is_complex = |item: &Item| match item {
+            Item::Star(_) => false,
+            Item::Expr(e, _) => self.complex(e).is_some(),
+        };
+        let refused = || Failure::refused("to sort or group by a collection or row, or DISTINCT of one,");
+        let stars = select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_complex_column();
+        if select.distinct && (stars || select.items.iter().any(is_complex)) {
+            return Err(refused());
+        }
+        let order = whole.map_or(&[][..], |q| q.order.as_slice());
+        for key in select.group.iter().chain(order.iter().map(|(key, _)| key)) {
+            let shown = |name: &str| {
+                select.items.iter().any(|item| match item {
+                    Item::Expr(_, Some(alias)) => alias == name && is_complex(item),
+                    _ => false,
+                })
+            };
+            let found = match key {
+                Expr::Number(n) => {
+                    let item = n.parse::<usize>().ok().and_then(|n| select.items.get(n.checked_sub(1)?));
+                    stars || item.is_some_and(is_complex)
+                }
+                Expr::Column(path) if path.len() == 1 && shown(&path[0]) => true,
+                other => self.complex(other).is_some(),
+            };
+            if found {
+                return Err(refused());
+            }
+        }
+        Ok(())
+    }
+
+    fn has_complex_column(&self) -> bool {
+        let tables = self.scopes.last().into_iter().flatten().filter_map(|s| s.relation.as_ref());
+        let catalog = &self.environment.catalog;
+        tables.flat_map(|r| r.live_columns()).any(|c| matches!(Type::of_column(catalog, c), Some(Type::Complex(_))))
+    }
+
+    /// Makes the domain or composite type that stores a type, and those in it, if they are not there yet.
+    pub fn complex_type(&self, complex: &'static Complex, before: &mut Vec<String>) -> Parse<()> {
+        let catalog = &self.environment.catalog;
+        if let Some(oid) = complex.oid(catalog) {
+            return match Complex::of_stored(catalog, oid) {
+                Some(found) if found == complex => Ok(()),
+                _ => Err(Failure::text(format!("the type {} is something else in this database", complex.stored()))),
+            };
+        }
+        let mut made = Vec::new();
+        let name = complex.stored();
+        match complex {
+            Complex::Row(fields) => {
+                let mut out = Vec::new();
+                for (field, ty) in fields {
+                    out.push(format!("{} {}", ident(field), self.type_name(*ty, &mut made)?));
+                }
+                made.push(format!("CREATE TYPE {name} AS ({})", out.join(", ")));
+            }
+            Complex::Collection(kind, element) => {
+                if let Type::Complex(_) = element {
+                    self.type_name(*element, &mut made)?;
+                }
+                let mut check = "array_position(VALUE, NULL) IS NULL".to_string();
+                if *kind == Kind::Set {
+                    made.push(format!(
+                        "CREATE OR REPLACE FUNCTION {SCHEMA}.is_set(anyarray) RETURNS boolean LANGUAGE sql IMMUTABLE AS \
+                         'SELECT count(*) = count(DISTINCT $1[i]) FROM generate_series(1, cardinality($1)) AS g(i)'"
+                    ));
+                    check += &format!(" AND {SCHEMA}.is_set(VALUE)");
+                }
+                // arrays of several dimensions are not searched
+                let check = format!("CASE WHEN array_ndims(VALUE) > 1 THEN FALSE ELSE {check} END");
+                made.push(format!("CREATE DOMAIN {name} AS {} CHECK ({check})", complex.storage()));
+            }
+        }
+        for create in made {
+            if !before.contains(&create) {
+                before.push(create);
+            }
+        }
+        Ok(())
+    }
+}
