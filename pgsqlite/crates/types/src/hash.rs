@@ -1,5 +1,5 @@
-//! PostgreSQL's hash functions with a seed (Bob Jenkins' lookup3): which partition of a hash-partitioned table has a row.
-//! The same values must come out as PostgreSQL's `hashint4extended`, `hashtextextended` … give.
+//! PostgreSQL's hash functions with a seed (Bob Jenkins' lookup3): which partition of a hash-partitioned table has a row, and what
+//! `hashint4extended`, `hashtextextended` … give. The lower 32 bits for the seed 0 are what `hashint4`, `hashtext` … give.
 
 use crate::codec::TypeCodec;
 use crate::datetime::{Date, Timestamp};

@@ -15,6 +15,7 @@ mod extensions;
 mod formatting;
 mod frames;
 mod geometry;
+mod hashes;
 mod hstore;
 mod intarray;
 mod json;
@@ -63,6 +64,7 @@ use std::sync::{Arc, OnceLock};
 /// The scalar (and set-returning) functions of all areas.
 const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
+    hashes::FUNCTIONS,
     strings::FUNCTIONS,
     bits::FUNCTIONS,
     binary::FUNCTIONS,

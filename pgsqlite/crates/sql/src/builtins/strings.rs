@@ -25,6 +25,12 @@ pub const ROWS: &[Row] = &[
          unistr lpad(text,int4) rpad(text,int4)",
         Native,
     ),
+    row(
+        "hashint2 hashint4 hashoid hashint2extended hashint4extended hashoidextended hashint8 hashint8extended hashtext hashname \
+         hashtextextended hashnameextended hashbpchar hashbpcharextended hashfloat4 hashfloat8 hashfloat4extended \
+         hashfloat8extended uuid_hash uuid_hash_extended time_hash time_hash_extended timestamp_hash timestamp_hash_extended",
+        Native,
+    ),
     row("quote_literal(anyelement)", Sql("quote_literal($1::text)")),
     row("quote_nullable(anyelement)", Sql("quote_nullable($1::text)")),
     row("text_concat text_concat_ws text_format text_format_nv", NativeTyped),
