@@ -1173,13 +1173,21 @@ impl Analyzer<'_> {
                 "<" => {}
                 ">" => descending = true,
                 other => {
-                    self.resolve_operator(other, Some(expr.ty), expr.ty, sort.location)?;
-                    return Err(PgError::new(
-                        SqlState::WRONG_OBJECT_TYPE,
-                        format!("operator {other} is not a valid ordering operator"),
-                    )
-                    .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
-                    .at(sort.location));
+                    let (operator, ..) = self.resolve_operator(other, Some(expr.ty), expr.ty, sort.location)?;
+                    match builtin::ordering(operator.oid) {
+                        Some(ordering) if ordering.default => descending = ordering.descending,
+                        Some(_) => {
+                            return Err(PgError::not_supported(format!("ORDER BY … USING {other}")).at(sort.location))
+                        }
+                        None => {
+                            return Err(PgError::new(
+                                SqlState::WRONG_OBJECT_TYPE,
+                                format!("operator {other} is not a valid ordering operator"),
+                            )
+                            .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
+                            .at(sort.location))
+                        }
+                    }
                 }
             }
         }

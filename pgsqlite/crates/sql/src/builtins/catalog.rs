@@ -566,6 +566,33 @@ pub fn is_in_family(operator: Oid, family: Oid) -> bool {
     members.contains(&(operator, family))
 }
 
+/// How an operator sorts that is `<` or `>` of a btree family. None: it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ordering {
+    pub descending: bool,
+    /// the order is the one that the operands' type has by default
+    pub default: bool,
+}
+
+/// See [`Ordering`].
+pub fn ordering(operator: Oid) -> Option<Ordering> {
+    const BTREE: &str = "403";
+    static TABLE: OnceLock<HashMap<Oid, Ordering>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_amop.tsv").lines().skip(1);
+        let own = include_str!("../../data/pg_amop.tsv").lines().skip(1);
+        let rows = own.chain(extensions).map(fields).filter(|f| f[7] == BTREE && f[5] == "s" && f[2] == f[3]);
+        rows.filter(|f| matches!(f[4], "1" | "5"))
+            .map(|f| {
+                let (family, ty) = (oid(f[1]), oid(f[2]));
+                let default = all_operator_classes().iter().any(|c| c.default && c.family == family && c.input == ty);
+                (oid(f[6]), Ordering { descending: f[4] == "5", default })
+            })
+            .collect()
+    });
+    table.get(&operator).copied()
+}
+
 /// The name of an operator family.
 pub fn operator_family_name(family: Oid) -> Option<&'static str> {
     static TABLE: OnceLock<HashMap<Oid, &'static str>> = OnceLock::new();
