@@ -2,9 +2,10 @@
 //!
 //! * `advisory`: as PostgreSQL shows them
 //! * `virtualxid`: each running transaction holds its own
+//! * `relation`: what LOCK TABLE names, and what the data modifications of a transaction block change
 //! * `transactionid`: who has a transaction's number, or the database's writer slot, holds it; who waits for the slot waits for its holder
 //!
-//! Relations, pages and rows are not locked one by one here, so there are no such rows.
+//! Who reads a relation or changes its definition keeps nobody from it in this way, and rows are not locked one by one: there are no such rows.
 
 use super::cluster::{known_databases, KnownDatabase};
 use super::{int, text, Rows};
@@ -13,6 +14,20 @@ use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions, Session
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::Datum;
 use std::sync::Arc;
+
+/// The modes of locks on relations by their numbers.
+const MODES: [&str; 9] = [
+    "",
+    "AccessShareLock",
+    "RowShareLock",
+    "RowExclusiveLock",
+    "ShareUpdateExclusiveLock",
+    "ShareLock",
+    "ShareRowExclusiveLock",
+    "ExclusiveLock",
+    "AccessExclusiveLock",
+];
+const SHARE_UPDATE_EXCLUSIVE: i32 = 4;
 
 /// A session with what it holds.
 struct Holder {
@@ -94,6 +109,16 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
         push("transactionid", false, "ShareLock", false, &[("transactionid", number), ("waitstart", since)]);
     }
     let database = databases.iter().find(|d| d.name == activity.database).map(|d| d.number);
+    for &(relation, mode) in &holder.locks.relations {
+        let name = MODES.get(mode as usize).copied().unwrap_or_default();
+        // weak ones are noted by the sessions themselves, as long as nobody has a strong one
+        let strong = |h: &Holder| {
+            h.activity.database == activity.database
+                && h.locks.relations.iter().any(|(r, m)| *r == relation && *m > SHARE_UPDATE_EXCLUSIVE)
+        };
+        let more = [("database", database.into()), ("relation", int(relation))];
+        push("relation", true, name, mode < SHARE_UPDATE_EXCLUSIVE && !all.iter().any(strong), &more);
+    }
     for lock in &holder.locks.advisory {
         let (class, object, sub) = match lock.key {
             AdvisoryKey::One(key) => ((key >> 32) as u32, key as u32, 1),

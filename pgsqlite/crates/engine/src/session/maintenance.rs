@@ -360,7 +360,7 @@ impl Session {
                 "LOCK TABLE can only be used in transaction blocks",
             ));
         }
-        let mut relations = Vec::new();
+        let (mut relations, mut locked) = (Vec::new(), Vec::new());
         for node in &l.relations {
             let Some(NodeEnum::RangeVar(r)) = &node.node else { return Err(PgError::internal("LOCK TABLE")) };
             let relation = self.named_relation(r)?;
@@ -379,7 +379,13 @@ impl Session {
             // ACCESS SHARE (mode 1) is what reading takes
             let needed = UPDATE | DELETE | TRUNCATE | if l.mode == 1 { SELECT } else { 0 };
             self.check_relation_privilege(&relation, needed)?;
-            self.check_locked_below(&relation, needed, &mut Vec::new())?;
+            let mut all = Vec::new();
+            self.check_locked_below(&relation, needed, &mut all)?;
+            // with the tables that inherit from what a view reads, too
+            let catalog = self.catalog();
+            let expanded =
+                |oid: &Oid| if r.inh || *oid != relation.oid { catalog.with_descendants(*oid) } else { vec![*oid] };
+            locked.extend(all.iter().flat_map(expanded));
             relations.push(relation);
         }
         if l.nowait && !self.try_slot()? {
@@ -397,6 +403,7 @@ impl Session {
                 self.named_relation(r)?;
             }
         }
+        self.server.lock_relations(locked, l.mode);
         Ok("LOCK TABLE".into())
     }
 }

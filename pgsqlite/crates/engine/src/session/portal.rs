@@ -308,6 +308,20 @@ impl Session {
         Ok(())
     }
 
+    /// For pg_locks: what a data modification locks in a transaction block.
+    fn note_modified(&self, query: &QueryPlan, catalog: &pgsqlite_sql::catalog::Catalog) {
+        const ROW_EXCLUSIVE: i32 = 3;
+        if query.modifies.is_empty() || self.transaction.block == super::transaction::Block::None {
+            return;
+        }
+        self.server.lock_relations(query.modifies.iter().copied(), ROW_EXCLUSIVE);
+        // (an INSERT gives the indexes free again)
+        if query.tag != Tag::Insert {
+            let indexes = query.modifies.iter().flat_map(|&t| catalog.indexes_of(t).map(|(i, _)| i.oid));
+            self.server.lock_relations(indexes, ROW_EXCLUSIVE);
+        }
+    }
+
     /// Makes the session ready to run a plan. A plan that was made before the schema changed is made anew: constraints and
     /// defaults are part of it, so the old one would store what the new schema forbids. `partial`: its rows are wanted in parts.
     pub(super) async fn begin_plan(
@@ -352,6 +366,7 @@ impl Session {
             self.show_session()?;
         }
         if let Body::Plan(plan) = &prepared.body {
+            self.note_modified(&plan.query, &view.catalog);
             if partial && !prepared.shows_session && self.may_read_apart(&plan.query) {
                 portal.own = self.connection_apart()?;
             }

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::notify::{Mailbox, Pending};
 use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions};
 use parking_lot::Mutex;
-use pgsqlite_types::{PgError, Result};
+use pgsqlite_types::{Oid, PgError, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -35,6 +35,8 @@ pub struct SessionServer {
     pid: i32,
     variables: Arc<super::natives::SessionVariables>,
     transaction_id: Mutex<Option<u64>>,
+    /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
+    relations: Mutex<Vec<(Oid, i32)>>,
     /// LISTEN and NOTIFY of the running transaction
     pub pending: Mutex<Pending>,
     pub mailbox: Arc<Mailbox>,
@@ -54,6 +56,7 @@ impl SessionServer {
             pid,
             variables: variables.clone(),
             transaction_id: Mutex::default(),
+            relations: Mutex::default(),
             pending: Mutex::default(),
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
         });
@@ -62,6 +65,16 @@ impl SessionServer {
             sessions().lock().insert(pid, known);
         }
         server
+    }
+
+    /// The transaction has locked relations (or, as far as this server is concerned, done what locks them in PostgreSQL).
+    pub fn lock_relations(&self, relations: impl IntoIterator<Item = Oid>, mode: i32) {
+        let mut locked = self.relations.lock();
+        for relation in relations {
+            if !locked.contains(&(relation, mode)) {
+                locked.push((relation, mode));
+            }
+        }
     }
 
     /// What the session holds and waits for; `writes`: it has the writer slot.
@@ -74,7 +87,8 @@ impl SessionServer {
             Some(engine) => engine.advisory.of(self.number),
             None => (vec![], vec![]),
         };
-        LockHolder { session: self.number, transaction, advisory, waits_for }
+        let relations = self.relations.lock().clone();
+        LockHolder { session: self.number, transaction, relations, advisory, waits_for }
     }
 
     /// Tells sessions apart.
@@ -93,6 +107,7 @@ impl SessionServer {
     /// The transaction ended: its number and its locks are gone.
     pub fn transaction_ended(&self) {
         *self.transaction_id.lock() = None;
+        self.relations.lock().clear();
         if let Some(engine) = self.engine.upgrade() {
             engine.advisory.release_transaction(self.number);
         }

@@ -92,6 +92,8 @@ pub struct LockHolder {
     /// the number that tells sessions apart
     pub session: u64,
     pub transaction: Option<u64>,
+    /// with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
+    pub relations: Vec<(Oid, i32)>,
     pub advisory: Vec<AdvisoryLock>,
     /// the sessions that keep it from an advisory lock
     pub waits_for: Vec<u64>,
