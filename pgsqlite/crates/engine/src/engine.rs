@@ -62,7 +62,7 @@ pub struct Engine {
     pub(crate) counters: Arc<crate::statistics::DatabaseCounters>,
     pub(crate) path: PathBuf,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
-    pub(crate) idle: Idle,
+    pub(crate) idle: Arc<Idle>,
     /// how many more connections may be leased; None without a pool
     leases: Option<Arc<tokio::sync::Semaphore>>,
     pub(crate) writer: Writer,
@@ -123,14 +123,15 @@ impl Engine {
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
         let cookie = schema_version(&keeper)?;
         let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
+        let idle = Arc::<Idle>::default();
         Ok(Arc::new(Engine {
             counters: config.statistics.database(&config.database),
             config,
             path,
             catalog: RwLock::new(Arc::new(catalog)),
-            idle: Idle::default(),
+            writer: Writer::new(wal, idle.clone()),
+            idle,
             leases,
-            writer: Writer::new(wal),
             plans: Default::default(),
             sequences: Mutex::default(),
             advisory: Default::default(),
@@ -180,7 +181,8 @@ impl Engine {
 
     /// Waits for the writer, checkpoints and closes the WAL.
     pub async fn shutdown(&self) -> Result<()> {
-        let _slot = self.writer.acquire().await?;
+        let mut slot = self.writer.acquire().await?;
+        slot.commit_shared();
         self.idle.clear();
         drop(self.anchor.lock().take());
         // the last connection to close checkpoints and removes the WAL

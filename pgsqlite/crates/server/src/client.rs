@@ -188,6 +188,11 @@ impl Client {
         !self.input.is_empty()
     }
 
+    /// Whether a Sync is what comes next, as far as has come in.
+    pub fn sync_follows(&self) -> bool {
+        self.input.first() == Some(&b'S')
+    }
+
     /// The answer to a challenge of the authentication.
     pub async fn password(&mut self) -> Result<Bytes, End> {
         loop {

@@ -93,6 +93,16 @@ impl Conversation {
         self.client.flush().await
     }
 
+    /// Whether the session has a thread of its own from now on.
+    pub fn set_own_thread(&mut self, own: bool) {
+        self.session.set_own_thread(own);
+    }
+
+    /// Whether the last commit met others'.
+    pub fn commits_beside_others(&self) -> bool {
+        self.session.commits_beside_others()
+    }
+
     /// Gives back memory before a wait that may be long.
     pub fn rest(&mut self) {
         self.client.rest();
@@ -380,6 +390,7 @@ impl Conversation {
                 }
             }
             Message::Execute { portal, max_rows } => {
+                self.session.expect_sync(self.client.sync_follows());
                 let portal = utf8(portal)?;
                 let source = self.session.portal_source(&portal);
                 let executed = self.execute(&portal, max_rows).await;

@@ -166,7 +166,7 @@ impl Server {
                 started: std::time::Instant::now(),
                 mock_secret,
                 run_mark,
-                threads: Arc::new(Semaphore::new(crate::own_thread::MOST)),
+                threads: Arc::new(Semaphore::new(crate::own_thread::most())),
                 stopping: tokio::sync::watch::Sender::new(false),
                 abandoned: tokio::sync::watch::Sender::new(false),
             }),

@@ -4,6 +4,9 @@
 //! client sends one statement after the other it has a thread of its own, which waits for the next message itself
 //! ([`crate::socket`]): then no other thread is woken for it, a long statement holds up nobody, and what the engine does
 //! in `block_in_place` costs nothing. When nothing has come for a moment, the session is a task again.
+//!
+//! It also is one while it commits beside others: each of those waits for the slot of the writer and for the disk, and to go on with
+//! another task costs a fraction of waking another thread.
 
 use crate::client::End;
 use crate::connection::Conversation;
@@ -14,9 +17,11 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// So many sessions may have a thread of their own at a time; the others remain tasks. Below the runtime's limit for threads
-/// (512): one that had to wait for its thread would wait as long as others like theirs.
-pub const MOST: usize = 256;
+/// So many sessions may have a thread of their own at a time; the others remain tasks. More threads than processors take turns,
+/// which costs more than the tasks of a thread taking theirs.
+pub fn most() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// Runs the conversation to its end. None: it broke down (a panic, which has been reported).
 pub async fn run(shared: &Arc<Shared>, mut conversation: Box<Conversation>) -> Option<(Box<Conversation>, End)> {
@@ -36,6 +41,7 @@ pub async fn run(shared: &Arc<Shared>, mut conversation: Box<Conversation>) -> O
         let (runtime, of_thread) = (Handle::current(), shared.clone());
         let hurried = tokio::task::spawn_blocking(move || {
             conversation.client.stream.be_patient();
+            conversation.set_own_thread(true);
             let end = runtime.block_on(async {
                 tokio::select! {
                     biased;
@@ -57,6 +63,8 @@ pub async fn run(shared: &Arc<Shared>, mut conversation: Box<Conversation>) -> O
 /// Among other tasks, until the client is in the midst of work and there is a thread for it. What an answer needs is allocated
 /// for as long as it takes: it is several times what is left of a session that waits.
 async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Result<OwnedSemaphorePermit, End> {
+    conversation.client.stream.be_impatient();
+    conversation.set_own_thread(false);
     loop {
         Box::pin(conversation.answer_all()).await?;
         let answered = Instant::now();
@@ -64,7 +72,7 @@ async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Res
         if !conversation.wait().await? {
             continue;
         }
-        if answered.elapsed() < PATIENCE {
+        if answered.elapsed() < PATIENCE && !conversation.commits_beside_others() {
             if let Ok(permit) = shared.threads.clone().try_acquire_owned() {
                 return Ok(permit);
             }
@@ -72,10 +80,13 @@ async fn unhurried(shared: &Arc<Shared>, conversation: &mut Conversation) -> Res
     }
 }
 
-/// On its own thread, until the client has been silent for a moment.
+/// On its own thread, until the client has been silent for a moment, or others commit, too.
 async fn hurried(conversation: &mut Conversation) -> Result<(), End> {
     loop {
         conversation.answer_all().await?;
+        if conversation.commits_beside_others() {
+            return Ok(());
+        }
         if !conversation.wait().await? {
             return Ok(());
         }

@@ -43,6 +43,11 @@ impl Socket {
         self.patient = true;
     }
 
+    /// Reads wait in the poller again.
+    pub fn be_impatient(&mut self) {
+        self.patient = false;
+    }
+
     pub fn is_patient(&self) -> bool {
         self.patient
     }

@@ -40,6 +40,15 @@ impl Stream {
         }
     }
 
+    /// See [`Socket::be_impatient`].
+    pub fn be_impatient(&mut self) {
+        match self {
+            Stream::Plain(socket) => socket.be_impatient(),
+            Stream::Tls(tls) => tls.get_mut().0.be_impatient(),
+            Stream::Closed => {}
+        }
+    }
+
     pub fn is_patient(&self) -> bool {
         match self {
             Stream::Plain(socket) => socket.is_patient(),

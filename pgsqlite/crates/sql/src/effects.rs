@@ -17,6 +17,23 @@ pub fn may_write(catalog: &Catalog, function: Oid) -> bool {
     writes(catalog, function, &mut HashSet::new())
 }
 
+/// Whether a call of a built-in function may wait for something (`pg_sleep`, `pg_advisory_lock`): of the volatile ones all but those
+/// that are known to come back at once.
+pub fn may_wait(function: Oid) -> bool {
+    const QUICK: [&str; 9] = [
+        "nextval",
+        "currval",
+        "lastval",
+        "setval",
+        "random",
+        "gen_random_uuid",
+        "uuid_generate_v4",
+        "clock_timestamp",
+        "timeofday",
+    ];
+    crate::builtins::catalog::proc_by_oid(function).is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name))
+}
+
 /// Whether a body of PL/pgSQL (of DO) may change data.
 pub fn body_may_write(catalog: &Catalog, body: &plpgsql::Body, source: &str) -> bool {
     block_writes(&body.block) || names_writer(catalog, source, &mut HashSet::new())

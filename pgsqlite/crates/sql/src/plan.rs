@@ -78,6 +78,8 @@ pub struct QueryPlan {
     pub writes: bool,
     /// at most a handful of rows are touched by plan (key look-up, short write): runs inline on the worker thread
     pub bounded: bool,
+    /// it is bounded, and calls nothing that may wait or take long: it may run in a transaction that other sessions wait for
+    pub shares: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation
     pub modifies: Vec<Oid>,
     /// a query over constants and parameters alone: its errors come before its columns are told, as those of

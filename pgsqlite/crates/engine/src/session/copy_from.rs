@@ -67,7 +67,7 @@ impl Session {
     pub(super) async fn begin_copy_from(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
         self.copy_relation(r)?;
-        self.begin_write("COPY FROM").await?;
+        self.begin_write("COPY FROM", false).await?;
         // what waited for the writer slot may have changed the table: it is looked up now
         self.begin_statement().await?;
         let relation = self.copy_relation(r)?;

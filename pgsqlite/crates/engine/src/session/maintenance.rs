@@ -169,7 +169,7 @@ impl Session {
             self.vacuum(verbose).await?;
         }
         if analyze {
-            self.begin_slot().await?;
+            self.begin_slot(false).await?;
             for table in &tables {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
@@ -196,7 +196,7 @@ impl Session {
         self.run_long("VACUUM main")?;
         let commit = self.engine.writer.committed();
         let after = pages(self)?;
-        self.engine.writer.wait_durable(commit).await?;
+        self.engine.writer.wait_durable(commit, self.own_thread).await?;
         // the file itself shrinks when the log is written back; readers may put that off
         self.connection()?
             .rusqlite()
@@ -326,7 +326,7 @@ impl Session {
             }
             T::Undefined => return Err(PgError::internal("undefined kind of REINDEX")),
         };
-        self.begin_slot().await?;
+        self.begin_slot(false).await?;
         let oids: Vec<Oid> = tables.iter().map(|t| t.oid).collect();
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };
@@ -396,7 +396,7 @@ impl Session {
             ));
         }
         self.settle_portals();
-        self.begin_slot().await?;
+        self.begin_slot(false).await?;
         // what waited for the slot may have dropped a table
         for node in &l.relations {
             if let Some(NodeEnum::RangeVar(r)) = &node.node {

@@ -3,6 +3,7 @@
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
+//! * [`shared`]: short transactions that share one of SQLite
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
@@ -44,6 +45,7 @@ mod portal;
 mod routines;
 mod script;
 mod server_functions;
+mod shared;
 mod spool;
 pub(crate) mod transaction;
 mod utility;
@@ -135,6 +137,12 @@ pub struct Session {
     statement_timestamp: i64,
     /// a body runs on the connection, whatever becomes of the transaction
     keeps_connection: bool,
+    /// a Sync comes after the present statement: it is the whole of its transaction, or the end of it
+    sync_follows: bool,
+    /// it may wait for the disk on its thread
+    own_thread: bool,
+    /// above 0: others were committing at the time of one of its last commits
+    beside_others: u8,
     /// the state of random(), while no connection is leased; zeros: to be seeded
     random: [u64; 2],
     /// the whole text that the running statement came in
@@ -197,6 +205,9 @@ impl Session {
             timer: None,
             statement_timestamp: 0,
             keeps_connection: false,
+            sync_follows: false,
+            own_thread: true,
+            beside_others: 0,
             random: [0, 0],
             source: "".into(),
             activity,
@@ -475,6 +486,11 @@ impl Drop for Session {
         let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {
             self.close(portal);
+        }
+        if self.transaction.members.is_some() {
+            if let Err(e) = self.withdraw() {
+                tracing::debug!("a session's part in a shared transaction could not be taken back: {e}");
+            }
         }
         if let Some(connection) = self.connection.take() {
             // an open transaction is rolled back; a connection that cannot be cleaned is closed

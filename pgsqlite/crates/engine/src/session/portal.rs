@@ -251,7 +251,10 @@ impl Session {
         short: bool,
         run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
     ) -> Result<R> {
-        if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
+        if self.transaction.members.is_some() {
+            // what interrupts SQLite takes back what others have done
+            self.cancel.check()?;
+        } else if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
             self.cancel.arm(connection.interrupt_handle())?;
         }
         if let Some(own) = &portal.own {
@@ -342,7 +345,7 @@ impl Session {
             }
         }
         if self.needs_slot(&plan.query) {
-            self.begin_write(command(plan.query.tag)).await?;
+            self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
         } else {
             self.begin_read()?;
         }
@@ -353,8 +356,12 @@ impl Session {
                 return Err(super::planning::result_type_changed());
             }
             if let Body::Plan(plan) = &new.body {
+                if self.transaction.members.is_some() && !plan.query.shares {
+                    self.withdraw()?;
+                    self.begin_statement().await?;
+                }
                 if self.needs_slot(&plan.query) {
-                    self.begin_write(command(plan.query.tag)).await?;
+                    self.begin_write(command(plan.query.tag), false).await?;
                 }
             }
             *prepared = new;

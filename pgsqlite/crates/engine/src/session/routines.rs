@@ -139,7 +139,7 @@ impl Session {
         self.transaction.started = Some(super::transaction::clock());
         self.begin_statement().await?;
         if writes && !self.is_read_only() {
-            self.begin_write("CALL").await?;
+            self.begin_write("CALL", false).await?;
         } else {
             self.begin_read()?;
         }
@@ -210,7 +210,7 @@ impl Session {
         let (writes, program) = program;
         let ends = self.is_outside_block() && self.may_end_transactions(&code);
         if writes && !self.is_read_only() {
-            self.begin_write("DO").await?;
+            self.begin_write("DO", false).await?;
         } else {
             self.begin_read()?;
         }
@@ -265,7 +265,7 @@ impl Session {
         let (procedure, query, types) = self.with_environment(&view, |e| analyze_call(e, call, None, given))?;
         let writes = effects::may_write(&view.catalog, procedure);
         if writes && !self.is_read_only() {
-            self.begin_write("CALL").await?;
+            self.begin_write("CALL", false).await?;
         } else {
             self.begin_read()?;
         }

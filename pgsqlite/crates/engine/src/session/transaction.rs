@@ -8,7 +8,7 @@ use super::portal::Portal;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
-use crate::writer::Slot;
+use crate::writer::{Members, Slot};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -41,6 +41,8 @@ pub(super) struct Transaction {
     /// SQLite has a transaction open
     pub sqlite: bool,
     pub slot: Option<Slot>,
+    /// it has joined a transaction that others left open ([`super::shared`]): those wait for its end
+    pub members: Option<Members>,
     /// one snapshot for the whole transaction
     pub repeatable: bool,
     pub read_only: bool,
@@ -138,9 +140,9 @@ impl Session {
                 stopped = self.cancel.requested() => return Err(stopped),
             };
             drop(waited);
-            self.connection = Some(connection);
             // the state of random() is the session's, not the connection's
-            self.connection()?.cell.random.set(self.random);
+            connection.cell.random.set(self.random);
+            self.connection = Some(connection);
         }
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
@@ -214,7 +216,8 @@ impl Session {
 
     /// Before a write: the writer slot, and a SQLite transaction.
     /// `command` names the statement in the refusal of a read-only transaction.
-    pub(super) async fn begin_write(&mut self, command: &str) -> Result<()> {
+    /// `shares`: it is over soon, and may join a transaction that others have left open.
+    pub(super) async fn begin_write(&mut self, command: &str, shares: bool) -> Result<()> {
         let autocommit_read_only =
             self.transaction.block == Block::None && self.gucs.often.default_transaction_read_only;
         if self.transaction.read_only || autocommit_read_only {
@@ -225,46 +228,68 @@ impl Session {
         }
         self.settle_portals();
         self.transaction.queried = true;
-        self.begin_slot().await
+        self.begin_slot(shares).await
     }
 
     /// The writer slot, if it is free now.
     pub(super) fn try_slot(&mut self) -> Result<bool> {
         if self.transaction.slot.is_none() {
-            self.transaction.slot = self.engine.writer.try_acquire()?;
+            if let Some(mut slot) = self.engine.writer.try_acquire()? {
+                slot.commit_shared();
+                self.transaction.slot = Some(slot);
+            }
         }
         Ok(self.transaction.slot.is_some())
     }
 
-    /// Waits for the writer slot.
+    /// Waits for the writer slot, alone.
     pub(super) async fn take_slot(&mut self) -> Result<()> {
         if self.transaction.slot.is_none() {
-            let wait = self.gucs.often.lock_timeout;
-            let limit = async {
-                match wait {
-                    0 => std::future::pending().await,
-                    wait => tokio::time::sleep(std::time::Duration::from_millis(wait)).await,
-                }
-            };
-            self.activity.set_wait(Wait::Writer);
-            let _waited = Waited(&self.activity);
-            let slot = tokio::select! {
-                biased;
-                slot = self.engine.writer.acquire() => slot?,
-                stopped = self.cancel.requested() => return Err(stopped),
-                () = limit => return Err(PgError::new(
-                    SqlState::LOCK_NOT_AVAILABLE,
-                    "canceling statement due to lock timeout",
-                )),
-            };
+            let mut slot = self.wait_for_slot().await?;
+            slot.commit_shared();
             self.transaction.slot = Some(slot);
         }
         Ok(())
     }
 
-    /// The writer slot, and a SQLite transaction in it.
-    pub(super) async fn begin_slot(&mut self) -> Result<()> {
-        self.take_slot().await?;
+    /// Waits for the writer slot.
+    async fn wait_for_slot(&mut self) -> Result<Slot> {
+        let wait = self.gucs.often.lock_timeout;
+        let limit = async {
+            match wait {
+                0 => std::future::pending().await,
+                wait => tokio::time::sleep(std::time::Duration::from_millis(wait)).await,
+            }
+        };
+        self.activity.set_wait(Wait::Writer);
+        let _waited = Waited(&self.activity);
+        tokio::select! {
+            biased;
+            slot = self.engine.writer.acquire() => slot,
+            stopped = self.cancel.requested() => Err(stopped),
+            () = limit => Err(PgError::new(
+                SqlState::LOCK_NOT_AVAILABLE,
+                "canceling statement due to lock timeout",
+            )),
+        }
+    }
+
+    /// The writer slot, and a SQLite transaction in it: one of its own, or (`shares`) one that others have left open.
+    pub(super) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
+        if self.transaction.slot.is_none() {
+            let slot = match self.engine.writer.try_acquire()? {
+                Some(slot) => slot,
+                None => {
+                    // many may wait: what they would do nothing with meanwhile is for others
+                    if !self.transaction.sqlite && self.connection_is_passing() {
+                        self.settle_portals();
+                        self.give_connection_back();
+                    }
+                    self.wait_for_slot().await?
+                }
+            };
+            self.enter_slot(slot, shares).await?;
+        }
         if !self.transaction.sqlite {
             self.connection()?.command("BEGIN IMMEDIATE")?;
             self.transaction.sqlite = true;
@@ -296,6 +321,9 @@ impl Session {
             if let Some(connection) = &self.connection {
                 if self.transaction.sqlite && connection.is_autocommit() {
                     // SQLite gave up the whole transaction (an interrupted write, a full disk)
+                    if let Some(members) = self.transaction.members.take() {
+                        members.fail(&e);
+                    }
                     self.transaction.sqlite = false;
                     self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
                     self.transaction.savepoints.clear();
@@ -366,6 +394,7 @@ impl Session {
     }
 
     async fn end_implicit(&mut self) -> Result<()> {
+        self.forget_others();
         let failed = std::mem::take(&mut self.transaction.error);
         self.transaction.in_script = false;
         if self.transaction.block == Block::None {
@@ -428,6 +457,9 @@ impl Session {
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
     fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
+        if self.transaction.members.is_some() {
+            return self.withdraw();
+        }
         if self.transaction.sqlite {
             let connection = self.connection()?;
             if !connection.is_autocommit() {
@@ -449,7 +481,7 @@ impl Session {
             // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
             // transaction may be stale, so the state is stored in a SQLite transaction of its own.
             self.end_sqlite("COMMIT")?;
-            if let Err(e) = self.begin_slot().await {
+            if let Err(e) = self.begin_slot(false).await {
                 self.rollback()?;
                 return Err(e);
             }
@@ -464,6 +496,9 @@ impl Session {
                 if let Err(e) = ready.and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
+                }
+                if self.leaves_commit() {
+                    return self.leave_commit().await;
                 }
                 if waits && self.connection()?.is_writing() {
                     self.engine.writer.expect_sync();
@@ -491,7 +526,7 @@ impl Session {
         self.finish(false);
         if let Some(commit) = durable.filter(|_| waits) {
             self.activity.set_wait(Wait::Sync);
-            let durable = self.engine.writer.wait_durable(commit).await;
+            let durable = self.engine.writer.wait_durable(commit, self.own_thread).await;
             self.activity.set_wait(Wait::Nothing);
             durable?;
         }
@@ -574,7 +609,7 @@ impl Session {
         self.transaction.restarted = kept;
     }
 
-    fn finish(&mut self, rolled_back: bool) {
+    pub(super) fn finish(&mut self, rolled_back: bool) {
         if self.transaction.started.is_some() {
             let counters = &self.engine.counters;
             crate::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
@@ -606,10 +641,15 @@ impl Session {
             && !self.keeps_connection
             && !self.connection.as_ref().is_some_and(Connection::has_temporary)
         {
-            if let Some(connection) = self.connection.take() {
-                self.random = connection.cell.random.replace([0, 0]);
-                self.engine.idle.put(connection);
-            }
+            self.give_connection_back();
+        }
+    }
+
+    /// To the pool.
+    pub(super) fn give_connection_back(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.random = connection.cell.random.replace([0, 0]);
+            self.engine.idle.put(connection);
         }
     }
 

@@ -208,7 +208,7 @@ impl Session {
         executed: Option<&ast::SelectStmt>,
     ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
-        self.begin_write("DDL").await?;
+        self.begin_write("DDL", false).await?;
         self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
@@ -506,7 +506,7 @@ impl Session {
             return Ok(());
         }
         self.settle_portals();
-        self.begin_slot().await?;
+        self.begin_slot(false).await?;
         let connection = self.connection()?;
         let names: Vec<String> = connection
             .rusqlite()

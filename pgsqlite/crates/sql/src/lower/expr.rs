@@ -416,6 +416,7 @@ impl Lowerer<'_> {
             texts.extend(self.native_args(args)?);
             return Ok(format!("{native}({})", texts.join(", ")));
         }
+        self.may_wait |= crate::effects::may_wait(proc);
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =

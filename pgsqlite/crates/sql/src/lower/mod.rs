@@ -225,6 +225,8 @@ struct Lowerer<'a> {
     in_recursive_term: bool,
     /// functions of the user that are called
     routines: Vec<Oid>,
+    /// it calls a function that may wait for something, or take its time
+    may_wait: bool,
     /// how many parameters the statement has
     parameters: usize,
     /// steps that come behind all that change rows
@@ -245,6 +247,7 @@ impl<'a> Lowerer<'a> {
             languages: std::cell::OnceCell::new(),
             in_recursive_term: false,
             routines: vec![],
+            may_wait: false,
             parameters: 0,
             after_statements: vec![],
             read_back: None,
@@ -284,6 +287,7 @@ impl<'a> Lowerer<'a> {
                 calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,
                 bounded: is_bounded(&query, self.env),
+                shares: false,
                 constant: is_constant(&query),
                 steps,
                 tag: Tag::Select,

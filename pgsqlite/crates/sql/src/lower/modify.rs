@@ -91,6 +91,7 @@ impl Lowerer<'_> {
                 tag,
                 writes: true,
                 bounded,
+                shares: bounded && self.routines.is_empty() && !self.may_wait,
                 constant: false,
                 modifies,
                 locks_rows: false,

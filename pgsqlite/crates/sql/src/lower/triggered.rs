@@ -204,6 +204,7 @@ impl Lowerer<'_> {
             tag,
             writes: true,
             bounded: false,
+            shares: false,
             modifies,
             constant: false,
             locks_rows: false,

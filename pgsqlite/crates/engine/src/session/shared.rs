@@ -1,0 +1,174 @@
+//! Short transactions that share one of SQLite (see [`crate::writer`]): joining one that others have left open, and leaving one open.
+//!
+//! A session joins with a connection that is not its own, and works there within the savepoint `pg_shared`: what it does can be taken
+//! back without touching what others have done. It cannot be interrupted meanwhile, because SQLite would roll back everything;
+//! so only statements that are short by their plan, and the whole of their transaction, may join.
+
+use super::transaction::Block;
+use super::Session;
+use crate::connection::Connection;
+use crate::statistics::activity::Wait;
+use crate::writer::{Shared, Slot};
+use pgsqlite_types::{PgError, Result};
+
+/// For so many transactions a session remembers that it met others.
+const REMEMBERED: u8 = 32;
+
+impl Session {
+    /// Whether the next statement ends its transaction: a Sync follows. To be told before [`Session::execute`].
+    pub fn expect_sync(&mut self, follows: bool) {
+        self.sync_follows = follows;
+    }
+
+    /// Whether the session has a thread that may wait for the disk itself; others leave that to the committer.
+    pub fn set_own_thread(&mut self, own: bool) {
+        self.own_thread = own;
+    }
+
+    /// Whether other sessions were committing at the time of one of the last commits.
+    pub fn commits_beside_others(&self) -> bool {
+        self.beside_others > 0
+    }
+
+    pub(super) fn forget_others(&mut self) {
+        self.beside_others = self.beside_others.saturating_sub(1);
+    }
+
+    /// Whether the connection is the session's for no longer than a statement.
+    pub(super) fn connection_is_passing(&self) -> bool {
+        self.engine.config.pooling
+            && !self.keeps_connection
+            && !self.connection.as_ref().is_some_and(Connection::has_temporary)
+    }
+
+    /// Whether a statement that is short by its plan may join the transaction of others.
+    fn may_join(&self) -> bool {
+        self.sync_follows
+            && self.transaction.block == Block::None
+            && !self.transaction.sqlite
+            && self.gucs.often.waits_for_disk
+            && self.connection_is_passing()
+    }
+
+    /// Begins to use the slot, with a connection: that of others, if their transaction can be joined, or one of its own.
+    pub(super) async fn enter_slot(&mut self, mut slot: Slot, shares: bool) -> Result<()> {
+        match slot.shared.take() {
+            Some(shared) if shares && self.may_join() => return self.join(slot, shared),
+            shared => slot.shared = shared,
+        }
+        slot.commit_shared();
+        if self.connection.is_none() {
+            match self.engine.connection_to_spare()? {
+                Some(connection) => self.adopt(connection),
+                // who has the slot must not wait for the pool: its connections may be those of transactions that wait for the slot
+                None => {
+                    drop(slot);
+                    self.begin_statement().await?;
+                    return self.take_slot().await;
+                }
+            }
+        }
+        self.transaction.slot = Some(slot);
+        Ok(())
+    }
+
+    /// Goes on with this connection.
+    fn adopt(&mut self, connection: Connection) {
+        connection.cell.random.set(self.random);
+        connection.cell.rows.clear();
+        self.tell_natives(&connection);
+        self.connection = Some(connection);
+    }
+
+    /// Goes on in the transaction that others have left open.
+    fn join(&mut self, slot: Slot, shared: Shared) -> Result<()> {
+        let (connection, members) = shared.join();
+        if let Err(e) = connection.command("SAVEPOINT pg_shared") {
+            slot.leave_to(connection, members);
+            return Err(e);
+        }
+        self.give_connection_back();
+        connection.cell.routines.begin();
+        self.adopt(connection);
+        self.transaction.slot = Some(slot);
+        self.transaction.members = Some(members);
+        self.transaction.sqlite = true;
+        Ok(())
+    }
+
+    /// Takes back what the session has done in the transaction of others, and leaves that to them.
+    pub(super) fn withdraw(&mut self) -> Result<()> {
+        self.transaction.sqlite = false;
+        let joined = (self.connection.take(), self.transaction.slot.take(), self.transaction.members.take());
+        let (Some(connection), Some(slot), Some(members)) = joined else {
+            return Err(PgError::internal("a shared transaction without its slot"));
+        };
+        self.random = connection.cell.random.replace([0, 0]);
+        match connection.exec("ROLLBACK TO pg_shared; RELEASE pg_shared") {
+            Ok(()) => {
+                slot.leave_to(connection, members);
+                Ok(())
+            }
+            Err(e) => {
+                // closing the connection rolls back
+                members.fail(&e);
+                Err(e)
+            }
+        }
+    }
+
+    /// Whether the transaction that ends now is left open for others: the disk is busy, so that it has to wait in any case.
+    pub(super) fn leaves_commit(&mut self) -> bool {
+        let Some(slot) = &self.transaction.slot else { return false };
+        let busy = slot.disk_is_busy();
+        if busy || self.transaction.members.is_some() {
+            self.beside_others = REMEMBERED;
+        }
+        let t = &self.transaction;
+        // SQLite itself tells of keys that are violated at the end, and of whose they are
+        let is_plain = t.catalog.is_none() && t.savepoints.is_empty() && !t.defers_all && !t.cursors_stand;
+        t.members.is_some()
+            || busy
+                && is_plain
+                && self.gucs.often.waits_for_disk
+                && self.engine.writer.syncs()
+                && self.connection_is_passing()
+                && self.connection.as_ref().is_some_and(|c| !c.has_deferred_violations())
+    }
+
+    /// Leaves the transaction open, and waits until it is committed and on disk.
+    pub(super) async fn leave_commit(&mut self) -> Result<()> {
+        if self.transaction.members.is_some() {
+            let connection = self.connection()?;
+            let ended = match connection.has_deferred_violations() {
+                true => match self.violated(|_| true) {
+                    Ok(Some(error)) | Err(error) => Err(error),
+                    Ok(None) => Err(PgError::internal("a foreign key is violated, but none is found to be")),
+                },
+                false => connection.command("RELEASE pg_shared"),
+            };
+            if let Err(e) = ended {
+                self.rollback()?;
+                return Err(e);
+            }
+        }
+        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else {
+            return Err(PgError::internal("a commit without its slot"));
+        };
+        self.random = connection.cell.random.replace([0, 0]);
+        self.transaction.sqlite = false;
+        let outcome = slot.leave(connection, self.transaction.members.take());
+        self.activity.set_wait(Wait::Sync);
+        let outcome = outcome.await;
+        self.activity.set_wait(Wait::Nothing);
+        let committed = match outcome {
+            Ok(committed) => committed,
+            Err(_) => Err(PgError::internal("the outcome of a commit is not known").fatal()),
+        };
+        self.finish(committed.is_err());
+        if committed.is_ok() {
+            self.server.committed();
+        }
+        committed
+    }
+}

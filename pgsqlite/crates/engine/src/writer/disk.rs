@@ -1,0 +1,151 @@
+//! Syncing the log: by the session that commits while nobody else does, by the committer's thread where several do.
+
+use super::{Inner, Writer};
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+impl Writer {
+    /// Resolves when the commit with this number is on disk. One sync serves all commits made before it began. `here`: the calling
+    /// thread has nothing else to do, and may wait for the disk itself. Errors: 58030, fatal: the commit may be lost.
+    pub async fn wait_durable(&self, commit: u64, here: bool) -> Result<()> {
+        let inner = &self.0;
+        if inner.wal.is_none() {
+            return Ok(());
+        }
+        let turn = {
+            let mut state = inner.state.lock();
+            if state.synced >= commit {
+                return Ok(());
+            }
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            if here && !state.syncing {
+                state.syncing = true;
+                None
+            } else {
+                let (sender, turn) = oneshot::channel();
+                state.waiting.push((commit, sender));
+                Some(turn)
+            }
+        };
+        if let Some(turn) = turn {
+            inner.call_committer();
+            return turn.await.map_err(|_| PgError::internal("the committer is gone"))?;
+        }
+        let synced = tokio::task::block_in_place(|| inner.sync());
+        inner.call_committer();
+        synced
+    }
+}
+
+impl Inner {
+    /// One sync, by whoever has set `syncing`; who waits for it is told.
+    pub(super) fn sync(&self) -> Result<()> {
+        let upto = self.state.lock().commits;
+        let result = match self.wal.as_ref().map_or(Ok(()), |wal| wal.sync()) {
+            Ok(()) => Ok(()),
+            Err(e) => {
+                let message = format!("could not sync the write-ahead log: {e}");
+                Err(PgError::new(SqlState::IO_ERROR, message).fatal())
+            }
+        };
+        let told = {
+            let mut state = self.state.lock();
+            state.syncing = false;
+            match &result {
+                Ok(()) => state.synced = upto,
+                Err(e) => state.failed = Some(e.clone()),
+            }
+            // what was left open meanwhile is next, unless somebody is about to join it
+            if state.open.is_some() && !state.held {
+                state.held = true;
+                state.due = true;
+            }
+            let (told, waiting) = std::mem::take(&mut state.waiting)
+                .into_iter()
+                .partition(|(number, _)| *number <= upto || result.is_err());
+            state.waiting = waiting;
+            let told: Vec<_> = told;
+            told
+        };
+        for (_, member) in told {
+            // a session may be gone
+            let _ = member.send(result.clone());
+        }
+        result
+    }
+
+    /// If there is something to commit or to sync, the committer does it, on its thread.
+    pub(super) fn call_committer(self: &Arc<Self>) {
+        if !self.state.lock().has_work() {
+            return;
+        }
+        let mut committer = self.committer.lock();
+        if committer.is_none() {
+            let inner = self.clone();
+            match std::thread::Builder::new().name("committer".into()).spawn(move || inner.work()) {
+                Ok(thread) => *committer = Some(thread),
+                Err(e) => {
+                    drop(committer);
+                    tracing::debug!("no thread for the committer: {e}");
+                    while self.work_once() {}
+                    return;
+                }
+            }
+        }
+        self.work.notify_one();
+    }
+
+    /// The committer's thread.
+    fn work(self: &Arc<Self>) {
+        loop {
+            {
+                let mut state = self.state.lock();
+                while !state.has_work() {
+                    if state.closed {
+                        return;
+                    }
+                    self.work.wait(&mut state);
+                }
+            }
+            self.work_once();
+        }
+    }
+
+    /// Commits what is due, or syncs what waits for it. False: there is nothing to do.
+    fn work_once(self: &Arc<Self>) -> bool {
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.due) {
+            let shared = state.open.take();
+            drop(state);
+            if let Some(shared) = shared {
+                self.commit(shared);
+            }
+            self.give_back(None);
+            return true;
+        }
+        if state.has_work() {
+            state.syncing = true;
+            drop(state);
+            if let Err(e) = self.sync() {
+                tracing::error!(error = %e, "no more writes are accepted");
+            }
+            return true;
+        }
+        false
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.state.lock().closed = true;
+        self.0.work.notify_one();
+        if let Some(committer) = self.0.committer.lock().take() {
+            if committer.join().is_err() {
+                tracing::error!("the committer's thread has panicked");
+            }
+        }
+    }
+}

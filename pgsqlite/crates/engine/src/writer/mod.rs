@@ -1,0 +1,280 @@
+//! The writer slot, commits that are made together, and the disk.
+//!
+//! SQLite has one writer. Sessions queue for its [`Slot`] first-in-first-out: nobody polls, nobody sees "database is locked". A commit
+//! appends to the WAL under `synchronous=NORMAL`; before it is acknowledged, one fdatasync of the WAL runs outside the slot, for
+//! all commits made before it began (group commit).
+//!
+//! While the disk is busy with one sync, a commit that is made cannot be acknowledged before the next. So short transactions that
+//! end meanwhile are not committed one by one: the first leaves its SQLite transaction open in the slot, as a [`Shared`] one, the
+//! next joins it within a savepoint of its own, and when the disk is free the committer (a thread) commits all of them at once,
+//! syncs, and tells each. Who finds nobody else at work commits and syncs by itself, on its own thread.
+//!
+//! What cannot share (a block, DDL, a statement that may take long) has the shared transaction committed when it gets the slot,
+//! and begins its own.
+
+mod disk;
+#[cfg(test)]
+mod tests;
+
+use crate::connection::{Connection, Idle};
+use crate::wal::Wal;
+use parking_lot::{Condvar, Mutex};
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// How the commit of a transaction that was left to others went.
+pub type Outcome = oneshot::Receiver<Result<()>>;
+
+/// A SQLite transaction with the work of several sessions, open in the slot. Each of them waits for its outcome.
+pub struct Shared {
+    pub connection: Connection,
+    members: Vec<oneshot::Sender<Result<()>>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// somebody has the slot (or it is on its way to them)
+    held: bool,
+    /// who waits for it
+    queue: VecDeque<oneshot::Sender<Slot>>,
+    /// left open by the slot's last holder
+    open: Option<Shared>,
+    /// the slot, with what is open, is the committer's
+    due: bool,
+    /// the disk is at work
+    syncing: bool,
+    /// commits made
+    commits: u64,
+    /// every commit up to this number is on disk
+    synced: u64,
+    /// commits that wait for the disk
+    waiting: Vec<(u64, oneshot::Sender<Result<()>>)>,
+    /// a sync has failed: what it was for may be lost, and nothing more is written
+    failed: Option<PgError>,
+    /// the writer is gone
+    closed: bool,
+}
+
+impl State {
+    /// Whether there is something for the committer.
+    fn has_work(&self) -> bool {
+        self.due || !self.syncing && !self.waiting.is_empty()
+    }
+}
+
+struct Inner {
+    state: Mutex<State>,
+    /// told when there is something for the committer
+    work: Condvar,
+    /// None: it was not needed yet
+    committer: Mutex<Option<JoinHandle<()>>>,
+    /// None: an in-memory database has nothing to sync
+    wal: Option<Wal>,
+    /// where the connections of shared transactions come back to
+    idle: Arc<Idle>,
+}
+
+/// The queue of a database's writers.
+pub struct Writer(Arc<Inner>);
+
+/// The right to write: held from the first write of a transaction to its end, and given to the next in line when it is dropped.
+pub struct Slot {
+    inner: Arc<Inner>,
+    /// The transaction that others have left open: to be joined or committed before anything else is written.
+    pub shared: Option<Shared>,
+    /// it is somebody else's already
+    spent: bool,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if !self.spent {
+            self.inner.give_back(self.shared.take());
+        }
+    }
+}
+
+impl Slot {
+    fn new(inner: &Arc<Inner>, shared: Option<Shared>) -> Slot {
+        Slot { inner: inner.clone(), shared, spent: false }
+    }
+
+    /// Commits what others have left open; the committer sees to its sync. Nothing is told here if it fails: its members are.
+    pub fn commit_shared(&mut self) {
+        if let Some(shared) = self.shared.take() {
+            self.inner.commit(shared);
+            self.inner.call_committer();
+        }
+    }
+
+    /// Whether a short transaction that ends now is better left open: the disk is busy, so that it costs no time.
+    pub fn disk_is_busy(&self) -> bool {
+        self.inner.state.lock().syncing
+    }
+
+    /// Leaves a transaction open, for others to join and the committer to commit. `members` are those whose transaction was joined.
+    pub fn leave(mut self, connection: Connection, members: Option<Members>) -> Outcome {
+        let (sender, outcome) = oneshot::channel();
+        let mut shared = Shared { connection, members: members.map_or_else(Vec::new, |m| m.0) };
+        shared.members.push(sender);
+        self.shared = Some(shared);
+        outcome
+    }
+
+    /// Leaves a transaction open from which the holder has taken its part back.
+    pub fn leave_to(mut self, connection: Connection, members: Members) {
+        self.shared = Some(Shared { connection, members: members.0 });
+    }
+}
+
+/// Those who wait for the outcome of a shared transaction that another session has joined.
+pub struct Members(Vec<oneshot::Sender<Result<()>>>);
+
+impl Members {
+    /// None of what they did has happened.
+    pub fn fail(self, error: &PgError) {
+        for member in self.0 {
+            // a session may be gone
+            let _ = member.send(Err(error.clone()));
+        }
+    }
+}
+
+impl Shared {
+    /// To be joined: its connection, and those who wait for it.
+    pub fn join(self) -> (Connection, Members) {
+        (self.connection, Members(self.members))
+    }
+}
+
+impl Inner {
+    /// The slot goes to the committer if there is something to commit and the disk is free, else to who waits longest.
+    fn give_back(self: &Arc<Self>, mut shared: Option<Shared>) {
+        loop {
+            let next = {
+                let mut state = self.state.lock();
+                if shared.is_some() {
+                    state.open = shared.take();
+                }
+                if state.open.is_some() && !state.syncing {
+                    state.due = true;
+                    None
+                } else {
+                    let next = state.queue.pop_front();
+                    state.held = next.is_some();
+                    next.map(|next| (next, state.open.take()))
+                }
+            };
+            match next {
+                None => return self.call_committer(),
+                Some((next, open)) => match next.send(Slot::new(self, open)) {
+                    Ok(()) => return,
+                    // it waits no more
+                    Err(mut slot) => {
+                        slot.spent = true;
+                        shared = slot.shared.take();
+                    }
+                },
+            }
+        }
+    }
+
+    /// COMMIT of a shared transaction, by the holder of the slot. From now on its members wait for the disk.
+    fn commit(&self, shared: Shared) {
+        let (connection, members) = shared.join();
+        let failed = self.state.lock().failed.clone();
+        self.lengthen();
+        let committed = match failed {
+            None => connection.commit(),
+            Some(e) => Err(e),
+        };
+        match committed {
+            Ok(()) => {
+                let mut state = self.state.lock();
+                state.commits += 1;
+                let number = state.commits;
+                state.waiting.extend(members.0.into_iter().map(|m| (number, m)));
+            }
+            Err(e) => {
+                tracing::warn!(error = %e, "a transaction of several sessions could not be committed");
+                members.fail(&e);
+            }
+        }
+        // one that cannot be cleaned is closed
+        if connection.is_autocommit() || connection.exec("ROLLBACK").is_ok() {
+            self.idle.put(connection);
+        }
+    }
+
+    fn lengthen(&self) {
+        if let Some(Err(e)) = self.wal.as_ref().map(Wal::lengthen) {
+            tracing::debug!("the write-ahead log was not made longer: {e}");
+        }
+    }
+}
+
+impl Writer {
+    pub fn new(wal: Option<Wal>, idle: Arc<Idle>) -> Writer {
+        let (state, work, committer) = Default::default();
+        Writer(Arc::new(Inner { state, work, committer, wal, idle }))
+    }
+
+    /// The slot, if nobody has it or waits for it. Errors: 58030 after a sync has failed.
+    pub fn try_acquire(&self) -> Result<Option<Slot>> {
+        let mut state = self.0.state.lock();
+        state.check()?;
+        if state.held {
+            return Ok(None);
+        }
+        state.held = true;
+        Ok(Some(Slot::new(&self.0, state.open.take())))
+    }
+
+    /// Waits for the slot, in order of asking. Errors: as [`Writer::try_acquire`].
+    pub async fn acquire(&self) -> Result<Slot> {
+        let turn = {
+            let mut state = self.0.state.lock();
+            state.check()?;
+            if !state.held {
+                state.held = true;
+                return Ok(Slot::new(&self.0, state.open.take()));
+            }
+            let (sender, turn) = oneshot::channel();
+            state.queue.push_back(sender);
+            turn
+        };
+        turn.await.map_err(|_| PgError::internal("the queue of the writers is gone"))
+    }
+
+    /// Whether commits reach a disk.
+    pub fn syncs(&self) -> bool {
+        self.0.wal.is_some()
+    }
+
+    /// To be called right before COMMIT, while SQLite's write lock is held, if [`Writer::wait_durable`] will be called.
+    pub fn expect_sync(&self) {
+        self.0.lengthen();
+    }
+
+    /// To be called right after COMMIT, still inside the slot: the commit's number.
+    pub fn committed(&self) -> u64 {
+        let mut state = self.0.state.lock();
+        state.commits += 1;
+        state.commits
+    }
+}
+
+impl State {
+    fn check(&self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(_) => Err(PgError::new(
+                SqlState::IO_ERROR,
+                "the server has stopped accepting writes because a sync of the database failed",
+            )),
+        }
+    }
+}
