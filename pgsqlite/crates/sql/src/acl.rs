@@ -3,8 +3,8 @@
 //! An object without a list (`None`) has PostgreSQL's built-in one, [`default_acl`]. A list is one row of `relacl`, `nspacl` or
 //! `typacl`: each [`AclItem`] prints as `grantee=letters/grantor`.
 
-use crate::catalog::{Catalog, Column, Relation, RelationKind};
-use pgsqlite_types::Oid;
+use crate::catalog::{Catalog, Column, Relation, RelationKind, BOOTSTRAP_ROLE};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use serde::{Deserialize, Serialize};
 
 /// The grantee PUBLIC.
@@ -148,6 +148,81 @@ pub fn item_text(catalog: &Catalog, item: &AclItem) -> String {
     out
 }
 
+/// Reads `grantee=letters/grantor`, as a literal of type aclitem. Errors: 22P02, 42704.
+pub fn read_item(catalog: &Catalog, text: &str) -> Result<AclItem> {
+    let invalid = |what: String| PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, what);
+    // a name, quoted or not, and what follows it
+    let name = |text: &str| -> Result<(String, usize)> {
+        let (mut out, mut quoted, mut end) = (String::new(), false, text.len());
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' if quoted && chars.next_if(|(_, next)| *next == '"').is_some() => out.push('"'),
+                '"' => quoted = !quoted,
+                c if quoted || c.is_alphanumeric() || c == '_' => out.push(c),
+                _ => {
+                    end = at;
+                    break;
+                }
+            }
+        }
+        Ok((out, end))
+    };
+    let role = |name: &str| {
+        let found = catalog.role_named(name).map(|r| r.oid);
+        found.ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
+    };
+    let text = text.trim_start();
+    let (mut grantee, mut end) = name(text)?;
+    let mut rest = text[end..].trim_start();
+    if !rest.starts_with('=') && !grantee.is_empty() {
+        if !matches!(grantee.as_str(), "group" | "user") {
+            return Err(invalid(format!("unrecognized key word: \"{grantee}\""))
+                .hint("ACL key word must be \"group\" or \"user\"."));
+        }
+        (grantee, end) = name(rest)?;
+        if grantee.is_empty() {
+            return Err(invalid("missing name".into()).hint("A name must follow the \"group\" or \"user\" key word."));
+        }
+        rest = rest[end..].trim_start();
+    }
+    let rest = rest.strip_prefix('=').ok_or_else(|| invalid("missing \"=\" sign".into()))?;
+    let mut item = AclItem { grantee: PUBLIC_ROLE, grantor: BOOTSTRAP_ROLE, privileges: 0, grant_options: 0 };
+    let (mut last, mut behind) = (0, rest.len());
+    for (at, c) in rest.char_indices() {
+        if c == '*' {
+            item.grant_options |= last;
+            continue;
+        }
+        if !c.is_ascii_alphabetic() {
+            behind = at;
+            break;
+        }
+        let bit = privilege::NAMES.iter().position(|n| n.0 == c);
+        last = 1 << bit.ok_or_else(|| invalid("invalid mode character: must be one of \"arwdDxtXUCTcsA\"".into()))?;
+        item.privileges |= last;
+    }
+    if !grantee.is_empty() {
+        item.grantee = role(&grantee)?;
+    }
+    let rest = &rest[behind..];
+    let Some(rest) = rest.strip_prefix('/') else {
+        return match rest.trim_start() {
+            "" => Ok(item),
+            _ => Err(invalid("extra garbage at the end of the ACL specification".into())),
+        };
+    };
+    let (grantor, end) = name(rest)?;
+    if grantor.is_empty() {
+        return Err(invalid("a name must follow the \"/\" sign".into()));
+    }
+    item.grantor = role(&grantor)?;
+    if !rest[end..].trim_start().is_empty() {
+        return Err(invalid("extra garbage at the end of the ACL specification".into()));
+    }
+    Ok(item)
+}
+
 /// `role` and the roles whose privileges it inherits.
 pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     let mut out = vec![role];
@@ -215,12 +290,27 @@ pub fn privileges(catalog: &Catalog, role: Oid, object: AclObject, owner: Oid, a
     items.iter().filter(|i| i.grantee == PUBLIC_ROLE || roles.contains(&i.grantee)).fold(0, |all, i| all | i.privileges)
 }
 
+/// The system catalogs that not everybody may read.
+const READ_BY_SUPERUSERS: [&str; 11] = [
+    "pg_authid",
+    "pg_config",
+    "pg_file_settings",
+    "pg_hba_file_rules",
+    "pg_ident_file_mappings",
+    "pg_largeobject",
+    "pg_replication_origin_status",
+    "pg_shadow",
+    "pg_statistic",
+    "pg_statistic_ext_data",
+    "pg_user_mapping",
+];
+
 /// The privileges of `role` on a relation, those of the predefined roles included.
 pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) -> u32 {
     let object = AclObject::of_relation(relation);
     if relation.oid < pgsqlite_types::oid::FIRST_USER_OID {
         // the catalogs: everybody reads them, except for what holds passwords
-        let readable = !matches!(relation.name.as_str(), "pg_authid" | "pg_shadow" | "pg_user_mapping");
+        let readable = !READ_BY_SUPERUSERS.contains(&relation.name.as_str());
         let superuser = is_superuser(catalog, role);
         return if superuser || readable { privilege::SELECT } else { 0 };
     }

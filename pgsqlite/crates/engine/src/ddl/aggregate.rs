@@ -140,7 +140,9 @@ impl Ddl<'_> {
         }
         check_moving(&definition.moving)?;
         let arguments = self.aggregate_arguments(statement, &definition)?;
+        self.check_types_usable(&arguments.iter().map(|a| a.type_oid).collect::<Vec<_>>())?;
         let state = self.state_type(state)?;
+        self.check_types_usable(&[state])?;
         self.check_serialization(&definition, state)?;
         let moving_state = definition.moving.state.map(|t| self.state_type(t)).transpose()?;
         for (text, ty) in [(&definition.plain.initial, Some(state)), (&definition.moving.initial, moving_state)] {

@@ -480,6 +480,16 @@ impl Ddl<'_> {
             T::AtReplicaIdentity => self.set_replica_identity(relation, command),
             T::AtSetLogged | T::AtSetUnLogged => {
                 self.check_logged(&relation, kind == T::AtSetLogged)?;
+                let unlogged = kind == T::AtSetUnLogged;
+                let owned = |r: &&super::Arc<Relation>| match &r.kind {
+                    RelationKind::Sequence(s) => s.owned_by.is_some_and(|(table, _)| table == relation.oid),
+                    _ => false,
+                };
+                let sequences: Vec<super::Arc<Relation>> =
+                    self.catalog.relations.values().filter(owned).cloned().collect();
+                for sequence in sequences {
+                    self.put_relation(Relation { unlogged, ..(*sequence).clone() })?;
+                }
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
             }
             other => {

@@ -220,6 +220,7 @@ impl Ddl<'_> {
                 ))
             }
         };
+        self.check_types_usable(&[ty])?;
         relation.inheritance.of_type = ty;
         let names = Names::stored(&self.catalog);
         let mut columns: Vec<ast::ColumnDef> = Vec::new();
@@ -871,8 +872,8 @@ impl Ddl<'_> {
             None => self.choose_relation_name(schema, &relation.name, &column.name, "seq", false, &[]),
         };
         parsed.type_oid.get_or_insert(column.type_oid);
-        let sequence =
-            self.make_sequence(schema, name, relation.temporary, parsed, Some((relation.oid, attnum)), identity)?;
+        let lasting = super::sequence::Lasting { temporary: relation.temporary, unlogged: relation.unlogged };
+        let sequence = self.make_sequence(schema, name, lasting, parsed, Some((relation.oid, attnum)), identity)?;
         let qualified = format!(
             "{}.{}",
             pgsqlite_sql::deparse::quote_identifier(self.catalog.schema_name(schema)),

@@ -271,7 +271,8 @@ impl Ddl<'_> {
         Ok("CREATE OPERATOR".into())
     }
 
-    fn check_types_usable(&self, types: &[Oid]) -> Result<()> {
+    /// 42501: one of the types may not be used by the role.
+    pub(super) fn check_types_usable(&self, types: &[Oid]) -> Result<()> {
         use pgsqlite_sql::acl::{privilege, privileges, AclObject};
         for &ty in types {
             let Some(found) = self.catalog.types.get(&ty) else { continue };

@@ -6,6 +6,13 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
+/// How long a sequence lasts.
+#[derive(Clone, Copy)]
+pub(super) struct Lasting {
+    pub temporary: bool,
+    pub unlogged: bool,
+}
+
 /// The options as written; None: not given.
 #[derive(Default, Clone)]
 pub(super) struct SequenceOptions {
@@ -92,8 +99,8 @@ impl SequenceOptions {
         let old_range = old.map(|o| type_range(o.type_oid));
         let follows_max = old.is_some_and(|o| self.type_oid.is_some() && old_range.is_some_and(|r| o.max == r.1));
         let follows_min = old.is_some_and(|o| self.type_oid.is_some() && old_range.is_some_and(|r| o.min == r.0));
-        let default_max = if increment > 0 { type_max } else { -1 };
-        let default_min = if increment > 0 { 1 } else { type_min };
+        let default_max = if increment > 0 || follows_max { type_max } else { -1 };
+        let default_min = if increment < 0 || follows_min { type_min } else { 1 };
         let max = match (self.max, old) {
             (Some(Some(v)), _) => v,
             (None, Some(o)) if !follows_max => o.max,
@@ -154,7 +161,7 @@ impl Ddl<'_> {
         &mut self,
         schema: Oid,
         name: String,
-        temporary: bool,
+        lasting: Lasting,
         options: SequenceOptions,
         owned_by: Option<(Oid, i16)>,
         identity: bool,
@@ -162,6 +169,7 @@ impl Ddl<'_> {
         let mut sequence = options.apply(None)?;
         sequence.owned_by = owned_by;
         sequence.identity = identity;
+        let Lasting { temporary, unlogged } = lasting;
         let oid = self.new_oid(temporary)?;
         let start = sequence.start;
         self.put_relation(Relation {
@@ -174,7 +182,7 @@ impl Ddl<'_> {
             row_type: 0,
             array_type: 0,
             temporary,
-            unlogged: false,
+            unlogged,
             columns: sequence_columns(),
             constraints: Vec::new(),
             rowid_column: None,
@@ -255,7 +263,8 @@ impl Ddl<'_> {
             Some(parts) => self.owner_column(parts, schema)?,
             None => None,
         };
-        self.make_sequence(schema, name.relname.clone(), temporary, options, owned_by, false)?;
+        let lasting = Lasting { temporary, unlogged: name.relpersistence == "u" };
+        self.make_sequence(schema, name.relname.clone(), lasting, options, owned_by, false)?;
         Ok(tag)
     }
 

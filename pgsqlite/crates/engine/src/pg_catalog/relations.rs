@@ -135,10 +135,9 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             b'S' => 1,
             _ => -1,
         });
-        // an index and the sequence of a column are as lasting as their table
+        // an index is as lasting as its table
         let of = match &relation.kind {
             RelationKind::Index(index) => Some(index.table),
-            RelationKind::Sequence(sequence) => sequence.owned_by.map(|(table, _)| table),
             _ => None,
         };
         let unlogged = of.and_then(|table| catalog.relation(table)).map_or(relation.unlogged, |t| t.unlogged);

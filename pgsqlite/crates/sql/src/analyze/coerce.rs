@@ -345,7 +345,14 @@ impl Analyzer<'_> {
                     // length coercion differs between explicit cast and assignment are read without it first.
                     let steers = base == oid::INTERVAL && typmod >= 0;
                     let typmod_read = if steers { typmod } else { -1 };
-                    let value = codec.text_in(&text, typmod_read, &context).map_err(|e| e.at(location))?;
+                    let value = match base {
+                        // (its roles are the catalog's)
+                        oid::ACLITEM => {
+                            let item = crate::acl::read_item(self.env.catalog, &text).map_err(|e| e.at(location))?;
+                            Datum::Text(crate::acl::item_text(self.env.catalog, &item))
+                        }
+                        _ => codec.text_in(&text, typmod_read, &context).map_err(|e| e.at(location))?,
+                    };
                     let kind = ExprKind::Const(value);
                     let constant = Expr { kind, ty: base, typmod: typmod_read, collation: 0, location };
                     if steers {

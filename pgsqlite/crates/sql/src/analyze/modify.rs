@@ -285,6 +285,15 @@ impl Analyzer<'_> {
         if self.level().target_by_columns {
             self.check_columns(&target, self.acting, given.iter().map(|c| c.attnum), privilege::INSERT)?;
         }
+        // a default that the view has for a column that is none of the table's could go nowhere
+        if let (Some(view), false) = (self.level().view_target.clone(), stmt.cols.is_empty()) {
+            let written = |name: &str| {
+                stmt.cols.iter().any(|c| matches!(&c.node, Some(NodeEnum::ResTarget(t)) if t.name == name))
+            };
+            for column in view.view.live_columns().filter(|c| c.default.is_some() && !written(&c.name)) {
+                self.assigned_column(&target, &column.name, "INSERT", -1)?;
+            }
+        }
         // defaults for the columns without a value
         let mut columns: Vec<i16> = given.iter().map(|c| c.attnum).collect();
         let mut defaults = Vec::new();
