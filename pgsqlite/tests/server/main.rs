@@ -9,6 +9,7 @@ mod command_line;
 mod databases;
 mod fuzz;
 mod harness;
+mod inverted_index;
 mod limits;
 mod pipelining;
 mod scram;

@@ -264,6 +264,9 @@ pub struct Index {
     /// `btree`, `hash`, `gin` … (all are SQLite b-trees; the name is kept)
     pub method: String,
     pub columns: Vec<IndexColumn>,
+    /// there is a table of the terms of its values, which conditions are looked up in (`lower/inverted.rs`)
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inverted: bool,
     /// INCLUDE columns
     #[serde(default)]
     pub include: Vec<i16>,

@@ -44,6 +44,7 @@ pub mod formatting;
 pub mod geometry;
 pub mod hash;
 pub mod int;
+pub mod inverted;
 pub mod json;
 pub mod jsonpath;
 pub mod money;

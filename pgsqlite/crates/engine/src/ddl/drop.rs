@@ -941,9 +941,12 @@ impl Ddl<'_> {
                 }
                 self.sqlite(&format!("DROP VIEW {database}.{name}"))?
             }
-            RelationKind::Index(_)
+            RelationKind::Index(index)
                 if !relation.sqlite_name.is_empty() && !relation.sqlite_name.starts_with("sqlite_autoindex_") =>
             {
+                if index.inverted {
+                    self.drop_terms(oid)?;
+                }
                 self.sqlite(&format!("DROP INDEX IF EXISTS {database}.{name}"))?
             }
             RelationKind::Sequence(_) => self.sequences.push(oid),

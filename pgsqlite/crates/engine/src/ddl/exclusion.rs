@@ -92,6 +92,7 @@ impl Ddl<'_> {
             nulls_not_distinct: false,
             deferrable: c.deferrable || c.initdeferred,
             exclusion: operators,
+            inverted: false,
             method: method.to_string(),
             columns,
             include,

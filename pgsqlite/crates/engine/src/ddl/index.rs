@@ -99,6 +99,7 @@ impl Ddl<'_> {
             nulls_not_distinct: false,
             deferrable: spec.deferrable,
             exclusion: vec![],
+            inverted: false,
             method: "btree".into(),
             columns,
             include,
@@ -293,18 +294,20 @@ impl Ddl<'_> {
                 Some(text)
             }
         };
-        let index = Index {
+        let mut index = Index {
             table: relation.oid,
             unique: statement.unique,
             primary: false,
             nulls_not_distinct: false,
             deferrable: false,
             exclusion: vec![],
+            inverted: false,
             method: method.to_string(),
             columns,
             include,
             predicate,
         };
+        index.inverted = self.is_inverted(&relation, &index)?;
         if relation.is_partitioned() {
             if statement.concurrent {
                 return Err(PgError::new(
@@ -531,6 +534,13 @@ impl Ddl<'_> {
         })?;
         if let Some(exclusion) = &exclusion {
             return self.check_exclusion(exclusion, table);
+        }
+        if index.inverted {
+            // (its column may have got another type)
+            match self.is_inverted(table, index)? {
+                true => self.make_terms(index_relation, index, table)?,
+                false => self.drop_terms(index_relation.oid)?,
+            }
         }
         if index.deferrable && self.has_duplicates(index, table)? {
             return Err(self.duplicate_keys(index_relation, index, table));

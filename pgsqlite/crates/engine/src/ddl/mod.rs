@@ -26,6 +26,7 @@ pub(crate) mod function;
 mod grant;
 mod index;
 mod inherit;
+mod inverted;
 pub mod naming;
 mod operator;
 mod options;

@@ -107,7 +107,8 @@ impl Ddl<'_> {
                 }
             }
         }
-        for (_, _, sql) in &triggers {
+        // (those of inverted indexes were made with them)
+        for (_, _, sql) in triggers.iter().filter(|(_, name, _)| !super::inverted::is_ours(name)) {
             self.sqlite(sql)?;
         }
         Ok(())

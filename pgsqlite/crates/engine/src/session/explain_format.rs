@@ -51,7 +51,8 @@ fn title(node: &Node) -> String {
         kind => kind.to_string(),
     };
     if let Some(index) = node.property("Index Name") {
-        title.push_str(&format!(" using {index}"));
+        let word = if node.kind == "Bitmap Index Scan" { "on" } else { "using" };
+        title.push_str(&format!(" {word} {index}"));
     }
     if let Some(name) = node.property("Relation Name").or_else(|| node.property("Alias")) {
         title.push_str(" on ");

@@ -243,6 +243,19 @@ impl Reader<'_> {
                 let number = detail.rsplit(' ').next().unwrap_or_default();
                 let correlated = detail.starts_with("CORRELATED");
                 let mut node = self.compose(below);
+                if let Some(index) = looked_up_in(&node) {
+                    // the rows with a term that is asked for, by an inverted index
+                    let scan = Node::new("Bitmap Index Scan").text("Index Name", index);
+                    match &mut current {
+                        Some(current) if current.property("Index Cond") == Some("(rowid=?)") => {
+                            current.kind = "Bitmap Heap Scan".into();
+                            current.properties.retain(|(name, _)| !matches!(*name, "Index Name" | "Index Cond"));
+                            current.adopt(scan, "Outer");
+                            continue;
+                        }
+                        _ => node = scan,
+                    }
+                }
                 node.relationship = if correlated { "SubPlan" } else { "InitPlan" };
                 node.subplan = Some(format!("{} {number}", node.relationship));
                 match &mut current {
@@ -343,6 +356,13 @@ impl Reader<'_> {
             Some(Source::Cte(_) | Source::Other) => None,
             None => self.by_sqlite_name(name),
         };
+        // the terms of an inverted index
+        if let Some(Source::Table(side)) = self.aliases.get(name) {
+            let index = side.strip_prefix(pgsqlite_sql::lower::inverted::SIDE_TABLE).and_then(|oid| oid.parse().ok());
+            if let Some(index) = index.and_then(|oid: pgsqlite_types::Oid| self.catalog.relation(oid)) {
+                return Node::new("Bitmap Index Scan").text("Index Name", &index.name);
+            }
+        }
         let how = how.trim_start();
         let condition = how.find('(').and_then(|from| how.rfind(')').map(|to| how[from..=to].to_string()));
         let index = |after: &str| {
@@ -399,6 +419,12 @@ impl Reader<'_> {
         }
         all.unwrap_or_else(|| Node::new("Result"))
     }
+}
+
+/// The inverted index in which a sub-query looks up rows (`lower/inverted.rs`).
+fn looked_up_in(node: &Node) -> Option<String> {
+    let first = node.children.first().filter(|_| node.kind == "Append")?;
+    first.property("Index Name").filter(|_| first.kind == "Bitmap Index Scan").map(str::to_string)
 }
 
 fn set_operation(operation: &str, both: Node) -> Node {

@@ -421,6 +421,7 @@ fn add_index(
             nulls_not_distinct: false,
             exclusion: vec![],
             deferrable: false,
+            inverted: false,
             method: "btree".into(),
             columns: keys,
             include: Vec::new(),

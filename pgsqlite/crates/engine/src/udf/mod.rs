@@ -182,6 +182,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         .iter()
         .chain(rows::FUNCTIONS)
         .chain(records::FUNCTIONS)
+        .chain(text_search::NATIVES)
         .chain(ranges::CONSTRUCTORS)
         .chain(frames::FUNCTIONS)
         .chain(record_images::COMPARISONS);

@@ -22,6 +22,7 @@ mod expr;
 mod frames;
 mod inherit;
 mod instead;
+pub mod inverted;
 mod locks;
 mod merge;
 mod modify;
@@ -145,6 +146,11 @@ pub mod support {
     pub const IN_RANGE: &str = "pg_in_range";
     /// (offset, 0 start or 1 end of the frame, counts rows or groups) → offset; 22004 NULL, 22013 negative
     pub const FRAME_OFFSET: &str = "pg_frame_offset";
+    /// (kind, value) → JSON array of the terms that an inverted index keeps of the value
+    pub const TERMS: &str = "pg_terms";
+    /// (kind, strategy, value) → JSON array of covers {"exact": […], "ranges": [[from, behind], …]}: a value that satisfies the
+    /// condition has one of the terms of each; NULL if any value might
+    pub const COVERS: &str = "pg_terms_asked";
     /// (n) → n; 22016 if it is no place that nth_value can have
     pub const NTH: &str = "pg_nth";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row

@@ -234,7 +234,11 @@ impl Lowerer<'_> {
             items.push(self.from_item(item, from)?);
         }
         let filter = match &select.filter {
-            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
+            Some(filter) => {
+                let mut conditions = self.candidates(filter, query)?;
+                conditions.push(self.expr(filter)?);
+                format!(" WHERE {}", conditions.join(" AND "))
+            }
             None => String::new(),
         };
         let mut stage = Stage {
