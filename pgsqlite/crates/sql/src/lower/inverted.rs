@@ -5,11 +5,11 @@
 //! that such an index can serve (`v @@ query`, `doc @> …`, `array && …`) gets beside it the set of rows with one of the terms
 //! that the condition needs: SQLite looks these up, and the condition itself decides. So the answer is the same without.
 
-use super::modify::is_repeatable;
 use super::{quote, rowid_name, support, table_name, Lowerer};
 use crate::analyze::{analyze_expression, walk};
 use crate::catalog::{Catalog, Index, KeyPart, Origin, Relation, RelationKind};
 use crate::typed::{Expr, ExprKind, Query, RteKind};
+use crate::volatility::is_repeatable;
 use pgsqlite_types::inverted::{Kind, Strategy};
 use pgsqlite_types::{oid, Oid, Result};
 
