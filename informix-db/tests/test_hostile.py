@@ -141,6 +141,27 @@ def test_pieces_of_a_large_object(name):
         assert conn.closed
 
 
+WRITTEN = {
+    "less": struct.pack(">hhi", 97, 2, 2) + EOT,
+    "negative": struct.pack(">hhi", 97, 2, -2) + EOT,
+    "something to read": struct.pack(">hhih", 97, 0, 3, 3) + b"xxx\0" + EOT,
+    "nothing": EOT,
+    "twice": 2 * struct.pack(">hhi", 97, 2, 3) + EOT,
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_said_of_a_written_large_object(name):
+    handle = struct.pack(">h", 101) + char(b"testdb") + struct.pack(">i", 1) + EOT
+    opened = struct.pack(">hhhhhi", 103, 1, 2, 0, 0, 7) + EOT
+    sought = struct.pack(">hhhhhhii", 103, 2, 17, 0, 0, 1, 0, 0) + struct.pack(">hhhi", 2, 0, 0, 0) + EOT
+    with Scene(accept_packet(), MASK + OPENED, handle, opened, handle, sought, WRITTEN[name]) as scene:
+        conn = scene.connect()
+        with pytest.raises((InterfaceError, OperationalError)):
+            conn.write_large_object(informix_db.BlobLocator(bytes(72)), b"abc")
+        assert conn.closed
+
+
 AFTER_OPEN = {
     "size of the row is negative": struct.pack(">hhi", 14, 0, -4) + b"\0\0\0\1" + EOT,
     "size of the row is absurd": struct.pack(">hhi", 14, 0, 2**31 - 1) + b"\0\0\0\1" + EOT,

@@ -174,6 +174,79 @@ def test_locators_are_followed(conn, address, tmp_path):
     assert asyncio.run(asynchronous()) == content
 
 
+def test_stored_large_objects_are_written(conn, address):
+    cur = conn.cursor()
+    cur.execute("create table letter (id integer primary key, data blob, story clob, n integer)")
+    cur.write_blob_column("insert into letter values (1, BLOB_PLACEHOLDER, null, 5)", b"abcdef")
+    cur.write_blob_column("update letter set story = BLOB_PLACEHOLDER where id = 1", b"a story", clob=True)
+
+    def stored(connection=conn):
+        data, story = connection.cursor().execute("select data, story from letter where id = 1").fetchone()
+        return connection.read_large_object(data), connection.read_large_object(story)
+
+    data, story = cur.execute("select data, story from letter where id = 1").fetchone()
+    conn.write_large_object(data, b"XY", offset=2)
+    assert stored() == (b"abXYef", b"a story")
+    assert conn.read_large_object(data) == b"abXYef"
+    # behind the end: zeros in between
+    conn.write_large_object(data, b"!", offset=8)
+    conn.write_large_object(story, "tältä".encode("latin-1"), offset=2, truncate=True)
+    assert stored() == (b"abXYef\0\0!", b"a t\xe4lt\xe4")
+    large = bytes(range(256)) * 400
+    conn.write_large_object(data, large, truncate=True)
+    assert stored()[0] == large
+    conn.write_large_object(data, b"", truncate=True)
+    assert stored()[0] == b""
+    with pytest.raises(informix_db.ProgrammingError):
+        conn.write_large_object(data, b"x", offset=-1)
+    # a CLOB has no zeros, and another session's row is another row
+    with pytest.raises(informix_db.Error):
+        conn.write_large_object(story, b"x", offset=100)
+    with informix_db.connect(**address) as other:
+        (theirs,) = other.cursor().execute("select data from letter").fetchone()
+        other.write_large_object(theirs, b"other")
+        other.rollback()
+        # what was undone must be fetched again
+        with pytest.raises(informix_db.Error, match="not known to this session"):
+            other.read_large_object(theirs)
+        assert stored(other)[0] == b""
+        (theirs,) = other.cursor().execute("select data from letter").fetchone()
+        other.write_large_object(theirs, b"theirs")
+        other.commit()
+    with pytest.raises(informix_db.Error, match="has changed since it was read"):
+        conn.write_large_object(data, b"mine")
+    assert stored()[0] == b"theirs"
+    # the row is told from others by its number and its values
+    (data,) = cur.execute("select data from letter").fetchone()
+    cur.execute("delete from letter")
+    cur.write_blob_column("insert into letter values (2, BLOB_PLACEHOLDER, null, 5)", b"theirs")
+    with pytest.raises(informix_db.Error, match="has changed since it was read"):
+        conn.write_large_object(data, b"mine")
+    # of these it is not known where they are stored
+    for query in [
+        "select distinct id, data from letter",
+        "select a.id, a.data from letter a, letter b where a.id = b.id",
+    ]:
+        locator = cur.execute(query).fetchone()[1]
+        with pytest.raises(informix_db.Error, match="changing a large object that a row holds"):
+            conn.write_large_object(locator, b"x")
+    # a join and a table with nothing else
+    cur.execute("create table lone (b blob)")
+    cur.write_blob_column("insert into lone values (BLOB_PLACEHOLDER)", b"lone")
+    one_of, other_of = cur.execute("select lone.*, letter.data from lone, outer letter where letter.id = 2").fetchone()
+    conn.write_large_object(one_of, b"L")
+    conn.write_large_object(other_of, b"T")
+    rows = cur.execute("select b, data from lone, letter").fetchone()
+    assert [conn.read_large_object(b) for b in rows] == [b"Lone", b"Theirs"]
+    # a view shows it only
+    cur.execute("create view seen (d) as select data from letter")
+    (locator,) = cur.execute("select d from seen").fetchone()
+    with pytest.raises(informix_db.Error, match="changing a large object that a row holds"):
+        conn.write_large_object(locator, b"x")
+    cur.execute("drop table lone")
+    cur.execute("drop table letter")
+
+
 def test_large_objects_by_fast_path(conn):
     """The routines that need no value of an opaque type; IBM's driver calls the others (tests/clients)."""
     for signature, values in (

@@ -27,9 +27,11 @@ from .values import BlobLocator, ClobLocator
 
 R = TypeVar("R")
 
-#: Routines that open and close a large object, and the flag that opens it for reading.
+#: Routines that open and close a large object, and the flags that open it for reading and for writing, too.
 _LO_OPEN, _LO_CLOSE = "function informix.ifx_lo_open(blob ,integer)", "function informix.ifx_lo_close(integer)"
-_LO_READ = 4
+_LO_SEEK = "function informix.ifx_lo_seek(integer,int8,integer,int8)"
+_LO_TRUNCATE = "function informix.ifx_lo_truncate(integer,int8)"
+_LO_READ, _LO_READ_WRITE = 4, 8
 
 #: Statement types that end, begin or forbid a transaction themselves: no BEGIN in front of them.
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
@@ -283,6 +285,28 @@ class Connection:
             if not self.closed:
                 self.fast_path_call(_LO_CLOSE, descriptor)
         return stream.getvalue() if isinstance(stream, io.BytesIO) and into is None else size
+
+    def write_large_object(
+        self, locator: BlobLocator | ClobLocator, content: bytes, *, offset: int = 0, truncate: bool = False
+    ) -> None:
+        """Put bytes into what a locator of a row stands for, from `offset` on; with `truncate` they are its end.
+
+        The row has it at once, as after an UPDATE. A CLOB's bytes are in the locale's code set.
+        """
+        if not 0 <= offset < 1 << 63:
+            raise ProgrammingError(f"a large object has no byte {offset}")
+        (descriptor,) = self.fast_path_call(_LO_OPEN, locator, _LO_READ_WRITE)
+        if not isinstance(descriptor, int):
+            raise InterfaceError("the server did not open the large object")
+        try:
+            self.fast_path_call(_LO_SEEK, descriptor, offset, 0, 0)
+            for at in range(0, len(content), 16 << 20):
+                self._run(self._session.write_large_object(descriptor, content[at : at + (16 << 20)]))
+            if truncate:
+                self.fast_path_call(_LO_TRUNCATE, descriptor, offset + len(content))
+        finally:
+            if not self.closed:
+                self.fast_path_call(_LO_CLOSE, descriptor)
 
     def cancel(self) -> bool:
         """Interrupt the running statement (from another task or thread); False when none runs.

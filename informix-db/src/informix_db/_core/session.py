@@ -586,6 +586,13 @@ class Session:
             raise ProtocolError(f"{len(content)} bytes of a large object instead of {length}")
         return content
 
+    def write_large_object(self, descriptor: int, content: bytes) -> Op[None]:
+        """Put bytes into an open large object."""
+        reply = self.reply(expect="lowrite")
+        yield from self.exchange([rq.write_large_object(descriptor, content)], [reply])
+        if not reply.blob_done or reply.rows != len(content):
+            raise ProtocolError(f"the server wrote {reply.rows} bytes into a large object instead of {len(content)}")
+
 
 def _chunks(blocks: Iterable[bytes]) -> Iterable[list[bytes]]:
     """Blocks in runs that fit into one group."""

@@ -213,9 +213,14 @@ def _blob(reply: Reply, r: Reader) -> None:
 
 def _lodata(reply: Reply, r: Reader) -> None:
     """A piece of a large object: its length, then chunks that make it up; at the end one empty chunk or none."""
-    if reply.expect != "lodata" or reply.blob_done:
+    if reply.expect not in ("lodata", "lowrite") or reply.blob_done:
         raise ProtocolError("a piece of a large object arrived that was not asked for")
-    r.short()
+    operation = r.short()
+    if reply.expect == "lowrite":
+        if operation != 2:
+            raise ProtocolError("a piece of a large object arrived instead of the number of bytes that were written")
+        reply.rows, reply.blob_done = r.long_length("number of bytes written into a large object"), True
+        return
     left = r.long_length("length of a piece of a large object")
     if not left and r.short():
         r.pos -= 2

@@ -141,6 +141,12 @@ def read_large_object(descriptor: int, length: int) -> bytes:
     return _LODATA(97, 0, descriptor, length, 32000) + EOT
 
 
+def write_large_object(descriptor: int, content: bytes) -> bytes:
+    """Group: LODATA, bytes into an open BLOB or CLOB from where it stands."""
+    chunks = b"".join(char(content[at : at + 32000]) for at in range(0, len(content), 32000))
+    return _LODATA(97, 2, descriptor, len(content), 32000) + chunks + EOT
+
+
 # Answers to the server's FILE requests.
 
 

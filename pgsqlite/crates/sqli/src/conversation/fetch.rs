@@ -1,7 +1,7 @@
 //! OPEN, fetches, CLOSE: rows from the engine into tuples.
 
 use super::cursor::Cursor;
-use super::large_objects::LargeObjects;
+use super::large_objects::{LargeObjects, Origin};
 use super::statement::Output;
 use super::{Conversation, Step, Wrong};
 use crate::dialect::Kind;
@@ -15,7 +15,7 @@ use pgsqlite_engine::session::{Execution, Flow, Format, OutputColumn, Row, RowSi
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::datetime::zone::to_local;
 use pgsqlite_types::datetime::Timestamp;
-use pgsqlite_types::{oid, DatumRef, PgError};
+use pgsqlite_types::{oid, DatumRef, Oid, PgError};
 use std::sync::Arc;
 
 /// Most bytes of rows in one answer, whatever the client asks for.
@@ -38,6 +38,8 @@ struct TupleSink<'a> {
     cursor: &'a mut Cursor,
     /// of the outputs: the files of the client that get the content
     files: &'a [Option<String>],
+    /// tables whose rows say which ones they are, behind the outputs
+    numbered: &'a [Oid],
     objects: &'a mut LargeObjects,
     row: Vec<u8>,
     value: Vec<u8>,
@@ -99,7 +101,10 @@ impl TupleSink<'_> {
             let written = match (output.ty, &self.files[i]) {
                 (ty, Some(path)) => self.file(ty, path.clone()),
                 (ty @ (Type::Byte | Type::Text), None) => self.blob(ty),
-                (ty @ (Type::Blob | Type::Clob), None) => self.object(ty, output.raw),
+                (ty @ (Type::Blob | Type::Clob), None) => {
+                    let origin = self.origin(output, row, context)?;
+                    self.object(ty, output.raw, origin)
+                }
                 _ => encode_value(output, &self.value, self.codeset, &mut self.row),
             };
             if let Err(failure) = written {
@@ -109,6 +114,27 @@ impl TupleSink<'_> {
         let n = self.row.len();
         self.cursor.average = (self.cursor.average * 7 + n) / 8 + 1;
         Ok(self.cursor.rows.push(&self.row).map_err(|e| Failure::text(format!("rows cannot be kept: {e}"))))
+    }
+
+    /// Where a large object of a row is stored, if the row says which one of its table it is.
+    fn origin(&self, output: &Output, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Option<Origin>> {
+        let Some((which, attnum)) = output.origin else { return Ok(None) };
+        let text = |at: usize| -> pgsqlite_types::Result<Option<String>> {
+            let (value, codec) = (row.value(at), self.codecs.get(at));
+            let codec = codec.ok_or_else(|| PgError::internal("a row without its number"))?;
+            if value == DatumRef::Null {
+                return Ok(None);
+            }
+            let mut out = Vec::new();
+            codec.text_out(value, context, &mut out)?;
+            Ok(String::from_utf8(out).ok())
+        };
+        let at = self.outputs.len() + 2 * which;
+        Ok(match (text(at)?, text(at + 1)?, self.numbered.get(which)) {
+            (Some(row), Some(values), Some(table)) => Some(Origin { table: *table, attnum, row, values }),
+            // an outer join has no such row
+            _ => None,
+        })
     }
 
     /// A large value as the client reads it: a text in its code set.
@@ -128,10 +154,10 @@ impl TupleSink<'_> {
     }
 
     /// The content is kept for the session, the row gets its locator.
-    fn object(&mut self, ty: Type, raw: bool) -> Result<(), Failure> {
+    fn object(&mut self, ty: Type, raw: bool, origin: Option<Origin>) -> Result<(), Failure> {
         let content = self.content(ty)?;
         let group = *self.cursor.objects.get_or_insert_with(|| self.objects.new_group());
-        let locator = self.objects.push(group, &content)?;
+        let locator = self.objects.push(group, &content, origin)?;
         encode::locator(&locator, raw, &mut self.row);
         Ok(())
     }
@@ -229,6 +255,7 @@ impl Conversation<'_> {
             codeset,
             cursor,
             files: &statement.files,
+            numbered: &statement.translation.numbered,
             objects: &mut self.large_objects,
             row: vec![],
             value: vec![],

@@ -6,14 +6,23 @@
 //!
 //! The routines are called by the fast path: GETROUTINE gives a signature a number, EXFPROUTINE calls it. What stands in an open
 //! object is read and written with LODATA. CLOBs are bytes of the client's code set here, and become text when they are bound.
+//!
+//! What is written into a fetched object changes the row's column at once ([`Conversation::edit_stored`]), if the row could say which one of
+//! its table it is ([`Origin`]), is still the same, and holds what this session has read or written last.
 
 use super::cursor::Rows;
+use super::statement::hexadecimal;
+use super::transaction::Discard;
 use super::{Conversation, Step, Wrong};
 use crate::client::End;
+use crate::dialect::print::ident;
+use crate::dialect::query_print::row_values;
 use crate::errors::Failure;
-use crate::values::types::LOCATOR;
+use crate::values::types::{Type, LOCATOR};
 use crate::wire::messages::{LargeObjectData, Value};
 use crate::wire::{code, type_code};
+use pgsqlite_engine::session::Execution;
+use pgsqlite_types::Oid;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of objects that no cursor and no open descriptor needs any more: they are kept for clients that come back to them.
@@ -63,6 +72,24 @@ struct Descriptor {
     append: bool,
 }
 
+/// Where a fetched object is stored.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Origin {
+    pub table: Oid,
+    pub attnum: i16,
+    /// the row's number
+    pub row: String,
+    /// its columns that are not large, as a text
+    pub values: String,
+}
+
+/// A change of an object, where a descriptor stands or of the whole.
+#[derive(Clone, Copy)]
+enum Edit<'a> {
+    Write(&'a [u8]),
+    Truncate(u64),
+}
+
 /// A session's objects.
 #[derive(Default)]
 pub(super) struct LargeObjects {
@@ -72,6 +99,10 @@ pub(super) struct LargeObjects {
     last_made: u32,
     /// contents by cursor
     fetched: BTreeMap<u32, Rows>,
+    /// where those of each cursor are stored
+    origins: BTreeMap<u32, Vec<Option<Origin>>>,
+    /// what this session has written into stored ones; None: a transaction that has was undone
+    written: BTreeMap<Origin, Option<Vec<u8>>>,
     last_group: u32,
     open: BTreeMap<i32, Descriptor>,
     /// what may be forgotten, the oldest first: groups of closed cursors, and made objects (group 0) that are bound
@@ -99,11 +130,43 @@ impl LargeObjects {
     }
 
     /// Keeps the content of a fetched object; its locator.
-    pub fn push(&mut self, group: u32, content: &[u8]) -> Result<[u8; LOCATOR], Failure> {
+    pub fn push(&mut self, group: u32, content: &[u8], origin: Option<Origin>) -> Result<[u8; LOCATOR], Failure> {
         let rows = self.fetched.get_mut(&group).ok_or_else(|| Failure::internal("objects of no cursor"))?;
         let number = u32::try_from(rows.len()).map_err(|_| Failure::text("too many large objects"))?;
         rows.push(content).map_err(|e| Failure::text(format!("large objects cannot be kept: {e}")))?;
+        if let Some(written) = origin.as_ref().and_then(|o| self.written.get_mut(o)) {
+            *written = Some(content.to_vec());
+        }
+        self.origins.entry(group).or_default().push(origin);
         Ok(self.locator(Key { group, number }))
+    }
+
+    /// A transaction is undone: what stored objects hold now must be fetched again.
+    pub fn undo(&mut self) {
+        self.written.values_mut().for_each(|w| *w = None);
+    }
+
+    /// Where a fetched object is stored, if that is known.
+    fn origin(&self, key: Key) -> Option<&Origin> {
+        self.origins.get(&key.group)?.get(key.number as usize)?.as_ref()
+    }
+
+    /// What was written into a stored object. Errors: that was undone.
+    fn written(&self, key: Key) -> Result<Option<&Vec<u8>>, Failure> {
+        match self.origin(key).and_then(|o| self.written.get(o)) {
+            Some(None) => Err(gone()),
+            Some(Some(content)) => Ok(Some(content)),
+            None => Ok(None),
+        }
+    }
+
+    /// Remembers what a stored object holds now, and forgets others if that is too much.
+    fn remember(&mut self, origin: Origin, content: Vec<u8>) {
+        let all: usize = self.written.values().flatten().map(Vec::len).sum();
+        if (all + content.len()) as u64 > UNBOUND {
+            self.undo();
+        }
+        self.written.insert(origin, Some(content));
     }
 
     /// A cursor is closed: its objects stay only while there is room.
@@ -123,7 +186,12 @@ impl LargeObjects {
             kept -= size(self, &oldest);
             match oldest {
                 (0, number) => drop(self.made.remove(&number)),
-                (group, _) => drop(self.fetched.remove(&group)),
+                (group, _) => {
+                    self.fetched.remove(&group);
+                    self.origins.remove(&group);
+                    let origins = &self.origins;
+                    self.written.retain(|origin, _| origins.values().flatten().any(|o| o.as_ref() == Some(origin)));
+                }
             }
         }
     }
@@ -145,6 +213,9 @@ impl LargeObjects {
     }
 
     fn size(&self, key: Key) -> Result<u64, Failure> {
+        if let Some(content) = self.written(key)? {
+            return Ok(content.len() as u64);
+        }
         match key.group {
             0 => self.made.get(&key.number).map(|m| m.content.len() as u64),
             group => self.fetched.get(&group).and_then(|r| r.size_of(key.number as usize)).map(|n| n as u64),
@@ -156,6 +227,9 @@ impl LargeObjects {
     fn read(&self, key: Key, start: u64, length: usize) -> Result<Vec<u8>, Failure> {
         let start = start.min(self.size(key)?);
         let length = length.min((self.size(key)? - start) as usize);
+        if let Some(content) = self.written(key)? {
+            return Ok(content[start as usize..start as usize + length].to_vec());
+        }
         match (key.group, self.fetched.get(&key.group)) {
             (0, _) => {
                 let made = self.made.get(&key.number).ok_or_else(gone)?;
@@ -320,12 +394,19 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    pub(super) fn call_routine(&mut self, handle: i32, values: &[Value]) -> Step {
+    pub(super) async fn call_routine(&mut self, handle: i32, values: &[Value]) -> Step {
         self.check_interrupt()?;
         self.session()?;
         let index = usize::try_from(handle).ok().and_then(|h| h.checked_sub(1));
         let name = index.and_then(|i| ROUTINES.get(i)).ok_or_else(|| Failure::new(-674, 0, handle.to_string()))?;
-        let results = self.routine(name, values)?;
+        let results = match (*name, values) {
+            ("ifx_lo_truncate", [Value::Integer(number), Value::Integer(size)]) if self.is_stored(*number) => {
+                let size = u64::try_from(*size).map_err(|_| Failure::text("a size below zero"))?;
+                self.edit_stored(*number, Edit::Truncate(size)).await?;
+                vec![Out::Int(0)]
+            }
+            _ => self.routine(name, values)?,
+        };
         let out = &mut self.client.out;
         out.short(code::FPROUTINE);
         out.short(results.len() as i16);
@@ -406,18 +487,100 @@ impl Conversation<'_> {
         })
     }
 
+    /// Whether an open object is one that a row holds, as far as that is known.
+    fn is_stored(&mut self, number: i64) -> bool {
+        let key = self.large_objects.descriptor(number).map(|d| d.key);
+        key.is_ok_and(|key| self.large_objects.origin(key).is_some())
+    }
+
+    /// Changes an object that a row holds, where it is stored. Errors: -746 if the row is not what it was, and those of an UPDATE.
+    async fn edit_stored(&mut self, number: i64, edit: Edit<'_>) -> Step {
+        let objects = &mut self.large_objects;
+        let &mut Descriptor { key, mut place, writable, append } = objects.descriptor(number)?;
+        if !writable {
+            return Err(Failure::text("the large object is open for reading only").into());
+        }
+        let origin = objects.origin(key).cloned().ok_or_else(gone)?;
+        let before = objects.read(key, 0, usize::MAX)?;
+        let mut content = before.clone();
+        let end = match edit {
+            Edit::Truncate(size) => size,
+            Edit::Write(bytes) => {
+                place = if append { content.len() as u64 } else { place };
+                place.saturating_add(bytes.len() as u64)
+            }
+        };
+        if end > UNBOUND {
+            return Err(Failure::text("a large object that is too long").into());
+        }
+        match edit {
+            Edit::Truncate(_) => content.resize(end as usize, 0),
+            Edit::Write(bytes) => {
+                content.resize(content.len().max(end as usize), 0);
+                content[place as usize..end as usize].copy_from_slice(bytes);
+                place = end;
+            }
+        }
+        self.store(&origin, &before, &content).await?;
+        let objects = &mut self.large_objects;
+        objects.remember(origin, content);
+        objects.descriptor(number)?.place = place;
+        Ok(())
+    }
+
+    /// Puts a content into the column of a row that holds `before`.
+    async fn store(&mut self, origin: &Origin, before: &[u8], content: &[u8]) -> Step {
+        let catalog = self.session()?.catalog_snapshot();
+        let relation = catalog.relation(origin.table).ok_or_else(gone)?;
+        let column = relation.column_by_attnum(origin.attnum).ok_or_else(gone)?;
+        let codeset = self.identity.codeset;
+        let stored = |bytes: &[u8]| -> Result<Vec<u8>, Failure> {
+            match Type::of_column(&catalog, column) {
+                Some(Type::Clob) => Ok(codeset.decode(bytes)?.into_bytes()),
+                Some(Type::Blob) => Ok(hexadecimal(bytes)),
+                _ => Err(gone()),
+            }
+        };
+        let (before, content) = (stored(before)?, stored(content)?);
+        let table = match relation.temporary {
+            true => ident(&relation.name),
+            false => format!("{}.{}", ident(catalog.schema_name(relation.schema)), ident(&relation.name)),
+        };
+        let (name, values) = (ident(&column.name), row_values(&catalog, relation, "t"));
+        let sql = format!(
+            "UPDATE {table} AS t SET {name} = $1 WHERE t.ctid = $2::text::tid AND {values} = $3::text AND t.{name} = $4"
+        );
+        let parameters = [content.as_slice(), origin.row.as_bytes(), origin.values.as_bytes(), before.as_slice()];
+        self.begin_change().await?;
+        let result = async {
+            let session = self.session()?;
+            session.parse("", &sql, &[]).await?;
+            session.bind("", "", &[], &parameters.map(Some), &[]).await?;
+            match session.execute("", 0, &mut Discard).await? {
+                Execution::Complete(tag) if tag.ends_with(" 1") => Ok(()),
+                // also if another client has written into it
+                _ => Err(Failure::text("the row of this large object has changed since it was read").into()),
+            }
+        }
+        .await;
+        self.end_change(result).await
+    }
+
     /// LODATA: reads or writes a piece of an open object.
-    pub(super) fn large_object_data(&mut self, data: LargeObjectData) -> Step {
+    pub(super) async fn large_object_data(&mut self, data: LargeObjectData) -> Step {
         self.check_interrupt()?;
         let number = i64::from(data.descriptor);
-        let objects = &mut self.large_objects;
         if let Some(bytes) = &data.written {
-            objects.write(number, bytes)?;
+            match self.is_stored(number) {
+                true => self.edit_stored(number, Edit::Write(bytes)).await?,
+                false => self.large_objects.write(number, bytes)?,
+            }
             let out = &mut self.client.out;
             out.shorts(&[code::LODATA, 2]);
             out.int(bytes.len() as i32);
             return Ok(());
         }
+        let objects = &mut self.large_objects;
         if data.chunk == 0 {
             return Err(Wrong::End(End::Malformed("a large object in chunks of no bytes".into())));
         }
@@ -477,7 +640,7 @@ mod tests {
         let locators: Vec<_> = (0..3)
             .map(|_| {
                 let group = objects.new_group();
-                let locator = objects.push(group, &content).unwrap();
+                let locator = objects.push(group, &content, None).unwrap();
                 objects.retire(group);
                 locator
             })
@@ -495,7 +658,7 @@ mod tests {
     fn descriptors_of_closed_cursors_give_way() {
         let mut objects = LargeObjects::new(7);
         let group = objects.new_group();
-        let locator = objects.push(group, b"x").unwrap();
+        let locator = objects.push(group, b"x", None).unwrap();
         let key = objects.key(&locator).unwrap();
         for n in 1..=MOST_OPEN as i32 {
             assert_eq!(objects.open(key, 4).unwrap(), n);

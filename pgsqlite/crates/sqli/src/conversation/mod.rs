@@ -243,6 +243,7 @@ impl Conversation<'_> {
             codeset: self.identity.codeset,
             delimident: self.identity.delimident,
             keys: Keys::None,
+            row_numbers: true,
         })
     }
 
@@ -325,7 +326,7 @@ impl Conversation<'_> {
             Message::Fetch { buffer } => self.fetch(buffer).await,
             Message::ScrollFetch { kind, row } => self.scroll_fetch(kind, row).await,
             Message::FetchBlob(descriptor) => self.fetch_blob(&descriptor),
-            Message::LargeObjectData(data) => self.large_object_data(data),
+            Message::LargeObjectData(data) => self.large_object_data(data).await,
             Message::Put(row) => self.put(&row).await,
             Message::Flush => {
                 self.done(0, 0);
@@ -349,7 +350,7 @@ impl Conversation<'_> {
                 self.transaction(Transaction::RollbackTo(name)).await
             }
             Message::GetRoutine(signature) => self.get_routine(&signature),
-            Message::CallRoutine { handle, values } => self.call_routine(handle, &values),
+            Message::CallRoutine { handle, values } => self.call_routine(handle, &values).await,
             Message::EndOfGroup | Message::Exit => Ok(()),
         }
     }
@@ -390,6 +391,8 @@ impl Conversation<'_> {
         };
         self.statements.clear();
         self.in_transaction = false;
+        // objects of the database that was open before are not of this one
+        self.large_objects = LargeObjects::new(large_objects_mark(self.shared));
         let session = engine.session(options).map_err(|e| Failure::from(e.clone()))?;
         let cancel = session.cancel_handle();
         // nobody can cancel these sessions over PostgreSQL's protocol: no secret is told

@@ -27,6 +27,8 @@ pub struct Output {
     pub oid: Oid,
     /// in the form that the client asked for: BOOLEAN as 01 and 00, a locator as bytes
     pub raw: bool,
+    /// which of the result's tables it is a column of, if rows say which ones they are, and its number there
+    pub origin: Option<(usize, i16)>,
 }
 
 /// A prepared statement.
@@ -103,7 +105,7 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]
         let ty = ty.ok_or_else(|| {
             Failure::refused(format!("the column \"{}\", whose type Informix does not have,", column.name))
         })?;
-        out.push(Output { ty, oid: column.type_oid, raw: false });
+        out.push(Output { ty, oid: column.type_oid, raw: false, origin: None });
     }
     Ok(out)
 }
@@ -130,7 +132,7 @@ fn fits(hint: Type, stored: Type) -> bool {
 }
 
 /// Bytes as bytea's text.
-fn hexadecimal(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn hexadecimal(bytes: &[u8]) -> Vec<u8> {
     let mut out = b"\\x".to_vec();
     pgsqlite_types::write::hex(&mut out, bytes);
     out
@@ -160,20 +162,27 @@ impl Conversation<'_> {
 
     /// Translates a text and lets the engine analyze it.
     pub(super) async fn analyze(&mut self, text: String, name: String, keys: Keys) -> Step<Statement> {
-        let environment = Environment { keys, ..self.environment()? };
-        let translation = dialect::translate(&text, &environment)
+        let mut environment = Environment { keys, ..self.environment()? };
+        let mut translation = dialect::translate(&text, &environment)
             .inspect_err(|failure| tracing::debug!(text, ?failure, "a statement that is refused"))?;
         tracing::trace!(text, translation.sql, "a statement is translated");
         let mut description = StatementDescription { parameters: vec![], columns: None };
         if matches!(translation.kind, Kind::Query | Kind::Change { .. }) {
             let session = self.session()?;
             session.close_statement(&name)?;
-            let parsed = session.parse(&name, &translation.sql, &[]).await;
+            let mut parsed = session.parse(&name, &translation.sql, &[]).await;
+            if parsed.is_err() && !translation.numbered.is_empty() {
+                // not every row has a number: its large objects are for reading then
+                environment.row_numbers = false;
+                translation = dialect::translate(&text, &environment)?;
+                parsed = session.parse(&name, &translation.sql, &[]).await;
+            }
             parsed
                 .inspect_err(|error| tracing::debug!(text, translation.sql, %error, "a statement that is refused"))?;
             description = session.describe_statement(&name).await?;
         }
         let columns = description.columns.as_deref().unwrap_or_default();
+        let columns = &columns[..columns.len().saturating_sub(2 * translation.numbered.len())];
         let is_query = translation.kind == Kind::Query;
         let field = |column: &OutputColumn, output: &Output| {
             let of_table = environment.catalog.relation(column.table_oid);
@@ -194,7 +203,11 @@ impl Conversation<'_> {
             columns_out = outputs(&environment.catalog, columns, &known)?;
             files = known.iter().map(|k| k.and_then(|k| k.to_file.clone())).collect();
         }
-        let outputs = columns_out;
+        let mut outputs = columns_out;
+        for (output, column) in outputs.iter_mut().zip(columns) {
+            let which = translation.numbered.iter().position(|table| *table == column.table_oid);
+            output.origin = which.map(|which| (which, column.attnum));
+        }
         // a file gets the content of large objects only
         for (output, file) in outputs.iter().zip(&files) {
             if file.is_some() && !matches!(output.ty, Type::Blob | Type::Clob | Type::Byte | Type::Text) {

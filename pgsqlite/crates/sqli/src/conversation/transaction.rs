@@ -149,9 +149,13 @@ impl Conversation<'_> {
             self.session()?.failed().await;
         }
         let synced = self.session()?.sync().await;
+        if committed.is_err() {
+            self.large_objects.undo();
+        }
         committed?;
         synced?;
         if failed {
+            self.large_objects.undo();
             // what could not be undone by itself has undone everything
             return Err(Failure::text("the transaction had failed: it is rolled back").into());
         }
@@ -167,6 +171,7 @@ impl Conversation<'_> {
             self.end_cursors().await?;
         }
         self.run_sql("ROLLBACK").await?;
+        self.large_objects.undo();
         self.in_transaction = false;
         self.session()?.sync().await?;
         Ok(())
@@ -192,6 +197,9 @@ impl Conversation<'_> {
             return Err(Failure::new(-255, 0, "").into());
         }
         let sql = format!("{verb} \"{}\"", name.replace('"', "\"\""));
+        if verb.starts_with("ROLLBACK") {
+            self.large_objects.undo();
+        }
         if verb == "SAVEPOINT" || self.session()?.transaction_status() == TransactionStatus::Failed {
             return self.run_sql(&sql).await;
         }

@@ -15,7 +15,7 @@ mod moments;
 pub mod parser;
 mod pattern;
 pub mod print;
-mod query_print;
+pub(crate) mod query_print;
 mod select;
 mod sequence;
 mod system;

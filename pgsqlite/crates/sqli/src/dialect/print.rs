@@ -13,6 +13,7 @@ use crate::values::codeset::CodeSet;
 use crate::values::qualifier;
 use crate::values::types::{Type, SCHEMA};
 use pgsqlite_sql::catalog::{Catalog, Relation};
+use pgsqlite_types::Oid;
 use std::sync::Arc;
 
 /// What a translation depends on.
@@ -26,6 +27,8 @@ pub struct Environment {
     /// text in double quotes is a name
     pub delimident: bool,
     pub keys: Keys,
+    /// rows are to say which ones of their tables they are, where they show large objects
+    pub row_numbers: bool,
 }
 
 /// Columns of the rows of an INSERT that the client wants back.
@@ -100,6 +103,8 @@ pub struct Translation {
     /// the client's parameters: the Informix type of what takes each, where known
     pub targets: Vec<Option<Type>>,
     pub shown: Vec<Shown>,
+    /// tables whose large objects the result shows: for each, two columns behind those of the client say which row it is
+    pub numbered: Vec<Oid>,
     /// an INSERT's columns, for insert cursors and descriptions
     pub insert_columns: Vec<(String, Option<Type>)>,
     /// what is inserted is one `?` per column, in their order
@@ -124,6 +129,7 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             new_owners: vec![],
             partial_allowed: false,
             partial_items: false,
+            numbered: vec![],
         };
         printer.statement(&statement)
     })
@@ -156,10 +162,11 @@ pub(super) struct Printer<'a> {
     pub partial_allowed: bool,
     /// and so may the items of the next SELECT
     pub partial_items: bool,
+    pub numbered: Vec<Oid>,
 }
 
 /// An identifier as PostgreSQL reads it.
-pub(super) fn ident(name: &str) -> String {
+pub fn ident(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -609,6 +616,7 @@ impl Printer<'_> {
             parameters: clients.chain(self.hidden.drain(..)).collect(),
             targets: std::mem::take(&mut self.targets),
             shown,
+            numbered: std::mem::take(&mut self.numbered),
             insert_columns: std::mem::take(&mut self.insert_columns),
             plain_insert: self.plain_insert,
             client_files: std::mem::take(&mut self.client_files),

@@ -5,6 +5,19 @@ use super::print::{ident, idents, Printer, Scope, Shown};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::Type;
+use pgsqlite_sql::catalog::{Catalog, Column, Relation, RelationKind};
+
+/// The texts of a row's columns, without those that may be large. `alias`: the table's, as it is written.
+pub(crate) fn row_values(catalog: &Catalog, relation: &Relation, alias: &str) -> String {
+    let large =
+        |c: &&Column| matches!(Type::of_column(catalog, c), Some(Type::Blob | Type::Clob | Type::Byte | Type::Text));
+    let columns: Vec<String> =
+        relation.live_columns().filter(|c| !large(c)).map(|c| format!("{alias}.{}", ident(&c.name))).collect();
+    match columns.is_empty() {
+        true => "''::text".into(),
+        false => format!("ROW({})::text", columns.join(", ")),
+    }
+}
 
 impl Printer<'_> {
     pub(super) fn query(&mut self, query: &Query) -> Parse<String> {
@@ -137,6 +150,9 @@ impl Printer<'_> {
         if let Some(shown) = shown {
             *shown = known;
         }
+        if named && whole.is_some() {
+            items.extend(self.row_numbers(select));
+        }
         let mut out = String::from(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
         out += &items.join(", ");
         if !from.is_empty() {
@@ -165,6 +181,41 @@ impl Printer<'_> {
             out += &format!(" OFFSET {}", self.expr(skip)?);
         }
         Ok(out)
+    }
+
+    /// What says, behind the columns of the client, which rows of their tables the shown large objects are of: the row's number, and the
+    /// texts of its other columns, by which a row is known to be still the same.
+    fn row_numbers(&mut self, select: &Select) -> Vec<String> {
+        let plain = !select.distinct && select.group.is_empty() && select.having.is_none();
+        let catalog = &self.environment.catalog;
+        let is_large = |c: &Column| matches!(Type::of_column(catalog, c), Some(Type::Blob | Type::Clob));
+        let is_shown = |item: &Item| match item {
+            Item::Star(_) => true,
+            Item::Expr(value @ Expr::Column(_), _) => {
+                matches!(self.known_type(value), Some(Type::Blob | Type::Clob))
+            }
+            Item::Expr(..) => false,
+        };
+        if !self.environment.row_numbers || !plain || !select.items.iter().any(is_shown) {
+            return vec![];
+        }
+        let (mut numbered, mut items) = (vec![], vec![]);
+        let tables: Vec<&Scope> = self.scopes.last().into_iter().flatten().collect();
+        for scope in &tables {
+            let Some(relation) = &scope.relation else { continue };
+            let once =
+                tables.iter().filter(|s| s.relation.as_ref().is_some_and(|r| r.oid == relation.oid)).count() == 1;
+            let is_table = matches!(relation.kind, RelationKind::Table) && !relation.without_rowid;
+            if !once || !is_table || !relation.live_columns().any(is_large) {
+                continue;
+            }
+            let alias = ident(&scope.alias);
+            items.push(format!("{alias}.ctid::text AS \"(row)\""));
+            items.push(format!("{} AS \"(values)\"", row_values(catalog, relation, &alias)));
+            numbered.push(relation.oid);
+        }
+        self.numbered = numbered;
+        items
     }
 
     /// Whether a table in scope has a column of a partial DATETIME, a collection or a row.

@@ -232,7 +232,28 @@ public class Life {
     }
     // after their cursor is closed, too
     same(kept.get(1).getBytes(1, large.length), large);
-    fails(-746, () -> kept.get(0).setBytes(1, new byte[] {9}));
+    // what is written into an object of a row is in the row
+    same(kept.get(0).setBytes(1, new byte[] {9}), 1); same(kept.get(0).getBytes(1, 9), new byte[] {1, 9, 3, 0, -1});
+    byte[][] steps = {{1, 8, 8, 0, -1}, {1, 8, 8, 0, -1, 0, 7}, {1, 8}, {1, 6}};
+    for (int i = 0; i < steps.length; i++) {
+      try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b, c from smart where id = 1")) {
+        same(r.next(), true); Blob b = r.getBlob(1); Clob d = r.getClob(2);
+        if (i == 0) same(b.setBytes(1, new byte[] {8, 8}), 2); else if (i == 1) same(b.setBytes(6, new byte[] {7}), 1); else if (i == 2) { b.truncate(2); d.truncate(3); }
+        else { try (var out = b.setBinaryStream(1)) { out.write(6); } same(d.setString(3, "llö!"), 5); try (var w = d.setCharacterStream(0)) { w.write("J"); } }
+      }
+      try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b, c from smart where id = 1")) { same(r.next(), true); same(r.getBytes(1), steps[i]); same(r.getString(2), i < 2 ? "héllo" : i == 2 ? "hé" : "Jéllö!"); }
+    }
+    c.setAutoCommit(false);
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b from smart where id = 1")) {
+      same(r.next(), true); Blob b = r.getBlob(1); b.setBytes(0, new byte[] {5, 5, 5}); same(b.getBytes(1, 9), new byte[] {5, 5, 5}); c.rollback();
+    }
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b from smart where id = 1")) { same(r.next(), true); same(r.getBytes(1), new byte[] {1, 6}); }
+    c.commit(); c.setAutoCommit(true);
+    // not of every result is it known which row an object is of; nor into one that has changed
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select distinct id, b from smart where id = 1")) { same(r.next(), true); Blob b = r.getBlob(2); fails(-746, () -> b.setBytes(1, new byte[] {9})); }
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select b from smart where id = 1")) {
+      same(r.next(), true); Blob b = r.getBlob(1); run(c, "update smart set behind = 70 where id = 1"); fails(-746, () -> b.setBytes(1, new byte[] {9}));
+    }
     try (PreparedStatement p = c.prepareStatement("update smart set b = ? where id = 1")) { p.setBlob(1, kept.get(6)); same(p.executeUpdate(), 1); }
     same(one(c, "select count(*) from smart where b is null and c is null"), 1L);
     run(c, "insert into smart select id + 100, b, c, behind from smart where id = 1");
