@@ -402,6 +402,28 @@ def test_elements_of_every_type(conn, type_, literal, value):
     cur.execute("drop table e")
 
 
+def test_parameters_of_a_select_list_have_the_types_that_sqlalchemy_says(address):
+    sa = pytest.importorskip("sqlalchemy")
+    from informix_db import sqlalchemy as ifx
+
+    where = {k: address[k] for k in ("host", "port", "database")}
+    name, password = address["user"], address["password"]
+    url = sa.URL.create("informix+informix_db", name, password, **where, query={"server": "x"})
+    values = [
+        (dt.datetime(2026, 1, 2, 3, 4), ifx.InformixDatetime("YEAR TO MINUTE")),
+        (dt.time(3, 4, 5), ifx.InformixDatetime("HOUR TO SECOND")),
+        (informix_db.IntervalYM(-30), ifx.INTERVAL("YEAR(4) TO MONTH")),
+        (dt.timedelta(3, 4), ifx.INTERVAL("DAY(3) TO SECOND")),
+        (dt.timedelta(0, -5, -10), sa.Interval()),
+        (Decimal("1.25"), sa.Numeric(10, 2)),
+    ]
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        row = connection.execute(sa.select(*(sa.literal(value, kind) for value, kind in values))).one()
+    engine.dispose()
+    assert tuple(row) == tuple(value for value, _ in values)
+
+
 def test_sequences(conn):
     cur = conn.cursor()
     cur.execute("create sequence numbers start with 5 increment by 5 maxvalue 15 nocache order")

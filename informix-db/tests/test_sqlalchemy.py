@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine  # noqa: E402
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship  # noqa: E402
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable, DropConstraint  # noqa: E402
 
+from informix_db import IntervalYM  # noqa: E402
 from informix_db import sqlalchemy as ifx  # noqa: E402
 
 DIALECT = ifx.InformixDialect()
@@ -80,6 +81,14 @@ def test_parameters_of_a_select_list_say_what_they_are():
         "SELECT ?::BIGINT AS anon_1, ? AS anon_2, "
         "?::DATETIME YEAR TO FRACTION(5) - ?::INTERVAL DAY(9) TO FRACTION(5) AS anon_3, ?::FLOAT AS anon_4 "
         f"FROM {one} WHERE ? = ?"
+    )
+    # types with a qualifier say it
+    minute, months = ifx.InformixDatetime("YEAR TO MINUTE"), ifx.INTERVAL("YEAR(4) TO MONTH")
+    seconds = ifx.INTERVAL("DAY TO SECOND")
+    qualified = select(sa.literal(when, minute), sa.literal(IntervalYM(30), months), sa.literal(span, seconds))
+    assert sql(qualified).startswith(
+        "SELECT ?::DATETIME YEAR TO MINUTE AS anon_1, ?::INTERVAL YEAR(4) TO MONTH AS anon_2, "
+        "?::INTERVAL DAY TO SECOND AS anon_3 FROM "
     )
     assert literal(select(sa.literal(-span))) == (
         f"SELECT INTERVAL(-1 00:00:02.00000) DAY(9) TO FRACTION(5) AS anon_1 FROM {one}"

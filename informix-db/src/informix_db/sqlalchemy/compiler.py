@@ -8,7 +8,7 @@ from sqlalchemy import exc
 from sqlalchemy import types as sqltypes
 from sqlalchemy.sql import compiler
 
-from .types import BIGSERIAL, INTERVAL, SERIAL, SERIAL8
+from .types import BIGSERIAL, INTERVAL, SERIAL, SERIAL8, InformixDatetime
 
 _WORDS = """
 absolute access add alter any audit avg begin between bigint bigserial boolean by byte char close cluster commit
@@ -33,8 +33,9 @@ _SELECTED: tuple[tuple[type[Any], str], ...] = (
     (sqltypes.Date, "DATE"),
     (sqltypes.Time, "DATETIME HOUR TO FRACTION(5)"),
     (sqltypes.Interval, "INTERVAL DAY(9) TO FRACTION(5)"),
-    (INTERVAL, "INTERVAL DAY(9) TO FRACTION(5)"),
 )
+#: Types that say themselves what such a parameter is cast to: they have a qualifier.
+_QUALIFIED = (INTERVAL, InformixDatetime)
 
 #: A table of one row, for a SELECT that has no FROM.
 ONE_ROW = "(SELECT 1 AS one FROM informix.systables WHERE tabid = 1)"
@@ -97,6 +98,8 @@ class InformixCompiler(compiler.SQLCompiler):
         within_columns_clause = kw.get("within_columns_clause", False)
         inline = bindparam.expanding or any(kw.get(how) for how in ("literal_binds", "literal_execute"))
         if within_columns_clause and not inline and not bindparam.literal_execute:
+            if isinstance(bindparam.type, _QUALIFIED):
+                return f"{text}::{self.dialect.type_compiler_instance.process(bindparam.type)}"
             for kind, name in _SELECTED:
                 if isinstance(bindparam.type, kind):
                     return f"{text}::{name}"

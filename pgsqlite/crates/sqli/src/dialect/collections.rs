@@ -13,10 +13,7 @@ use crate::values::types::{Type, SCHEMA};
 impl Printer<'_> {
     /// The type of an expression that is a collection or row.
     pub fn complex(&self, e: &Expr) -> Option<&'static Complex> {
-        match self.known_type(e) {
-            Some(Type::Complex(complex)) => Some(complex),
-            _ => None,
-        }
+        self.known_type(e)?.complex()
     }
 
     /// `r.a`, `t.r.a`: the path of the column that is a row, and the field. A table of that name comes first.
@@ -156,7 +153,8 @@ impl Printer<'_> {
             Item::Expr(e, _) => self.complex(e).is_some(),
         };
         let refused = || Failure::refused("to sort or group by a collection or row, or DISTINCT of one,");
-        let stars = select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_complex_column();
+        let stars =
+            select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_column(|ty| ty.complex().is_some());
         if select.distinct && (stars || select.items.iter().any(is_complex)) {
             return Err(refused());
         }
@@ -181,12 +179,6 @@ impl Printer<'_> {
             }
         }
         Ok(())
-    }
-
-    fn has_complex_column(&self) -> bool {
-        let tables = self.scopes.last().into_iter().flatten().filter_map(|s| s.relation.as_ref());
-        let catalog = &self.environment.catalog;
-        tables.flat_map(|r| r.live_columns()).any(|c| matches!(Type::of_column(catalog, c), Some(Type::Complex(_))))
     }
 
     /// Makes the domain or composite type that stores a type, and those in it, if they are not there yet.

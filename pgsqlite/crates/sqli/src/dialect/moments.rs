@@ -14,11 +14,8 @@ use crate::values::types::Type;
 impl Printer<'_> {
     /// The qualifier of a DATETIME that begins neither with YEAR nor with HOUR: what stands for the fields before is not to be seen.
     pub fn partial(&self, e: &Expr) -> Option<Qualifier> {
-        match self.known_type(e) {
-            // a present moment gets the qualifier of what is beside it
-            Some(Type::DateTime(q)) if q.is_partial() => Some(q),
-            _ => None,
-        }
+        // a present moment gets the qualifier of what is beside it
+        self.known_type(e)?.partial()
     }
 
     /// An expression in a place where a partial DATETIME means no more than it is.
@@ -54,13 +51,10 @@ impl Printer<'_> {
         condition.visit(&mut |e| {
             let Expr::Column(path) = e else { return };
             let column = columns.iter().find(|(name, _)| path.last() == Some(name));
-            if let Some((name, Some(Type::DateTime(q)))) = column {
-                if q.is_partial() {
+            if let Some((name, Some(ty))) = column {
+                if ty.partial().is_some() || ty.complex().is_some() {
                     found = Some(name.clone());
                 }
-            }
-            if let Some((name, Some(Type::Complex(_)))) = column {
-                found = Some(name.clone());
             }
         });
         match found {

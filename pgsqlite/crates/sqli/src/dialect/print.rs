@@ -412,11 +412,8 @@ impl Printer<'_> {
                 format!("substr(({})::text, {from}, {})", self.expr(value)?, to - from + 1)
             }
             Expr::Query(query) => format!("({})", self.query(query)?),
-            Expr::DateTime(text, q) => {
-                let value = datetime_text(text, *q)?;
-                format!("{} '{value}'", if q.is_timestamp() { "timestamp" } else { "time" })
-            }
-            Expr::Interval(text, q) => format!("interval '{}'", interval_text(text, *q)?),
+            Expr::DateTime(text, q) => return text_literal(text, Some(Type::DateTime(*q))),
+            Expr::Interval(text, q) => return text_literal(text, Some(Type::Interval(*q))),
             // a moment has the precision of what takes it
             Expr::Current(q) => match target {
                 Some(Type::DateTime(of_target)) => current(of_target)?,

@@ -105,7 +105,8 @@ impl Printer<'_> {
     ) -> Parse<String> {
         // what is inside of another query loses its type
         let partial = std::mem::take(&mut self.partial_items) || shown.is_some();
-        if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_partial_column() {
+        let lost = |ty: Type| ty.partial().is_some() || ty.complex().is_some();
+        if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_column(lost) {
             return Err(Failure::refused("* over a partial DATETIME, collection or row in a query inside another one"));
         }
         self.check_sorted(select, whole)?;
@@ -218,15 +219,11 @@ impl Printer<'_> {
         items
     }
 
-    /// Whether a table in scope has a column of a partial DATETIME, a collection or a row.
-    fn has_partial_column(&self) -> bool {
-        let is_partial = |ty| match ty {
-            Some(Type::DateTime(q)) => q.is_partial(),
-            other => matches!(other, Some(Type::Complex(_))),
-        };
+    /// Whether a table in scope has a column of such a type.
+    pub(super) fn has_column(&self, is_such: impl Fn(Type) -> bool) -> bool {
         let tables = self.scopes.last().into_iter().flatten().filter_map(|s| s.relation.as_ref());
         let catalog = &self.environment.catalog;
-        tables.flat_map(|r| r.live_columns()).any(|c| is_partial(Type::of_column(catalog, c)))
+        tables.flat_map(|r| r.live_columns()).filter_map(|c| Type::of_column(catalog, c)).any(is_such)
     }
 
     // --- FROM ------------------------------------------------------------------------------------------------------------

@@ -257,6 +257,22 @@ impl Type {
         }
     }
 
+    /// The qualifier of a DATETIME that begins neither with YEAR nor with HOUR.
+    pub fn partial(self) -> Option<Qualifier> {
+        match self {
+            Type::DateTime(q) if q.is_partial() => Some(q),
+            _ => None,
+        }
+    }
+
+    /// What it is made of, if it is a collection or row.
+    pub fn complex(self) -> Option<&'static Complex> {
+        match self {
+            Type::Complex(complex) => Some(complex),
+            _ => None,
+        }
+    }
+
     /// Whether its values are texts.
     pub fn is_character(self) -> bool {
         matches!(
@@ -346,10 +362,7 @@ impl Type {
         };
         const NOT_NULL: u16 = 0x100;
         let type_code = self.code() as u16 | if not_null { NOT_NULL } else { 0 };
-        let complex = match self {
-            Type::Complex(complex) => Some(complex),
-            _ => None,
-        };
+        let complex = self.complex();
         let (encoded_length, width) = (self.encoded_length(), self.width());
         Field { name, type_code, extended_id, complex, type_name, encoded_length, width }
     }
