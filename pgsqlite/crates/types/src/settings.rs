@@ -46,6 +46,8 @@ pub struct Settings {
     /// ≥ 1: shortest exact output; ≤ 0: that many digits fewer than 6 (float4) / 15 (float8).
     /// off: a query that policies would change is an error
     pub row_security: bool,
+    /// views of the users may not be read or written (`restrict_nonsystem_relation_kind`)
+    pub restrict_views: bool,
     pub extra_float_digits: i32,
     /// `now()`: the transaction's start, microseconds since 2000-01-01 00:00 UTC; what 'now', 'today' … mean on input.
     pub transaction_timestamp: i64,
@@ -63,6 +65,7 @@ impl Default for Settings {
             extra_float_digits: 1,
             transaction_timestamp: 0,
             row_security: true,
+            restrict_views: false,
         }
     }
 }

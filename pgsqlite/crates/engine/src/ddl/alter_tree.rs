@@ -107,6 +107,16 @@ impl Ddl<'_> {
     /// What may not be done to a table that inherits.
     pub(super) fn check_of_child(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<()> {
         use ast::AlterTableType as T;
+        // (those of a foreign key to a partitioned table for its partitions are inherited from that key)
+        if let T::AtDropConstraint = command.subtype() {
+            let constraint = relation.constraints.iter().find(|c| c.name == command.name);
+            if let Some(c) = constraint.filter(|c| c.inherited.count > 0) {
+                return Err(invalid_table(format!(
+                    "cannot drop inherited constraint \"{}\" of relation \"{}\"",
+                    c.name, relation.name
+                )));
+            }
+        }
         if relation.inheritance.parents.is_empty() {
             return Ok(());
         }
@@ -129,16 +139,6 @@ impl Ddl<'_> {
                         Err(invalid_table(format!("column \"{}\" is marked NOT NULL in parent table", c.name)))
                     }
                     _ => Ok(()),
-                }
-            }
-            (T::AtDropConstraint, _) => {
-                let constraint = relation.constraints.iter().find(|c| c.name == command.name);
-                match constraint.filter(|c| c.inherited.count > 0) {
-                    Some(c) => Err(invalid_table(format!(
-                        "cannot drop inherited constraint \"{}\" of relation \"{}\"",
-                        c.name, relation.name
-                    ))),
-                    None => Ok(()),
                 }
             }
             _ => Ok(()),

@@ -1,6 +1,7 @@
 //! ALTER TYPE … ATTRIBUTE of stand-alone composite types. Stored values are not rewritten, so a type that columns use stays.
 
 use super::{Ddl, NodeEnum};
+use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -37,6 +38,23 @@ impl Ddl<'_> {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         format!("cannot alter {what} because column \"{}.{}\" {verb}", relation.name, column.name),
+                    ));
+                }
+            }
+        }
+        for (index, definition) in self.catalog.relations.values().filter_map(|r| match &r.kind {
+            RelationKind::Index(i) => Some((r, i)),
+            _ => None,
+        }) {
+            let Some(table) = self.catalog.relation(definition.table) else { continue };
+            let names = super::naming::index_column_names(table, definition);
+            for (key, column) in definition.columns.iter().zip(&names) {
+                let KeyPart::Expression(text) = &key.key else { continue };
+                let expr = self.analyze_stored(|e| analyze::analyze_expression(e, text, Some(table), None))?;
+                if self.catalog.holds_values_of(expr.ty, row) {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        format!("cannot alter {what} because column \"{}.{column}\" {verb}", index.name),
                     ));
                 }
             }

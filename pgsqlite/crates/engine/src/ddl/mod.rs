@@ -360,8 +360,18 @@ impl Ddl<'_> {
         for name in names {
             // (what is not there is told by the command)
             let Ok(table) = self.find(&name) else { continue };
+            // (commands on columns and constraints go on to the children)
+            let goes_on = name.inh
+                && matches!(node, NodeEnum::AlterTableStmt(s) if s.cmds.iter().any(|c| {
+                    use ast::AlterTableType as T;
+                    matches!(&c.node, Some(NodeEnum::AlterTableCmd(c)) if matches!(
+                        c.subtype(),
+                        T::AtAddColumn | T::AtDropColumn | T::AtAlterColumnType | T::AtAddConstraint | T::AtDropConstraint
+                            | T::AtSetNotNull | T::AtDropNotNull
+                    ))
+                }));
             let all = match command {
-                "ALTER TABLE" | "CREATE INDEX" => vec![table.oid],
+                "ALTER TABLE" | "CREATE INDEX" if !goes_on => vec![table.oid],
                 _ => self.catalog.with_descendants(table.oid),
             };
             for oid in all {

@@ -363,6 +363,14 @@ impl Gucs {
                     self.typed.row_security = on;
                 }
             }
+            "restrict_nonsystem_relation_kind" => {
+                let kinds: Vec<&str> = value.split(',').map(str::trim).filter(|k| !k.is_empty()).collect();
+                let known = |k: &&str| k.eq_ignore_ascii_case("view") || k.eq_ignore_ascii_case("foreign-table");
+                if let Some(unknown) = kinds.iter().find(|k| !known(k)) {
+                    return Err(invalid().detail(format!("Unrecognized key word: \"{unknown}\".")));
+                }
+                self.typed.restrict_views = kinds.iter().any(|k| k.eq_ignore_ascii_case("view"));
+            }
             "standard_conforming_strings" if parse_bool(value) == Some(false) => {
                 return Err(PgError::not_supported("standard_conforming_strings = off"));
             }
@@ -448,12 +456,13 @@ impl Gucs {
     /// What decides how literals are read: part of the plan cache's key.
     pub fn plan_key(&self) -> String {
         format!(
-            "{}/{:?}/{:?}/{:?}/{}",
+            "{}/{:?}/{:?}/{:?}/{}/{}",
             self.typed.time_zone_name,
             self.typed.date_style,
             self.typed.date_order,
             self.typed.interval_style,
-            self.typed.row_security
+            self.typed.row_security,
+            self.typed.restrict_views
         )
     }
 

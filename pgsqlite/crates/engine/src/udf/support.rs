@@ -625,8 +625,14 @@ fn array_cast(c: &Call) -> Result<Datum> {
     };
     let mut array =
         Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::internal("an array not in storage form"))?;
+    // the vectors of the catalogs begin at 0, and so do the arrays made of them
+    if matches!(type_argument(c, 0)?, oid::INT2VECTOR | oid::OIDVECTOR) && !array.elements.is_empty() {
+        array.lower = vec![0];
+    }
+    let is_oid = |codec: &TypeCodec| matches!(codec, TypeCodec::Oid | TypeCodec::Reg(_));
+    let stored_alike = from == to || is_oid(from) && is_oid(to);
     for e in &mut array.elements {
-        if !e.is_null() {
+        if !e.is_null() && !stored_alike {
             *e = match element_cast(c, from, to, e)? {
                 Some(value) => value,
                 None => {

@@ -779,7 +779,8 @@ impl Analyzer<'_> {
             subscripts.push((lower, upper));
         }
         let ty = if slice { base } else { element };
-        Ok(Expr::new(ExprKind::Subscript { arg: Box::new(arg), slice, subscripts }, ty, location))
+        let typmod = if base == arg.ty { arg.typmod } else { self.env.catalog.domain_typmod(arg.ty) };
+        Ok(Expr::new(ExprKind::Subscript { arg: Box::new(arg), slice, subscripts }, ty, location).with_typmod(typmod))
     }
 
     /// `name(row)`, which is `row.name` where no function takes it. None: the value is no row, or has no such field.

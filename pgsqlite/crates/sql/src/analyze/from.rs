@@ -127,7 +127,10 @@ impl Analyzer<'_> {
             .hint("Use the REFRESH MATERIALIZED VIEW command."));
         }
         let index = match &relation.kind {
-            RelationKind::View { definition, .. } => self.view_entry(&relation, &definition.clone(), r)?,
+            RelationKind::View { definition, .. } => {
+                self.check_view_access(&relation)?;
+                self.view_entry(&relation, &definition.clone(), r)?
+            }
             RelationKind::Table if self.is_secured(&relation)? => {
                 self.secured_entry(&relation, r.alias.as_ref(), locked, !r.inh)?
             }
@@ -298,6 +301,17 @@ impl Analyzer<'_> {
             lateral_only: false,
             lateral_ok: true,
         }
+    }
+
+    /// 55000 for a view of the users while `restrict_nonsystem_relation_kind` forbids them.
+    pub(super) fn check_view_access(&self, view: &Relation) -> Result<()> {
+        if !self.env.settings.restrict_views || view.oid < oid::FIRST_USER_OID {
+            return Ok(());
+        }
+        Err(PgError::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("access to non-system view \"{}\" is restricted", view.name),
+        ))
     }
 
     /// A view stands for its query.

@@ -54,6 +54,7 @@ impl Analyzer<'_> {
                     _ => privilege::DELETE,
                 };
                 self.check_privilege(&relation, needed).map_err(|e| schema_position(e, r))?;
+                self.check_view_access(&relation)?;
                 if let Some(event) = super::view_target::event_of(verb) {
                     // its triggers or rules do what is to be done
                     let own = relation.has_instead_of(event) || relation.is_replaced(event);

@@ -524,6 +524,8 @@ impl Lowerer<'_> {
                     format!("({text} & 4294967295)")
                 } else if unsigned(from) && to == oid::INT4 && !plain {
                     format!("((({text} + 2147483648) & 4294967295) - 2147483648)")
+                } else if matches!(from, oid::INT2VECTOR | oid::OIDVECTOR) && to != from && form == CastForm::Explicit {
+                    format!("{}({from}, {to}, {text})", support::ARRAY_CAST)
                 } else if from == extension::CITEXT && to != from {
                     // (what compares without regard to case is the column's collation)
                     format!("({text} COLLATE BINARY)")
