@@ -189,7 +189,12 @@ impl Ddl<'_> {
                     format!("cannot add NO INHERIT constraint to partitioned table \"{}\"", relation.name),
                 ));
             }
-            relation.inheritance.key = Some(self.partition_key(&relation, spec)?);
+            // (what generates a column is analyzed later, when all columns are there)
+            let mut columns = relation.clone();
+            for (attnum, _) in &elements.generated {
+                columns.columns[*attnum as usize - 1].generated = Some(String::new());
+            }
+            relation.inheritance.key = Some(self.partition_key(&columns, spec)?);
         }
         let table = relation.oid;
         self.make_table(relation, elements)?;
@@ -381,6 +386,14 @@ impl Ddl<'_> {
             None => self.type_name(type_name)?,
         };
         self.check_column_type(name, type_oid, type_name.location)?;
+        let plain =
+            pgsqlite_types::catalog::by_oid(self.catalog.base_type(type_oid)).is_some_and(|t| t.storage == b'p');
+        if def.compression == "pglz" && plain {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("column data type {} does not support compression", self.display_type(type_oid)),
+            ));
+        }
         let mut column = Column::new(attnum, name, type_oid, typmod);
         column.collation = self.column_collation(def.coll_clause.as_deref(), type_oid)?;
         if serial.is_some() {

@@ -62,6 +62,10 @@ impl Ddl<'_> {
             return Err(PgError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
         let column_of = |table: &Relation, name: &str| {
+            if matches!(name, "tableoid" | "xmin" | "cmin" | "xmax" | "cmax" | "ctid") {
+                let message = "system columns cannot be used in foreign keys";
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
             table.column(name).cloned().ok_or_else(|| {
                 PgError::new(
                     SqlState::UNDEFINED_COLUMN,
@@ -103,6 +107,19 @@ impl Ddl<'_> {
                 SqlState::INVALID_FOREIGN_KEY,
                 "number of referencing and referenced columns for foreign key disagree",
             ));
+        }
+        if columns.iter().any(|column| column.is_generated()) {
+            let act = match (c.fk_upd_action.as_str(), c.fk_del_action.as_str()) {
+                ("c" | "n" | "d", _) => Some("ON UPDATE"),
+                (_, "n" | "d") => Some("ON DELETE"),
+                _ => None,
+            };
+            if let Some(act) = act {
+                return Err(PgError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("invalid {act} action for foreign key constraint containing generated column"),
+                ));
+            }
         }
         let constraint_name = if c.conname.is_empty() {
             let joined = naming::joined_columns(spec.columns.iter().map(String::as_str));

@@ -24,6 +24,10 @@ impl Analyzer<'_> {
 
     fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction)> {
         if let Some(with) = &stmt.with_clause {
+            if with.recursive {
+                let message = "WITH RECURSIVE is not supported for MERGE statement";
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, message));
+            }
             self.with_clause(with)?;
         }
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("MERGE without a table"))?;

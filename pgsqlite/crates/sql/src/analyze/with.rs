@@ -201,23 +201,29 @@ impl Analyzer<'_> {
             }
             for (i, column) in columns.iter().enumerate() {
                 let other = right.columns[i].ty;
-                if other != oid::UNKNOWN && other != column.ty {
+                let common = if other != oid::UNKNOWN && other != column.ty {
                     let literal = |ty: Oid| Expr::new(ExprKind::Default, ty, -1);
-                    let common = self.common_type(&[&literal(column.ty), &literal(other)], "UNION")?;
-                    if common != column.ty {
-                        return Err(PgError::new(
-                            SqlState::DATATYPE_MISMATCH,
-                            format!(
-                                "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
-                                cte.ctename,
-                                i + 1,
-                                self.type_display(column.ty),
-                                self.type_display(common)
-                            ),
-                        )
-                        .hint("Cast the output of the non-recursive term to the correct type.")
-                        .at(column_expr(&left, i).location));
-                    }
+                    self.common_type(&[&literal(column.ty), &literal(other)], "UNION")?
+                } else {
+                    column.ty
+                };
+                // (both terms have it, or nothing is known of the length)
+                let alike = other == common && right.columns[i].typmod == column.typmod;
+                let typmod = if alike { column.typmod } else { -1 };
+                if (common, typmod) != (column.ty, column.typmod) {
+                    let names = crate::deparse::Names::new(self.env.catalog, self.env.search_path);
+                    return Err(PgError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!(
+                            "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
+                            cte.ctename,
+                            i + 1,
+                            names.type_name(column.ty, column.typmod),
+                            names.type_name(common, typmod)
+                        ),
+                    )
+                    .hint("Cast the output of the non-recursive term to the correct type.")
+                    .at(column_expr(&left, i).location));
                 }
             }
             let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
