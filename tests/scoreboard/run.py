@@ -344,13 +344,14 @@ def table(scores: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
-def worse(name: str, now: dict, before: dict) -> list[str]:
-    """How a file is worse than its status. (What follows from an earlier miss may become more when a refusal becomes an answer.)"""
+def worse(name: str, now: dict, before: dict, still_open: set[str]) -> list[str]:
+    """How a file is worse than its status. (What follows from an earlier miss may become more when a refusal becomes an answer, and so
+    may what is wrong for a reason: where each wrong answer must have one, their number says nothing.)"""
     out = []
     if now["matched"] < before["matched"]:
         out.append(f"{name}: {now['matched']} matched, {before['matched']} before")
     own, own_before = (c["wrong"] - c["wrong_follows"] for c in (now, before))
-    if own > own_before:
+    if own > own_before and name in still_open:
         out.append(f"{name}: {own} wrong by themselves, {own_before} before")
     if now["crashed"] > before["crashed"]:
         out.append(f"{name}: {now['crashed']} crashed, {before['crashed']} before")
@@ -396,10 +397,11 @@ def main() -> int:
     slowest = sorted(spent, key=lambda n: -spent[n])[:5]
     print(f"{time.monotonic() - began:.0f} s; slowest: " + ", ".join(f"{n} {spent[n]:.0f} s" for n in slowest))
     status = json.loads(STATUS.read_text()) if STATUS.exists() else {}
-    complaints = [c for n, counts in scores.items() if n in status for c in worse(n, counts, status[n])]
+    still_open = reasons.load()[1]
+    complaints = [c for n, counts in scores.items() if n in status for c in worse(n, counts, status[n], still_open)]
     if options.update:
         for n, counts in scores.items():
-            if n not in status or not worse(n, counts, status[n]):
+            if n not in status or not worse(n, counts, status[n], still_open):
                 status[n] = counts
         STATUS.write_text("{\n" + ",\n".join(f"  {json.dumps(n)}: {json.dumps(c)}" for n, c in sorted(status.items())) + "\n}\n")
     judgement = reasons.Judgement(missed_in)
