@@ -21,7 +21,7 @@ def test_insert_1_prepared(benchmark, conn):
 @pytest.mark.parametrize("count", [100, 1000])
 def test_executemany_autocommit(benchmark, conn, count):
     cur, batch = conn.cursor(), rows(count)
-    benchmark.pedantic(lambda: cur.executemany(INSERT, batch), rounds=5)
+    benchmark.pedantic(lambda: cur.executemany(INSERT, batch), rounds=15, warmup_rounds=1)
     assert cur.rowcount == count
 
 
@@ -32,5 +32,5 @@ def test_executemany_1000_in_a_transaction(benchmark, conn):
         with conn.transaction():
             cur.executemany(INSERT, batch)
 
-    benchmark.pedantic(work, rounds=5)
+    benchmark.pedantic(work, rounds=15, warmup_rounds=1)
     assert cur.rowcount == 1000

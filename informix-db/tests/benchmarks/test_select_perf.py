@@ -20,5 +20,7 @@ def test_select_1000_rows(benchmark, conn):
 @pytest.mark.parametrize("count", [10_000, 100_000])
 def test_select_many_rows(benchmark, conn, count):
     cur = conn.cursor()
-    rows = benchmark.pedantic(lambda: cur.execute(f"{SELECT} where id < {count}").fetchall(), rounds=3)
+    rows = benchmark.pedantic(
+        lambda: cur.execute(f"{SELECT} where id < {count}").fetchall(), rounds=10, warmup_rounds=1
+    )
     assert len(rows) == count

@@ -508,6 +508,8 @@ public class Life {
     try (var out = Files.newOutputStream(file)) { store.store(out, "changeit".toCharArray()); }
     try (Connection c = connect("ENCRYPT", "true", "SSL_TRUSTSTORE", file.toString(), "SSL_TRUSTSTORE_PASSWORD", "changeit")) {
       same(one(c, "select count(*) from item where name = 'n1'"), 1L);
+      types(c); generatedKeys(c); collections(c); sequences(c); metadata(c);
+      run(c, "drop table many"); cancelling(c);
     } finally { Files.delete(file); }
   }
 
