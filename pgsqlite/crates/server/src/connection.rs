@@ -256,6 +256,8 @@ impl Conversation {
 
     async fn script(&mut self, text: &str) -> Result<(), Result<PgError, End>> {
         let mut script: Script = self.session.script(text).map_err(Ok)?;
+        // (what the scanner warns of)
+        self.notices();
         let mut columns = None;
         loop {
             let formats = self.session.script_formats(&script);
@@ -360,6 +362,7 @@ impl Conversation {
                 let text = utf8(text)?;
                 self.text = Some(text.to_string());
                 self.session.parse(&utf8(name)?, &text, &types).await.map_err(Ok)?;
+                self.notices();
                 self.client.out.parse_complete();
             }
             Message::Bind { portal, statement, formats, values, result_formats } => {

@@ -14,6 +14,7 @@ pub mod catalog;
 pub mod command;
 pub mod deparse;
 pub mod effects;
+pub mod escapes;
 pub mod foreign_key;
 pub mod inheritance;
 pub mod lift;

@@ -34,6 +34,7 @@ mod c {
     }
     extern "C" {
         pub fn pg_query_parse_protobuf(input: *const c_char) -> ParseResult;
+        pub fn pg_query_parse_protobuf_opts(input: *const c_char, options: c_int) -> ParseResult;
         pub fn pg_query_free_protobuf_parse_result(result: ParseResult);
     }
 }
@@ -63,12 +64,38 @@ pub fn parse(text: &str) -> Result<Vec<RawStatement>> {
     with_stack(|| parse_inner(text))
 }
 
+/// As [`parse`], of a text whose strings are written in another way (`crate::escapes`). `blank`: the same without what is in them.
+pub(crate) fn parse_escaped(text: &str, blank: &str, strings: crate::escapes::Strings) -> Result<Vec<RawStatement>> {
+    with_stack(|| parse_as(text, blank, Some(strings)))
+}
+
 fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
-    check_nesting(text)?;
+    parse_as(text, text, None)
+}
+
+fn parse_as(text: &str, blank: &str, strings: Option<crate::escapes::Strings>) -> Result<Vec<RawStatement>> {
+    check_nesting(blank)?;
     let input = CString::new(text)
         .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, "invalid byte sequence for encoding \"UTF8\": 0x00"))?;
-    // SAFETY: the C function copies what it needs; the result is freed below.
-    let result = unsafe { c::pg_query_parse_protobuf(input.as_ptr()) };
+    let result = match strings {
+        // SAFETY: the C function copies what it needs; the result is freed below.
+        None => unsafe { c::pg_query_parse_protobuf(input.as_ptr()) },
+        Some(strings) => {
+            let mut options = pg_query::ParserOptions::DISABLE_ESCAPE_STRING_WARNING;
+            if !strings.standard {
+                options = options | pg_query::ParserOptions::DISABLE_STANDARD_CONFORMING_STRINGS;
+            }
+            if !strings.backslash_quote {
+                options = options | pg_query::ParserOptions::DISABLE_BACKSLASH_QUOTE;
+            }
+            // SAFETY: as above. The options stay with the thread, and count for the scanner, until the next call without any.
+            unsafe {
+                let result = c::pg_query_parse_protobuf_opts(input.as_ptr(), options.bits());
+                c::pg_query_free_protobuf_parse_result(c::pg_query_parse_protobuf(c"".as_ptr()));
+                result
+            }
+        }
+    };
     let parsed = if result.error.is_null() {
         // SAFETY: on success parse_tree is a buffer of len bytes.
         let bytes = unsafe { std::slice::from_raw_parts(result.parse_tree.data as *const u8, result.parse_tree.len) };
@@ -84,7 +111,7 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
     // SAFETY: made by the call above, freed once.
     unsafe { c::pg_query_free_protobuf_parse_result(result) };
     let parsed = parsed?;
-    check_numbers(text)?;
+    check_numbers(blank)?;
     let mut out = Vec::new();
     for raw in parsed.stmts {
         let start = raw.stmt_location.max(0) as usize;
@@ -166,6 +193,10 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         SqlState::SYNTAX_ERROR
     } else if message.starts_with("invalid Unicode") || message.contains("escape") && message.contains("invalid") {
         SqlState::INVALID_ESCAPE_SEQUENCE
+    } else if message.starts_with("unsafe use of \\'") {
+        SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER
+    } else if message.starts_with("unsafe use of string constant") {
+        SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("frame ") {
         SqlState::WINDOWING_ERROR
     } else if message.contains("identifier too long") {
@@ -183,6 +214,12 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
             _ => "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.",
         };
         error = error.hint(hint);
+    }
+    if error.code() == SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER {
+        error = error.hint("Use '' to write quotes in strings. \\' is insecure in client-only encodings.");
+    } else if error.message().starts_with("unsafe use of string constant") {
+        error = error
+            .detail("String constants with Unicode escapes cannot be used when standard_conforming_strings is off.");
     }
     // PostgreSQL 15's grammar tells no place for these
     let placeless =

@@ -43,11 +43,13 @@ pub struct Settings {
     pub date_order: DateOrder,
     pub interval_style: IntervalStyle,
     pub bytea_output: ByteaOutput,
-    /// ≥ 1: shortest exact output; ≤ 0: that many digits fewer than 6 (float4) / 15 (float8).
     /// off: a query that policies would change is an error
     pub row_security: bool,
     /// views of the users may not be read or written (`restrict_nonsystem_relation_kind`)
     pub restrict_views: bool,
+    /// off: backslashes escape in plain string constants of the client, and are doubled in those that are printed for it
+    pub standard_conforming_strings: bool,
+    /// ≥ 1: shortest exact output; ≤ 0: that many digits fewer than 6 (float4) / 15 (float8).
     pub extra_float_digits: i32,
     /// `now()`: the transaction's start, microseconds since 2000-01-01 00:00 UTC; what 'now', 'today' … mean on input.
     pub transaction_timestamp: i64,
@@ -66,6 +68,7 @@ impl Default for Settings {
             transaction_timestamp: 0,
             row_security: true,
             restrict_views: false,
+            standard_conforming_strings: true,
         }
     }
 }

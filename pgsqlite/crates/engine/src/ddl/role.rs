@@ -609,7 +609,12 @@ fn change_settings(settings: &mut Vec<(String, String)>, set: &ast::VariableSetS
         K::VarSetValue => {
             let value = super::options::setting_value(&name, &set.args)?;
             // refused here rather than at each session's start
-            crate::session::guc::Gucs::new("").set(&name, Some(&value))?;
+            let mut tried = crate::session::guc::Gucs::new("");
+            tried.set(&name, Some(&value))?;
+            // (Informix's clients have no such setting)
+            if !tried.is_on("standard_conforming_strings") {
+                return Err(PgError::not_supported("a stored standard_conforming_strings = off"));
+            }
             if matches!(name.as_str(), "role" | "session_authorization") {
                 return Err(PgError::not_supported(format!("a stored value of \"{name}\"")));
             }

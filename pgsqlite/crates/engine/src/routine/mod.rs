@@ -421,7 +421,17 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
 }
 
 /// The function's program, for these types of arguments: kept, or made now.
+/// Bodies and texts that functions run are read as the standard has it: refuses those in which backslashes would escape.
+pub(crate) fn check_escapes(host: Host, text: &str) -> Result<()> {
+    if host.cell.state().settings.standard_conforming_strings || !pgsqlite_sql::escapes::depends(text) {
+        return Ok(());
+    }
+    let what = "a function with a backslash in a string constant while standard_conforming_strings is off";
+    Err(PgError::not_supported(what))
+}
+
 fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnable> {
+    check_escapes(host, &f.source)?;
     let list: Vec<String> = types.iter().chain([&ret]).map(Oid::to_string).collect();
     let key = (f.oid, list.join(","));
     if let Some(found) = host.routines().compiled.borrow().get(&key) {

@@ -27,6 +27,7 @@ impl Variables for NoVariables {
 /// The types of its columns, and its rows.
 pub(crate) fn queried(host: Host, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
     let run = || {
+        super::check_escapes(host, text)?;
         let statements = parse(text)?;
         let [statement] = &statements[..] else {
             return Err(PgError::new(SqlState::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor"));

@@ -371,8 +371,10 @@ impl Gucs {
                 }
                 self.typed.restrict_views = kinds.iter().any(|k| k.eq_ignore_ascii_case("view"));
             }
-            "standard_conforming_strings" if parse_bool(value) == Some(false) => {
-                return Err(PgError::not_supported("standard_conforming_strings = off"));
+            "standard_conforming_strings" => {
+                if let Some(on) = parse_bool(value) {
+                    self.typed.standard_conforming_strings = on;
+                }
             }
             // (triggers, rules and foreign keys would have to rest)
             "session_replication_role" if value.eq_ignore_ascii_case("replica") => {
@@ -456,13 +458,14 @@ impl Gucs {
     /// What decides how literals are read: part of the plan cache's key.
     pub fn plan_key(&self) -> String {
         format!(
-            "{}/{:?}/{:?}/{:?}/{}/{}",
+            "{}/{:?}/{:?}/{:?}/{}/{}/{}",
             self.typed.time_zone_name,
             self.typed.date_style,
             self.typed.date_order,
             self.typed.interval_style,
             self.typed.row_security,
-            self.typed.restrict_views
+            self.typed.restrict_views,
+            self.typed.standard_conforming_strings
         )
     }
 

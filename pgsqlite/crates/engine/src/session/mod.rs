@@ -62,7 +62,8 @@ use crate::connection::Connection;
 use guc::Gucs;
 use parking_lot::Mutex;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_sql::parse::RawStatement;
+use pgsqlite_sql::escapes::Strings;
+use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -301,7 +302,13 @@ impl Session {
     // --- parse -----------------------------------------------------------------------------------------------------------
 
     /// The statements of a query string: from the cache of parsed strings, or parsed now.
-    fn parse_text(&self, text: &str) -> Result<Arc<[Arc<RawStatement>]>> {
+    fn parse_text(&mut self, text: &str) -> Result<Arc<[Arc<RawStatement>]>> {
+        if text.contains('\\') || !self.gucs.typed.standard_conforming_strings {
+            let strings = self.strings();
+            if !strings.are_standard_in(text) {
+                return self.parse_escaped(text, strings);
+            }
+        }
         if let Some(found) = self.engine.plans.parsed(text) {
             return Ok(found);
         }
@@ -312,8 +319,55 @@ impl Session {
         Ok(statements)
     }
 
+    /// How the client writes string constants.
+    fn strings(&self) -> Strings {
+        // in these a backslash may be the second byte of a character
+        const UNSAFE: [&str; 7] = ["SJIS", "BIG5", "GBK", "UHC", "GB18030", "JOHAB", "SHIFT_JIS_2004"];
+        let backslash_quote = match self.gucs.get("backslash_quote").as_deref() {
+            Some("off") => false,
+            Some("safe_encoding") => !UNSAFE.contains(&self.gucs.client_encoding.name()),
+            _ => true,
+        };
+        let standard = self.gucs.typed.standard_conforming_strings;
+        Strings { standard, backslash_quote, warns: self.gucs.is_on("escape_string_warning") }
+    }
+
+    /// The statements of a query string in which backslashes escape otherwise than the standard has it. Their texts are not looked at
+    /// any more after that: refuses those of which parts are stored as they are written.
+    fn parse_escaped(&mut self, text: &str, strings: Strings) -> Result<Arc<[Arc<RawStatement>]>> {
+        let (statements, warnings) = tokio::task::block_in_place(|| pgsqlite_sql::escapes::parse(text, strings))?;
+        let by_tree = |node: &NodeEnum| {
+            pgsqlite_sql::parse::is_optimizable(node)
+                || matches!(
+                    node,
+                    NodeEnum::ExplainStmt(_)
+                        | NodeEnum::PrepareStmt(_)
+                        | NodeEnum::ExecuteStmt(_)
+                        | NodeEnum::DeclareCursorStmt(_)
+                        | NodeEnum::CopyStmt(_)
+                        | NodeEnum::VariableSetStmt(_)
+                        | NodeEnum::TransactionStmt(_)
+                        | NodeEnum::CommentStmt(_)
+                        | NodeEnum::NotifyStmt(_)
+                )
+        };
+        let depends = |s: &RawStatement| !strings.standard && pgsqlite_sql::escapes::depends(&s.text);
+        let wrong = |s: &&RawStatement| depends(s) && !by_tree(&s.node);
+        if let Some(statement) = statements.iter().find(wrong) {
+            let name = pgsqlite_sql::command::name(&statement.node);
+            let refused =
+                format!("{name} with a backslash in a string constant while standard_conforming_strings is off");
+            return Err(PgError::not_supported(refused).at(statement.offset as i32));
+        }
+        self.notices.extend(warnings);
+        Ok(statements.into_iter().map(Arc::new).collect())
+    }
+
     /// Tells of the identifiers that the parser cuts.
     fn tell_truncated(&mut self, text: &str) {
+        if !self.gucs.typed.standard_conforming_strings && text.contains('\\') {
+            return;
+        }
         for (written, cut) in pgsqlite_sql::parse::truncated_identifiers(text) {
             let message = format!("identifier \"{written}\" will be truncated to \"{cut}\"");
             self.notices.push(PgError::new(SqlState::NAME_TOO_LONG, message).severity(Severity::Notice));

@@ -65,6 +65,7 @@ impl Analyzer<'_> {
             && !function.strict
             && !function.security_definer
             && function.settings.is_empty()
+            && (self.env.settings.standard_conforming_strings || !crate::escapes::depends(&function.source))
             && !function.outputs().any(|_| true)
             && !matches!(ret, oid::VOID | oid::RECORD)
             && self.env.catalog.composite_fields(ret).is_none()

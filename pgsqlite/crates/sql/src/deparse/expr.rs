@@ -594,7 +594,9 @@ impl<'a> Printer<'a> {
             }
             oid::BOOL => self.out.push_str(if text == "t" || text == "true" { "true" } else { "false" }),
             _ => {
-                self.out.push_str(&quote_constant(&text));
+                let conforming = self.names.settings.is_none_or(|s| s.standard_conforming_strings);
+                let quoted = quote_constant(&text);
+                self.out.push_str(&if conforming { quoted } else { quoted.replace('\\', "\\\\") });
                 needs_label |= matches!(ty, oid::INT4 | oid::NUMERIC);
             }
         }

@@ -366,6 +366,7 @@ impl<'h> Frame<'h> {
         rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
     ) -> Result<Dynamic> {
         let context = |e: PgError| add_context(in_query(e, text, 0), format!("SQL statement \"{text}\""));
+        crate::routine::check_escapes(self.host, text)?;
         let statements = parse(text).map_err(context)?;
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();

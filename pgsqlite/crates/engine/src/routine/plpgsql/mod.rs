@@ -127,6 +127,7 @@ impl Program {
     }
 
     fn of(host: Host, source: &str, body: Result<Body>, name: String) -> Result<Program> {
+        super::check_escapes(host, source)?;
         let body = body?;
         let kinds = kinds_of(host, &body)?;
         let texts = body.texts;
