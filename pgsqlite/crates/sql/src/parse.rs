@@ -83,10 +83,10 @@ fn parse_as(text: &str, blank: &str, strings: Option<crate::escapes::Strings>) -
         Some(strings) => {
             let mut options = pg_query::ParserOptions::DISABLE_ESCAPE_STRING_WARNING;
             if !strings.standard {
-                options = options | pg_query::ParserOptions::DISABLE_STANDARD_CONFORMING_STRINGS;
+                options |= pg_query::ParserOptions::DISABLE_STANDARD_CONFORMING_STRINGS;
             }
             if !strings.backslash_quote {
-                options = options | pg_query::ParserOptions::DISABLE_BACKSLASH_QUOTE;
+                options |= pg_query::ParserOptions::DISABLE_BACKSLASH_QUOTE;
             }
             // SAFETY: as above. The options stay with the thread, and count for the scanner, until the next call without any.
             unsafe {
