@@ -63,6 +63,10 @@ impl Analyzer<'_> {
                 let mut positions = Vec::new();
                 for a in args {
                     let position = keys.iter().position(|k| k == a).ok_or_else(|| {
+                        if walk::any(a, &|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up > 0)) {
+                            return PgError::not_supported("GROUPING of an outer query's grouping columns")
+                                .at(a.location);
+                        }
                         PgError::new(
                             SqlState::GROUPING_ERROR,
                             "arguments to GROUPING must be grouping expressions of the associated query level",
