@@ -4,6 +4,7 @@
 use crate::dialect::parser;
 use crate::values::bind;
 use crate::values::codeset::CodeSet;
+use crate::values::complex::{kept, Complex, Kind};
 use crate::values::qualifier::{self, Qualifier};
 use crate::values::types::Type;
 use crate::wire::input::{Cursor, Stop, LONGEST};
@@ -100,6 +101,8 @@ fn all(mut bytes: &[u8]) -> (Vec<Message>, Option<Stop>) {
 
 /// What becomes of a message's contents before the engine sees them.
 fn use_up(message: &Message, random: &mut Random) {
+    let complex = |ty| kept(ty).ok().map(Type::Complex);
+    let row = Complex::Row(vec![("a".into(), Type::Integer), ("b".into(), Type::VarChar(10))]);
     let targets = [
         None,
         Some(Type::Integer),
@@ -110,6 +113,10 @@ fn use_up(message: &Message, random: &mut Random) {
         Some(Type::Boolean),
         Some(Type::Char(10)),
         Some(Type::Text),
+        complex(Complex::Collection(Kind::Set, Type::Integer)),
+        complex(Complex::Collection(Kind::List, Type::Boolean)),
+        complex(row.clone()),
+        complex(Complex::Collection(Kind::List, complex(row).unwrap_or(Type::Integer))),
     ];
     match message {
         Message::Bind(values) => {
@@ -199,7 +206,7 @@ fn changed_logins_hurt_nobody() {
 }
 
 /// Texts of every kind of statement that the dialect has.
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 17] = [
     "select skip 1 first 2 a.x, nvl(b.y, 'z')::char(3) from t a, outer u b where a.i = b.i and x matches '[a-c]*' escape '\\' order by 1 desc",
     "select count(*), dbinfo('sqlca.sqlerrd1') from systables where tabid between 1 and 99 group by 2 having max(x) > ?",
     "select x from t where y in (select z from u where u.a = t.a) and not exists (select 1 from v) into temp w with no log",
@@ -214,6 +221,8 @@ const STATEMENTS: [&str; 15] = [
     "set isolation to committed read; set lock mode to wait 5; begin work; savepoint s; rollback work to savepoint s; release savepoint s",
     "execute procedure p(1, 'x'); { a comment } unload to 'f' select * from t -- another",
     "create sequence s increment by -5 maxvalue 20 nocycle cache 7; select s.nextval, lotofile(b, 'f', 'client') from t",
+    "create table t (s set(integer not null), r row(a char(3), b list(decimal(8,2) not null)), m multiset(lvarchar not null))",
+    "select s, r.a, cardinality(m) from t where 3 in s and 4 not in (l) and r = row(1, list{'x'}) and m <> multiset{'a', ?}",
     "select (((((1 + 2) * 3) - -4) / 5)), 'it''s' from table(set{1,2})",
 ];
 
