@@ -15,7 +15,7 @@ impl Ddl<'_> {
         let mut indexes: Vec<Oid> = self.catalog.indexes_of(parent.oid).map(|(r, _)| r.oid).collect();
         indexes.sort_unstable();
         for index in indexes {
-            self.index_of_partition(child, parent, index)?;
+            self.index_of_partition(child, parent, index, true)?;
         }
         for constraint in parent.constraints.clone() {
             if constraint.is_foreign_key() && !parent.is_part_of_key(&constraint) {
@@ -66,13 +66,13 @@ impl Ddl<'_> {
     pub(super) fn pass_on_index(&mut self, parent: Oid, index: Oid) -> Result<()> {
         let table = self.required(parent)?.clone();
         for child in self.catalog.children(parent).to_vec() {
-            self.index_of_partition(child, &table, index)?;
+            self.index_of_partition(child, &table, index, false)?;
         }
         Ok(())
     }
 
-    /// The partition's part of an index: one that it has, or a new one.
-    fn index_of_partition(&mut self, child: Oid, parent: &Relation, index: Oid) -> Result<()> {
+    /// The partition's part of an index: one that it has, or a new one. `attaching`: one that has not all its parts itself will not do.
+    fn index_of_partition(&mut self, child: Oid, parent: &Relation, index: Oid, attaching: bool) -> Result<()> {
         let of_parent = self.required(index)?.clone();
         let RelationKind::Index(definition) = &of_parent.kind else {
             return Err(PgError::internal("an index that is none"));
@@ -80,7 +80,7 @@ impl Ddl<'_> {
         let constraint = parent.constraints.iter().find(|c| c.is_key() && c.index == index).cloned();
         let table = (**self.required(child)?).clone();
         let wanted = moved_index(definition, parent, &table)?;
-        let own = self.matching_index(&table, &wanted, constraint.as_ref());
+        let own = self.matching_index(&table, &wanted, constraint.as_ref(), attaching);
         let is_new = own.is_none();
         let found = match own {
             Some(found) => found,
@@ -133,8 +133,14 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// An index of the table that is the same and part of no other.
-    fn matching_index(&self, table: &Relation, wanted: &Index, constraint: Option<&Constraint>) -> Option<Oid> {
+    /// An index of the table that is the same and part of no other; `whole`: that is valid.
+    fn matching_index(
+        &self,
+        table: &Relation,
+        wanted: &Index,
+        constraint: Option<&Constraint>,
+        whole: bool,
+    ) -> Option<Oid> {
         let mut found: Vec<Oid> = self
             .catalog
             .indexes_of(table.oid)
@@ -149,6 +155,7 @@ impl Ddl<'_> {
                     (Some(_), None) => false,
                 };
                 r.inheritance.parents.is_empty()
+                    && (!whole || crate::pg_catalog::is_whole_index(&self.catalog, r, index))
                     && same_kind
                     && index.unique == wanted.unique
                     && index.method == wanted.method
@@ -241,7 +248,7 @@ impl Ddl<'_> {
         let wanted = moved_index(above, &table, &of_partition)?;
         let constraint = table.constraints.iter().find(|c| c.is_key() && c.index == parent.oid).cloned();
         let only = Relation { ..(*of_partition).clone() };
-        let same = self.matching_index(&only, &wanted, constraint.as_ref()).is_some_and(|_| {
+        let same = self.matching_index(&only, &wanted, constraint.as_ref(), false).is_some_and(|_| {
             below.unique == wanted.unique
                 && below.method == wanted.method
                 && below.columns.len() == wanted.columns.len()

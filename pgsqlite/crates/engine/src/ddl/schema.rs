@@ -71,7 +71,17 @@ impl Ddl<'_> {
         let new = schema.oid;
         self.catalog.add_schema(schema);
         self.changed = true;
-        for element in &statement.schema_elts {
+        // whatever their order, tables are there before what is made over them
+        let mut elements: Vec<&ast::Node> = statement.schema_elts.iter().collect();
+        elements.sort_by_key(|e| match &e.node {
+            Some(NodeEnum::CreateSeqStmt(_)) => 0,
+            Some(NodeEnum::CreateStmt(_)) => 1,
+            Some(NodeEnum::ViewStmt(_)) => 2,
+            Some(NodeEnum::IndexStmt(_)) => 3,
+            Some(NodeEnum::CreateTrigStmt(_)) => 4,
+            _ => 5,
+        });
+        for element in elements {
             let node = element.node.as_ref().ok_or_else(|| PgError::internal("an empty schema element"))?;
             let mut node = node.clone();
             let place = |relation: &mut Option<ast::RangeVar>| {

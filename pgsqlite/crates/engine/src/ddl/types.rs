@@ -282,6 +282,7 @@ impl Ddl<'_> {
         let (schema, name) = self.new_type_name(&strings(&statement.domainname))?;
         let type_name = statement.type_name.as_ref().ok_or_else(|| PgError::internal("a domain without a type"))?;
         let (base, typmod) = self.type_name(type_name)?;
+        self.check_types_usable(&[base])?;
         if let Some(TypeEntry::Builtin(t)) = self.catalog.type_entry(base) {
             if t.kind == b'p' {
                 return Err(PgError::new(

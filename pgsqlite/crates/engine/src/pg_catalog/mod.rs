@@ -20,7 +20,7 @@ mod zones;
 
 pub(crate) use builtin::{language, EXTENSIONS};
 pub(crate) use locks::blocking_pids;
-pub(crate) use relations::{composite_class, composite_type, ruled, view_rule};
+pub(crate) use relations::{composite_class, composite_type, is_whole_index, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
 use crate::udf::session_cell::{SessionCell, SessionState};

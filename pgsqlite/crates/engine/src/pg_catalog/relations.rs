@@ -355,11 +355,11 @@ pub(super) fn defaults(rows: &mut Rows, catalog: &Catalog) {
 }
 
 /// Whether an index of a partitioned table has a part in each partition.
-fn is_whole(catalog: &Catalog, relation: &Relation, index: &Index) -> bool {
+pub(crate) fn is_whole_index(catalog: &Catalog, relation: &Relation, index: &Index) -> bool {
     let partitions = catalog.partitions(index.table);
     partitions.iter().all(|p| {
         let mut own = catalog.indexes_of(p.oid);
-        own.any(|(r, i)| r.inheritance.parents.contains(&relation.oid) && is_whole(catalog, r, i))
+        own.any(|(r, i)| r.inheritance.parents.contains(&relation.oid) && is_whole_index(catalog, r, i))
     })
 }
 
@@ -433,7 +433,7 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
             ("indimmediate", (!index.deferrable).into()),
             ("indisclustered", (of_table.clustered == relation.oid).into()),
             ("indisreplident", (of_table.replica_identity == ReplicaIdentity::Index(relation.oid)).into()),
-            ("indisvalid", is_whole(catalog, relation, index).into()),
+            ("indisvalid", is_whole_index(catalog, relation, index).into()),
             ("indisready", true.into()),
             ("indislive", true.into()),
             ("indkey", numbers(keys.into_iter().chain(index.include.iter().copied()))),

@@ -39,7 +39,7 @@ mod io {
 /// `typmodin`, `typmodout` and `typanalyze` of a built-in type.
 fn modifiers_and_analyze(t: &pg_type::PgType) -> [(&'static str, Datum); 3] {
     // (int2vector and oidvector are none)
-    let is_array = t.category == b'A' && t.subscript == io::ARRAY_SUBSCRIPT && t.array == 0;
+    let is_array = t.subscript == io::ARRAY_SUBSCRIPT && t.array == 0;
     let of = if is_array { t.elem } else { t.oid };
     let (read, print) = io::MODIFIERS.iter().find(|m| m.0 == of).map_or((0, 0), |m| (m.1, m.2));
     let analyze = match t.kind {

@@ -163,10 +163,15 @@ impl<'a> Names<'a> {
         self.search_path.contains(&d.schema) && !hides(&d.name)
     }
 
+    /// A type of which no modifier is known: `character`, where one without a length is `bpchar`.
+    fn bare_type_name(&self, ty: Oid) -> String {
+        pgsqlite_types::typmod::type_name(ty).unwrap_or_else(|| self.type_name(ty, -1))
+    }
+
     /// `name(left,right)` as a regoperator is printed; None: there is no such operator.
     pub fn operator_signature(&self, oid: Oid) -> Option<String> {
         let o = self.catalog.operator(oid)?;
-        let side = |t: Oid| if t == 0 { "NONE".to_string() } else { self.type_name(t, -1) };
+        let side = |t: Oid| if t == 0 { "NONE".to_string() } else { self.bare_type_name(t) };
         let schema = match self.catalog.operators.get(&oid) {
             Some(made) if !self.operator_is_visible(&made.definition) => {
                 format!("{}.", quote_identifier(self.catalog.schema_name(made.definition.schema)))
@@ -202,7 +207,7 @@ impl<'a> Names<'a> {
     /// `name(argument types)` as `regprocedure` prints it.
     pub fn signature(&self, proc: Oid) -> Option<String> {
         let p = self.catalog.proc(proc)?;
-        let args: Vec<String> = p.args.iter().map(|&a| self.type_name(a, -1)).collect();
+        let args: Vec<String> = p.args.iter().map(|&a| self.bare_type_name(a)).collect();
         Some(format!("{}({})", self.function(proc), args.join(",")))
     }
 
