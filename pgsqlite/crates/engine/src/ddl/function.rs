@@ -250,6 +250,8 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("an event trigger's function"));
         }
         self.check_pseudo_types(language, &arguments, returns)?;
+        let types: Vec<Oid> = arguments.iter().map(|a| a.type_oid).chain([returns]).collect();
+        self.check_types_usable(&types)?;
         let source = match (&options.body, standard) {
             (Some(_), true) => return Err(invalid("duplicate function body specified")),
             (None, true) => standard_text(&self.text)?,

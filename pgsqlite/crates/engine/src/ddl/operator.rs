@@ -407,6 +407,7 @@ impl Ddl<'_> {
             let message = format!("must be owner of type {} or type {}", shown(source), shown(target));
             return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
+        self.check_types_usable(&[source, target])?;
         let mut warnings = Vec::new();
         for (ty, which) in [(source, "source"), (target, "target")] {
             if self.catalog.base_type(ty) != ty {
