@@ -193,6 +193,9 @@ impl Complex {
     }
 }
 
+/// More elements of one collection are refused: they take much more memory than bytes on their way.
+pub const MOST_ELEMENTS: usize = 1 << 20;
+
 /// A value on its way to PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Item {
@@ -314,6 +317,9 @@ impl<'a> Literal<'a> {
             loop {
                 let part = if parts.len() == 1 { parts.first() } else { parts.get(items.len()) };
                 items.push(self.value(*part.ok_or_else(|| bad(complex))?)?);
+                if items.len() > MOST_ELEMENTS {
+                    return Err(Failure::text("a collection of too many elements"));
+                }
                 if self.accept(close) {
                     break;
                 }

@@ -7,7 +7,7 @@
 
 use super::bind::{text, tuple_value};
 use super::codeset::CodeSet;
-use super::complex::{Complex, Item, Kind};
+use super::complex::{Complex, Item, Kind, MOST_ELEMENTS};
 use super::encode;
 use super::types::{Type, SCHEMA};
 use crate::errors::Failure;
@@ -157,7 +157,12 @@ impl Reader<'_> {
                 let (Some(part), Some(node)) = (wanted(items.len()), node_of(items.len())) else {
                     return Err(Failure::new(-9634, 0, target.name()));
                 };
+                let start = c.position();
                 items.push(self.simple(&mut c, node, *part)?);
+                // or there would be no end of them
+                if c.position() == start || items.len() > MOST_ELEMENTS {
+                    return Err(wrong("elements of no bytes, or too many"));
+                }
             }
         } else if !values.is_empty() {
             let places = places(values)?;
@@ -231,6 +236,7 @@ fn places(values: &[u8]) -> Result<Vec<usize>, Failure> {
     for number in values.rchunks_exact(4) {
         match <[u8; 4]>::try_from(number).map(i32::from_be_bytes) {
             Ok(-1) => return Ok(out),
+            Ok(_) if out.len() > MOST_ELEMENTS => break,
             Ok(n) if n >= 0 && out.last().is_none_or(|last| *last <= n as usize) => out.push(n as usize),
             _ => break,
         }
@@ -564,6 +570,11 @@ mod tests {
     #[test]
     fn no_bytes_can_hurt() {
         let rows = kept(Complex::Collection(Kind::List, Type::Complex(row()))).unwrap();
+        let text = kept(Complex::Collection(Kind::List, Type::Char(1))).unwrap();
+        for length in [0, -1] {
+            let endless = [(0, 0, "", 0, 21, 0), (1, 1, "", 0, 0x100, length)];
+            assert!(read(&sent(&endless, 1, "61"), text).is_err());
+        }
         let whole = sent(&LIST_OF_ROW, 1, ROWS);
         for end in 0..whole.len() {
             assert!(read(&whole[..end], rows).is_err(), "{end}");
