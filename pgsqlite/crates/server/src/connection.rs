@@ -41,7 +41,8 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     };
     let end = match started {
         Ok(None) => End::Gone,
-        Ok(Some(Started { session, registered })) => {
+        Ok(Some(started)) => {
+            let Started { session, registered } = *started;
             let conversation =
                 Conversation { session, client, text: None, skip_to_sync: false, encoding: Encoding::Utf8 };
             let ended = own_thread::run(shared, Box::new(conversation)).await;
@@ -393,7 +394,7 @@ impl Conversation {
                 }
             }
             Message::Execute { portal, max_rows } => {
-                self.session.expect_sync(self.client.sync_follows());
+                self.session.tell_sync_follows(self.client.sync_follows());
                 let portal = utf8(portal)?;
                 let source = self.session.portal_source(&portal);
                 let executed = self.execute(&portal, max_rows).await;

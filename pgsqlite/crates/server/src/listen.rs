@@ -319,6 +319,8 @@ impl Shared {
             return;
         }
         let open = Open { shared: self.clone() };
+        // boxed: an async block keeps room for what it is given beside the room for it while it runs
+        let serving = Box::pin(serving);
         tokio::spawn(async move {
             let _open = open;
             serving.await;

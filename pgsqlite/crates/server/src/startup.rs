@@ -52,7 +52,7 @@ pub async fn start(
     shared: &Arc<Shared>,
     client: &mut Client,
     address: Option<SocketAddr>,
-) -> Result<Option<Started>, End> {
+) -> Result<Option<Box<Started>>, End> {
     let Some((parameters, minor, unknown)) = first_packet(shared, client, address.is_some()).await? else {
         return Ok(None);
     };
@@ -122,7 +122,7 @@ pub async fn start(
     client.out.backend_key_data(pid, secret);
     client.out.ready_for_query(b'I');
     client.flush().await?;
-    Ok(Some(Started { session, registered }))
+    Ok(Some(Box::new(Started { session, registered })))
 }
 
 /// Requests for encryption, then the start-up packet: its parameters, the minor version it asks for, its unknown options.

@@ -16,7 +16,7 @@ const REMEMBERED: u8 = 32;
 
 impl Session {
     /// Whether the next statement ends its transaction: a Sync follows. To be told before [`Session::execute`].
-    pub fn expect_sync(&mut self, follows: bool) {
+    pub fn tell_sync_follows(&mut self, follows: bool) {
         self.sync_follows = follows;
     }
 
