@@ -124,6 +124,10 @@ impl Ddl<'_> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE without a name"))?;
         let parameters = Parameters::of_table().read(&[], &statement.options, false)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
+        if statement.partspec.is_some() && statement.tablespacename == "pg_default" {
+            let message = "cannot specify default tablespace for partitioned relations";
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         let temporary = name.relpersistence == "t";
         let on_commit = super::create_as::on_commit(statement.oncommit());
         if !temporary

@@ -156,7 +156,11 @@ impl Ddl<'_> {
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => AclObject::Function,
             _ => AclObject::Table,
         };
-        privilege_bits(&change.words, general)?;
+        if objtype == T::ObjectTable {
+            relation_bits(&change.words)?;
+        } else {
+            privilege_bits(&change.words, general)?;
+        }
         for target in targets {
             if !change.words.is_empty() || of_columns.is_empty() {
                 self.change_privileges(target, &change, objtype)?;
@@ -272,13 +276,18 @@ impl Ddl<'_> {
                 (AclObject::Database, "database", self.session.database.into(), p.owner, p.acl.clone())
             }
         };
-        // GRANT … ON TABLE takes sequences, too, with the words of tables
-        let mut bits = match privilege_bits(&change.words, kind) {
-            Ok(bits) => bits,
-            Err(_) if kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable => {
-                return Err(PgError::not_supported("a table's privilege on a sequence"));
+        // GRANT … ON TABLE (or without a word for the kind) takes sequences, too, and passes over what they do not have
+        let sequence = kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable;
+        let mut bits = if sequence && !change.words.is_empty() {
+            let bits = relation_bits(&change.words)?;
+            if bits & !kind.all() != 0 {
+                let message = format!("sequence \"{name}\" only supports USAGE, SELECT, and UPDATE privileges");
+                let warning = PgError::new(SqlState::INVALID_GRANT_OPERATION, message);
+                self.notices.push(warning.severity(Severity::Warning));
             }
-            Err(e) => return Err(e),
+            bits & kind.all()
+        } else {
+            privilege_bits(&change.words, kind)?
         };
         let mut items = old.unwrap_or_else(|| acl::default_acl(kind, owner));
         // a superuser grants as the owner does
@@ -314,7 +323,9 @@ impl Ddl<'_> {
             }
             user
         };
-        change.apply(&mut items, grantor, bits)?;
+        if bits != 0 {
+            change.apply(&mut items, grantor, bits)?;
+        }
         let acl = Some(items);
         match target {
             Securable::Relation(oid) => {
@@ -739,6 +750,23 @@ pub(super) fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
     if words.is_empty() {
         return Ok(kind.all());
     }
+    let object = match kind {
+        AclObject::Table => "table",
+        AclObject::Sequence => "sequence",
+        AclObject::Schema => "schema",
+        AclObject::Type => "type",
+        AclObject::Database => "database",
+        AclObject::Function => "function",
+    };
+    bits_among(words, kind.all(), object)
+}
+
+/// The bits of words where the statement does not say whether it means a table or a sequence. Errors: as [`privilege_bits`].
+fn relation_bits(words: &[String]) -> Result<u32> {
+    bits_among(words, AclObject::Table.all() | AclObject::Sequence.all(), "relation")
+}
+
+fn bits_among(words: &[String], all: u32, object: &str) -> Result<u32> {
     let mut bits = 0;
     for word in words {
         let upper = word.to_ascii_uppercase();
@@ -747,15 +775,7 @@ pub(super) fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
             .iter()
             .position(|n| n.1 == upper)
             .ok_or_else(|| PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))?;
-        if kind.all() & (1 << bit) == 0 {
-            let object = match kind {
-                AclObject::Table => "table",
-                AclObject::Sequence => "sequence",
-                AclObject::Schema => "schema",
-                AclObject::Type => "type",
-                AclObject::Database => "database",
-                AclObject::Function => "function",
-            };
+        if all & (1 << bit) == 0 {
             return Err(PgError::new(
                 SqlState::INVALID_GRANT_OPERATION,
                 format!("invalid privilege type {upper} for {object}"),

@@ -314,6 +314,7 @@ impl Ddl<'_> {
             return Err(duplicate("circular inheritance not allowed".into())
                 .detail(format!("\"{}\" is already a child of \"{}\".", parent.name, relation.name)));
         }
+        check_row_triggers(&relation, "an inheritance child", "in inheritance hierarchies")?;
         let mut new = relation;
         self.adopt(&mut new, &parent)?;
         new.inheritance.parents.push(parent.oid);
@@ -478,4 +479,14 @@ fn type_name_of(text: &str) -> Result<ast::TypeName> {
         }
     }
     Err(PgError::internal("a type's name that is not one"))
+}
+
+/// Refuses a table to become a child while a row trigger of it has transition tables. `becoming`, `place`: what the error calls
+/// the new role and where such triggers may not be. Errors: 0A000, as in PostgreSQL.
+pub(super) fn check_row_triggers(child: &Relation, becoming: &str, place: &str) -> Result<()> {
+    let unfit = child.triggers.iter().filter(|t| t.row && (t.old_table.is_some() || t.new_table.is_some()));
+    let Some(trigger) = unfit.min_by_key(|t| &t.name) else { return Ok(()) };
+    let message = format!("trigger \"{}\" prevents table \"{}\" from becoming {becoming}", trigger.name, child.name);
+    Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+        .detail(format!("ROW triggers with transition tables are not supported {place}.")))
 }

@@ -579,9 +579,7 @@ impl Ddl<'_> {
                 .detail("The new partition may contain only the columns present in parent."));
             }
         }
-        if child.triggers.iter().any(|t| t.row && (t.old_table.is_some() || t.new_table.is_some())) {
-            return Err(PgError::not_supported("attaching a table with row triggers that have transition tables"));
-        }
+        super::inherit::check_row_triggers(&child, "a partition", "on partitions")?;
         let spec = c.bound.as_ref().ok_or_else(|| PgError::internal("a partition without a bound"))?;
         let bound = self.partition_bound(&parent, spec)?;
         self.check_new_bound(&parent, &child.name, &bound, spec)?;

@@ -2,6 +2,7 @@
 
 use super::Ddl;
 use crate::store;
+use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -71,59 +72,61 @@ impl Ddl<'_> {
         let new = schema.oid;
         self.catalog.add_schema(schema);
         self.changed = true;
-        // whatever their order, tables are there before what is made over them
-        let mut elements: Vec<&ast::Node> = statement.schema_elts.iter().collect();
-        elements.sort_by_key(|e| match &e.node {
-            Some(NodeEnum::CreateSeqStmt(_)) => 0,
-            Some(NodeEnum::CreateStmt(_)) => 1,
-            Some(NodeEnum::ViewStmt(_)) => 2,
-            Some(NodeEnum::IndexStmt(_)) => 3,
-            Some(NodeEnum::CreateTrigStmt(_)) => 4,
-            _ => 5,
-        });
-        for element in elements {
-            let node = element.node.as_ref().ok_or_else(|| PgError::internal("an empty schema element"))?;
-            let mut node = node.clone();
-            let place = |relation: &mut Option<ast::RangeVar>| {
-                if let Some(r) = relation.as_mut().filter(|r| r.schemaname.is_empty()) {
-                    r.schemaname.clone_from(&name);
-                }
-            };
-            // tables that the statement has made come before those of the search path
-            let find = |relation: &mut ast::RangeVar| {
-                if relation.schemaname.is_empty() && self.catalog.relation_in(new, &relation.relname).is_some() {
-                    relation.schemaname.clone_from(&name);
-                }
-            };
-            if let NodeEnum::CreateStmt(s) = &mut node {
-                for parent in &mut s.inh_relations {
-                    if let Some(NodeEnum::RangeVar(parent)) = &mut parent.node {
-                        find(parent);
-                    }
-                }
-                for part in &mut s.table_elts {
-                    match &mut part.node {
-                        Some(NodeEnum::Constraint(c)) => c.pktable.iter_mut().for_each(find),
-                        Some(NodeEnum::ColumnDef(column)) => {
-                            for constraint in &mut column.constraints {
-                                if let Some(NodeEnum::Constraint(c)) = &mut constraint.node {
-                                    c.pktable.iter_mut().for_each(find);
-                                }
-                            }
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            match &mut node {
-                NodeEnum::CreateStmt(s) => place(&mut s.relation),
-                NodeEnum::CreateSeqStmt(s) => place(&mut s.sequence),
-                NodeEnum::IndexStmt(s) => place(&mut s.relation),
-                _ => return Err(PgError::not_supported("this element of CREATE SCHEMA")),
-            }
-            self.run(&node)?;
+        if !statement.schema_elts.is_empty() {
+            self.create_elements(new, &name, owner.oid, &statement.schema_elts)?;
         }
         Ok(tag)
+    }
+
+    /// Runs the commands within CREATE SCHEMA as the schema's owner, with the new schema in front of the search path: whatever
+    /// their order, each kind after those that it may need. Errors: 42P15 for a name in another schema, those of the commands.
+    fn create_elements(&mut self, schema: Oid, name: &str, owner: Oid, elements: &[ast::Node]) -> Result<()> {
+        let mut commands = Vec::with_capacity(elements.len());
+        for element in elements {
+            let mut node = element.node.clone().ok_or_else(|| PgError::internal("an empty schema element"))?;
+            let (stage, relation) = match &mut node {
+                NodeEnum::CreateSeqStmt(s) => (0, s.sequence.as_mut()),
+                NodeEnum::CreateStmt(s) => (1, s.relation.as_mut()),
+                NodeEnum::ViewStmt(s) => (2, s.view.as_mut()),
+                NodeEnum::IndexStmt(s) => (3, s.relation.as_mut()),
+                NodeEnum::CreateTrigStmt(s) => (4, s.relation.as_mut()),
+                NodeEnum::GrantStmt(_) => (5, None),
+                _ => return Err(PgError::not_supported("this element of CREATE SCHEMA")),
+            };
+            if let Some(relation) = relation {
+                if relation.schemaname.is_empty() {
+                    relation.schemaname = name.to_string();
+                } else if relation.schemaname != name {
+                    let message = format!(
+                        "CREATE specifies a schema ({}) different from the one being created ({name})",
+                        relation.schemaname
+                    );
+                    return Err(PgError::new(SqlState::INVALID_SCHEMA_DEFINITION, message));
+                }
+            }
+            commands.push((stage, node));
+        }
+        commands.sort_by_key(|c| c.0);
+        let mut search_path = vec![schema];
+        search_path.extend(self.environment.search_path);
+        let mut inner = Ddl {
+            conn: self.conn,
+            catalog: self.catalog.clone(),
+            environment: Environment { search_path: &search_path, user: owner, ..self.environment },
+            session: self.session,
+            text: self.text.clone(),
+            offset: self.offset,
+            notices: std::mem::take(&mut self.notices),
+            sequences: std::mem::take(&mut self.sequences),
+            next_oid: self.next_oid,
+            changed: self.changed,
+            stored_path: self.stored_path,
+        };
+        let done = commands.iter().try_for_each(|(_, node)| inner.run(node).map(drop));
+        let Ddl { catalog, notices, sequences, next_oid, changed, .. } = inner;
+        (self.catalog, self.notices, self.sequences) = (catalog, notices, sequences);
+        (self.next_oid, self.changed) = (next_oid, changed);
+        done
     }
 
     /// Stores or removes (None, or an empty text) a comment.

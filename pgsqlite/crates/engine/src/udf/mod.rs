@@ -165,6 +165,7 @@ fn entries() -> &'static Result<Vec<Entry>> {
 
 /// Registers all functions, aggregates and collations on a connection.
 pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Result<()> {
+    pgsqlite_types::jsonpath::PATTERN_CHECK.get_or_init(|| pattern::check_path_pattern);
     // SAFETY: the handle is used while `conn` is borrowed.
     let db = unsafe { conn.handle() };
     collation::register(db, &state)?;

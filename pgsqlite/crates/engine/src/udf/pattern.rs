@@ -342,15 +342,21 @@ fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
 /// `like_regex` of a path expression: `s` lets `.` match line ends, `m` lets `^` and `$` match at them, `q` takes the pattern
 /// literally.
 pub(super) fn path_matches(c: &Call, text: &str, pattern: &str, flags: &str) -> Result<bool> {
+    is_match(&*compiled(c, pattern, path_options(flags))?, text)
+}
+/// Whether the pattern of `like_regex` can be read: what paths are checked with. Errors: 2201B.
+pub(super) fn check_path_pattern(pattern: &str, flags: &str) -> Result<()> {
+    regex_syntax::translate(pattern, path_options(flags)).map(drop)
+}
+fn path_options(flags: &str) -> Options {
     let literal = flags.contains('q');
-    let options = Options {
+    Options {
         ignore_case: flags.contains('i'),
         newline_stops: !literal && !flags.contains('s'),
         newline_anchors: !literal && flags.contains('m'),
         literal,
         ..Options::default()
-    };
-    is_match(&*compiled(c, pattern, options)?, text)
+    }
 }
 fn regex_eq(c: &Call) -> Result<Datum> {
     Ok(Datum::from(matches(c, false)?))

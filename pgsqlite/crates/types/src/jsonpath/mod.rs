@@ -15,6 +15,13 @@ use crate::numeric::Numeric;
 use crate::write::Reader;
 use crate::{text, Datum, DatumRef, PgError, Result, SqlState};
 
+/// Checks a pattern of `like_regex` with its flags. Errors: 2201B.
+pub type PatternCheck = fn(pattern: &str, flags: &str) -> Result<()>;
+
+/// How the patterns of paths are checked when they are read: the regular expressions are not this crate's, so that the one that
+/// has them says it here. Without it patterns are checked only where they are used.
+pub static PATTERN_CHECK: std::sync::OnceLock<PatternCheck> = std::sync::OnceLock::new();
+
 /// A path expression.
 #[derive(Debug, Clone)]
 pub struct Path {

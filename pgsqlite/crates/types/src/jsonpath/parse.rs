@@ -1,14 +1,14 @@
 //! Path expressions, by recursive descent.
 
 use super::lex::{error_at, tokens, Lexeme, Token};
-use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL};
+use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL, PATTERN_CHECK};
 use crate::numeric::Numeric;
 use crate::{PgError, Result, SqlState};
 
 /// Most levels of nesting.
 const MAX_DEPTH: usize = 200;
 
-/// Reads a path expression. Errors: 42601, 22P02, 0A000 for `like_regex` flags that PostgreSQL refuses, too.
+/// Reads a path expression. Errors: 42601, 22P02, 2201B, 0A000 for `like_regex` flags that PostgreSQL refuses, too.
 pub fn parse(text: &str) -> Result<Path> {
     let tokens = tokens(text)?;
     if tokens.is_empty() {
@@ -218,6 +218,9 @@ impl Parser<'_> {
         if self.take_word("like_regex") {
             let pattern = self.string()?;
             let flags = if self.take_word("flag") { flags(&self.string()?)? } else { String::new() };
+            if let Some(check) = PATTERN_CHECK.get() {
+                check(&pattern, &flags)?;
+            }
             return Ok((Item::new(Kind::LikeRegex(Box::new(left), pattern, flags)), Sort::Predicate));
         }
         Ok((left, Sort::Value))
