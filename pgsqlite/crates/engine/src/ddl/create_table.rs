@@ -296,11 +296,7 @@ impl Ddl<'_> {
         }
         let schema = if temporary {
             if !matches!(name.schemaname.as_str(), "" | "pg_temp") {
-                return Err(PgError::new(
-                    SqlState::INVALID_TABLE_DEFINITION,
-                    "cannot create temporary relation in non-temporary schema",
-                )
-                .at(name.location));
+                return Err(super::temporary_elsewhere().at(name.location));
             }
             PG_TEMP
         } else {

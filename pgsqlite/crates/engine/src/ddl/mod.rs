@@ -647,6 +647,15 @@ impl Ddl<'_> {
         self.notices.push(PgError::new(code, message).severity(Severity::Notice));
     }
 
+    /// Whether a view or sequence of this name is a temporary one: by its word, or by its schema. Errors: 42P16.
+    fn is_temporary(&self, name: &ast::RangeVar) -> Result<bool> {
+        let in_temp = name.schemaname == "pg_temp";
+        if name.relpersistence == "t" && !in_temp && !name.schemaname.is_empty() {
+            return Err(temporary_elsewhere());
+        }
+        Ok(in_temp || name.relpersistence == "t")
+    }
+
     /// The schema a new object goes to: the one written, or the first of the search path.
     fn creation_schema(&self, written: &str, location: i32) -> Result<Oid> {
         if written.is_empty() {
@@ -737,6 +746,10 @@ impl Ddl<'_> {
         }
         Ok(())
     }
+}
+
+fn temporary_elsewhere() -> PgError {
+    PgError::new(SqlState::INVALID_TABLE_DEFINITION, "cannot create temporary relation in non-temporary schema")
 }
 
 /// A relation's table as SQLite names it, with its database.

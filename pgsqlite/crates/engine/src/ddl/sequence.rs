@@ -241,7 +241,7 @@ impl Ddl<'_> {
     pub(super) fn create_sequence(&mut self, statement: &ast::CreateSeqStmt) -> Result<String> {
         let tag = "CREATE SEQUENCE".to_string();
         let name = statement.sequence.as_ref().ok_or_else(|| PgError::internal("CREATE SEQUENCE without a name"))?;
-        let temporary = name.relpersistence == "t";
+        let temporary = self.is_temporary(name)?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_creation(schema, &name.relname)?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {

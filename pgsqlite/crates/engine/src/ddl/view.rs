@@ -102,15 +102,13 @@ impl Ddl<'_> {
         let uses_temporary = deparse::query_references(&query)
             .iter()
             .any(|r| self.catalog.relation(r.object).is_some_and(|r| r.temporary));
-        let temporary = name.relpersistence == "t" || uses_temporary;
-        if uses_temporary && name.relpersistence != "t" {
+        let declared = self.is_temporary(name)?;
+        let temporary = declared || uses_temporary;
+        if uses_temporary && !declared {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{}\" will be a temporary view", name.relname));
         }
-        if uses_temporary && !matches!(name.schemaname.as_str(), "" | "pg_temp") {
-            return Err(PgError::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                "cannot create temporary relation in non-temporary schema",
-            ));
+        if temporary && !matches!(name.schemaname.as_str(), "" | "pg_temp") {
+            return Err(super::temporary_elsewhere());
         }
         if let Some(column) = query.columns.iter().find(|c| c.ty == pgsqlite_types::oid::RECORD) {
             return Err(PgError::new(
