@@ -1,5 +1,6 @@
 // The contenders behind one interface: { warm, query, close } and, where it has threads, { task }.
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 
 const require = createRequire(new URL('../../pg-parallel/package.json', import.meta.url))
 const pg = require('pg')
@@ -89,6 +90,24 @@ export function addExisting(folder) {
       update: (id) => db.query(UPDATE, [id]),
       task: (ms) => db.task(burnFor, [ms]),
       close: () => db.shutdown(),
+    }
+  }
+}
+
+/** `pg.Pool` with piscina's threads beside it, from a folder that has piscina: what pg-parallel's own threads are measured against. */
+export function addPiscina(folder) {
+  const { Piscina } = createRequire(join(folder, 'package.json'))('piscina')
+  for (const nice of [0, 19]) {
+    contenders[`piscina, nice ${nice}`] = (url, max, maxWorkers) => {
+      const threads = new Piscina({
+        filename: new URL('piscinaTask.mjs', import.meta.url).href,
+        minThreads: maxWorkers,
+        maxThreads: maxWorkers,
+        atomics: 'disabled',
+        workerData: { nice },
+      })
+      const { close, ...queries } = contenders['pg.Pool'](url, max)
+      return { ...queries, task: (ms) => threads.run(ms), close: () => Promise.all([threads.destroy(), close()]) }
     }
   }
 }

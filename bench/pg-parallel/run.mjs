@@ -1,11 +1,13 @@
 // See README.md beside this file.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { addExisting, burn, contenders } from './contenders.mjs'
+import { addExisting, addPiscina, burn, contenders } from './contenders.mjs'
 import { load, loadFor, median, sleep } from './measure.mjs'
 
 const root = new URL('../../', import.meta.url)
+const started = process.cwd()
 process.chdir(new URL('pg-parallel/', root).pathname)
 const require = createRequire(new URL('pg-parallel/package.json', root))
 const pg = require('pg')
@@ -15,11 +17,14 @@ const { startServer, stopServers } = require('./build/test/support/servers.js')
 const args = process.argv.slice(2)
 const option = (name, fallback) => (args.includes(name) ? args[args.indexOf(name) + 1] : fallback)
 const ROUNDS = Number(option('--rounds', '7'))
+const TASK_MS = Number(option('--task-ms', '50'))
 const only = option('--only', undefined)?.split(',')
 const targets = option('--target', 'postgres,pgsqlite').split(',')
 const ROWS = 10_000
 const existing = option('--existing', process.env.EXISTING_PG_PARALLEL)
 if (existing) addExisting(existing)
+const piscina = option('--piscina', undefined)
+if (piscina) addPiscina(resolve(started, piscina))
 
 const SCENARIOS = {
   light: { operations: 1_000, concurrency: 10 },
@@ -129,7 +134,7 @@ async function mixed(target) {
 async function cpu(target) {
   const server = await startServer(options(100), target)
   const url = await prepare(server)
-  const keys = Object.keys(contenders).filter((key) => key === 'pg-parallel' || key === 'existing package')
+  const keys = Object.keys(contenders).filter((key) => key === 'pg-parallel' || key === 'existing package' || key.startsWith('piscina'))
   const rounds = Object.fromEntries(keys.map((key) => [key, []]))
   for (let round = 0; round <= ROUNDS; round++) {
     for (const key of keys) {
@@ -149,7 +154,7 @@ async function cpu(target) {
       let running = true
       const tasks = Array.from({ length: 4 }, async () => {
         let done = 0
-        for (; running; done++) await it.task(50)
+        for (; running; done++) await it.task(TASK_MS)
         return done
       })
       await sleep(100)

@@ -17,6 +17,7 @@ const ROWS: [string, string, boolean, boolean, boolean][] = [
   ['57P03', 'shutdown', true, true, true],
   ['57P04', 'configuration', false, false, true],
   ['57014', 'timeout', false, true, false],
+  ['58030', 'resource', false, false, false],
   ['08006', 'connection', true, true, true],
   ['08P01', 'connection', false, true, true],
   ['28P01', 'authentication', false, false, true],

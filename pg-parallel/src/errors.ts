@@ -84,7 +84,7 @@ const TABLE: Readonly<Record<string, ErrorClass>> = {
   '57P': row('shutdown', 'tid'),
   '57P04': row('configuration', 'd'), // the database was dropped
   '57P05': row('timeout', 'tid'), // idle_session_timeout
-  '58': row('resource', 'i'),
+  '58': row('resource', ''), // the server's own trouble with its files, not with being reached: it answered
   XX: row('statement', ''),
   // Node's socket and resolver codes
   ECONNREFUSED: row('connection', 'tid'),

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { server } from './support/run'
+import { TARGET } from './support/servers'
 
 const run = promisify(execFile)
 
@@ -20,6 +21,9 @@ interface Packed {
 }
 let packed: Packed | undefined
 interface Manifest {
+  license: string
+  engines: Record<string, string>
+  peerDependencies: Record<string, string>
   dependencies: Record<string, string>
   exports: Record<string, unknown>
   main: string
@@ -74,13 +78,41 @@ test('the tarball has what it says it has, and nothing else', () => {
   for (const path of entries([manifest.main, manifest.module, manifest.types, manifest.exports])) {
     assert(files.has(path.replace(/^\.\//, '')), path)
   }
-  for (const path of files) assert.match(path, /^(package\.json|README\.md|dist\/[\w/]+(\.d)?\.m?[jt]s)$/)
+  for (const path of files) assert.match(path, /^(package\.json|README\.md|LICENSE|dist\/[\w/]+(\.d)?\.m?[jt]s)$/)
   assert(![...files].some((path) => path.includes('.test.')))
   const sources = readdirSync('src', { recursive: true }).map(String)
   for (const path of sources.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
     for (const ending of ['.js', '.d.ts']) assert(files.has(`dist/${path.replace(/\.ts$/, ending)}`), path)
   }
   assert(packed.size < 100_000, `${packed.size} bytes`)
+})
+
+test('the manifest says what npm and its users go by', () => {
+  assert.equal(manifest.license, 'MIT')
+  assert.match(readFileSync(join(installed, 'LICENSE'), 'utf8'), /^MIT License$/m)
+  assert.deepEqual(manifest.engines, { node: '>=20' })
+  assert(manifest.peerDependencies['pg'] && !('pg' in manifest.dependencies))
+  // Conditions are tried in their order: where types do not come first, TypeScript never sees them.
+  for (const way of Object.values(manifest.exports['.'] as Record<string, Record<string, string>>)) {
+    assert.deepEqual(Object.keys(way), ['types', 'default'])
+  }
+})
+
+test('every source has its unit test beside it', () => {
+  const sources = new Set(readdirSync('src', { recursive: true }).map(String))
+  const without = [...sources].filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !sources.has(name.replace(/\.ts$/, '.test.ts')),
+  )
+  assert.deepEqual(without, [])
+})
+
+test('the API’s documentation is made without a warning', { skip: TARGET === 'pgsqlite' }, async () => {
+  const out = join(app, 'api')
+  await run(process.execPath, [resolve('node_modules/typedoc/bin/typedoc'), '--out', out])
+  const page = readFileSync(join(out, 'classes/PgParallel.html'), 'utf8')
+  for (const method of ['query', 'transaction', 'stream', 'task', 'worker', 'warmup', 'shutdown']) {
+    assert.match(page, new RegExp(`id="${method}"`), method)
+  }
 })
 
 test('the declarations have no any', () => {

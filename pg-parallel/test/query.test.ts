@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { ErrorUtils } from '../src/index'
-import { direct, eventually, failure, freshTable, onServer, open, server } from './support/run'
+import { direct, eventually, failure, freshTable, onServer, open, server, sleep } from './support/run'
 import { startServer } from './support/servers'
 
 const SAMPLES: [string, unknown[]?][] = [
@@ -114,6 +114,43 @@ test('an aborted signal ends the statement on the server, also in the queue', as
   const before = new AbortController()
   before.abort()
   assert.equal((await failure(db.query('SELECT 1', [], { signal: before.signal }))).category, 'aborted')
+})
+
+test('an aborted signal ends whole transactions and streams on the server, and their connection goes on', async () => {
+  const db = await onServer({ max: 1 })
+  const table = await freshTable('a int')
+  const pid = async (): Promise<number | undefined> =>
+    (await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+  const before = await pid()
+  const calls: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
+    transaction: (signal) =>
+      db.transaction(
+        async (tx) => {
+          await tx.query(`INSERT INTO ${table} VALUES (1)`)
+          await tx.query('SELECT pg_sleep(600)')
+        },
+        { signal },
+      ),
+    stream: async (signal) => {
+      for await (const row of db.stream('SELECT pg_sleep(600)', [], { signal })) assert(row)
+    },
+    'stream between rows': async (signal) => {
+      for await (const row of db.stream('SELECT generate_series(1, 100000)', [], { signal, batchSize: 1 })) assert(row)
+    },
+  }
+  for (const [what, call] of Object.entries(calls)) {
+    const stop = new AbortController()
+    const reason = new Error('changed my mind')
+    const error = failure(call(stop.signal))
+    await eventually('it is under way', () => db.stats.pool.busy === 1)
+    await sleep(20)
+    stop.abort(reason)
+    assert.equal((await error).category, 'aborted', what)
+    assert.equal((await error).cause, reason, what)
+    // There is one connection: only if the server has stopped the statement is it free, and it is the same one.
+    assert.equal(await pid(), before, what)
+  }
+  assert.deepEqual(await direct(`SELECT * FROM ${table}`), [])
 })
 
 test('a cancel request never hits the next statement', async () => {
