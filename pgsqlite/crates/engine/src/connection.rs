@@ -249,6 +249,11 @@ impl Connection {
         matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Write))
     }
 
+    /// Whether it reads from a snapshot that may not be the last one.
+    pub fn is_reading(&self) -> bool {
+        matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Read))
+    }
+
     /// SQLite's number of the file's content: when it is another one, this connection has committed, or another one of this
     /// process or of any other. To be asked in a transaction. None: SQLite does not tell.
     pub fn data_version(&self) -> Option<u32> {

@@ -257,12 +257,29 @@ impl Engine {
         if version.is_some() && version == connection.compared.get() {
             return Ok(());
         }
-        let now = schema_version(connection)?;
+        // who publishes a catalog waits meanwhile: what is read here is never older than what is there
         let mut cookie = self.cookie.lock();
-        if *cookie != now {
-            let old = self.catalog();
-            let mut new = store::reconcile(connection.rusqlite(), &old)?;
-            new.epoch = next_number();
+        let keeper = self.keeper.lock();
+        // a connection that is reading may see a state from before the last change
+        let source = match (connection.is_reading(), &*keeper) {
+            (false, _) => connection,
+            (true, Some(keeper)) => keeper,
+            (true, None) => return Ok(()),
+        };
+        if *cookie != schema_version(source)? {
+            let own = source.is_autocommit();
+            if own {
+                source.command("BEGIN")?;
+            }
+            let read = schema_version(source).and_then(|now| {
+                let mut new = store::reconcile(source.rusqlite(), &self.catalog())?;
+                new.epoch = next_number();
+                Ok((now, new))
+            });
+            if own {
+                source.command("COMMIT")?;
+            }
+            let (now, new) = read?;
             *self.catalog.write() = Arc::new(new);
             *cookie = now;
         }
@@ -365,5 +382,41 @@ impl Drop for FileLock {
         if let Err(e) = std::fs::remove_file(&self.path) {
             tracing::debug!("lock file {}: {e}", self.path.display());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A statement that began to read before a change of the schema must not bring the catalog of before back.
+    #[test]
+    fn the_catalog_does_not_go_back() {
+        let folder = MemoryFolder::new().expect("a folder");
+        let config = EngineConfig {
+            location: Location::File(folder.file()),
+            database: "test".into(),
+            pooling: true,
+            pool_size: 4,
+            pool_timeout: std::time::Duration::from_secs(5),
+            databases: None,
+            statistics: Default::default(),
+        };
+        let engine = Engine::open(config).expect("opens");
+        let reader = Connection::open(&engine.path).expect("opens");
+        reader.exec("BEGIN").expect("begins");
+        reader.take_snapshot().expect("reads");
+        // another program makes a table, and its change is noticed
+        let other = rusqlite::Connection::open(&engine.path).expect("opens");
+        other.execute_batch("CREATE TABLE made (i INT)").expect("runs");
+        let second = Connection::open(&engine.path).expect("opens");
+        engine.refresh(&second).expect("reads");
+        let known = || engine.catalog().relations.values().any(|r| r.name == "made");
+        assert!(known());
+        engine.refresh(&reader).expect("reads");
+        assert!(known());
+        reader.exec("COMMIT").expect("ends");
+        engine.refresh(&reader).expect("reads");
+        assert!(known());
     }
 }
