@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the ordinary life of real drivers against a server: each program in a folder beside this file, exit status 0 = passed.
 
-    run.py [--target pgsqlite|postgres] [NAME…]
+    run.py [--target pgsqlite|postgres] [--verbose] [NAME…]
 
 Each program gets a fresh database through PGHOST, PGPORT, PGUSER and PGDATABASE. `--target postgres` takes the server that
 the environment names (see tools/oracle.sh): what a program asserts must hold there first. A driver in expected_failures.txt
@@ -115,6 +115,7 @@ def run(name: str, target: str) -> tuple[bool, str]:
 def main() -> int:
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--target", choices=["pgsqlite", "postgres"], default="pgsqlite")
+    args.add_argument("-v", "--verbose", action="store_true", help="show what the programs that passed have printed, too")
     args.add_argument("names", nargs="*", choices=[[], *CLIENTS])
     a = args.parse_args()
     known = set()
@@ -133,6 +134,8 @@ def main() -> int:
         if ok and name not in known:
             counts["passed"] += 1
             print(f"ok      {name}")
+            if a.verbose:
+                print("        " + "\n        ".join(output.strip().splitlines()))
         elif ok:
             counts["failed"] += 1
             print(f"FAILED  {name} passes: take it out of expected_failures.txt")
