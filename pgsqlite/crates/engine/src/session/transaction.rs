@@ -396,6 +396,7 @@ impl Session {
     async fn end_implicit(&mut self) -> Result<()> {
         self.forget_others();
         let failed = std::mem::take(&mut self.transaction.error);
+        self.sync_follows = false;
         self.transaction.in_script = false;
         if self.transaction.block == Block::None {
             if failed {
