@@ -82,11 +82,11 @@ impl Session {
 
     /// Goes on in the transaction that others have left open.
     fn join(&mut self, slot: Slot, shared: Shared) -> Result<()> {
-        let (connection, members) = shared.join();
-        if let Err(e) = connection.command("SAVEPOINT pg_shared") {
-            slot.leave_to(connection, members);
+        if let Err(e) = shared.connection.command("SAVEPOINT pg_shared") {
+            slot.leave_to(shared);
             return Err(e);
         }
+        let Shared { connection, members } = shared;
         self.give_connection_back();
         connection.cell.routines.begin();
         self.adopt(connection);
@@ -106,7 +106,7 @@ impl Session {
         self.random = connection.cell.random.replace([0, 0]);
         match connection.exec("ROLLBACK TO pg_shared; RELEASE pg_shared") {
             Ok(()) => {
-                slot.leave_to(connection, members);
+                slot.leave_to(Shared { connection, members });
                 Ok(())
             }
             Err(e) => {

@@ -63,11 +63,9 @@ impl Inner {
                 state.held = true;
                 state.due = true;
             }
-            let (told, waiting) = std::mem::take(&mut state.waiting)
-                .into_iter()
-                .partition(|(number, _)| *number <= upto || result.is_err());
+            let is_told = |(number, _): &(u64, _)| *number <= upto || result.is_err();
+            let (told, waiting): (Vec<_>, _) = std::mem::take(&mut state.waiting).into_iter().partition(is_told);
             state.waiting = waiting;
-            let told: Vec<_> = told;
             told
         };
         for (_, member) in told {

@@ -28,10 +28,24 @@ use tokio::sync::oneshot;
 /// How the commit of a transaction that was left to others went.
 pub type Outcome = oneshot::Receiver<Result<()>>;
 
-/// A SQLite transaction with the work of several sessions, open in the slot. Each of them waits for its outcome.
+/// A SQLite transaction with the work of several sessions, open in the slot.
 pub struct Shared {
     pub connection: Connection,
-    members: Vec<oneshot::Sender<Result<()>>>,
+    pub members: Members,
+}
+
+/// Those who wait for the outcome of a shared transaction.
+#[derive(Default)]
+pub struct Members(Vec<oneshot::Sender<Result<()>>>);
+
+impl Members {
+    /// None of what they did has happened.
+    pub fn fail(self, error: &PgError) {
+        for member in self.0 {
+            // a session may be gone
+            let _ = member.send(Err(error.clone()));
+        }
+    }
 }
 
 #[derive(Default)]
@@ -62,6 +76,17 @@ impl State {
     /// Whether there is something for the committer.
     fn has_work(&self) -> bool {
         self.due || !self.syncing && !self.waiting.is_empty()
+    }
+
+    /// 58030 after a sync has failed.
+    fn check(&self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(_) => Err(PgError::new(
+                SqlState::IO_ERROR,
+                "the server has stopped accepting writes because a sync of the database failed",
+            )),
+        }
     }
 }
 
@@ -116,37 +141,17 @@ impl Slot {
     }
 
     /// Leaves a transaction open, for others to join and the committer to commit. `members` are those whose transaction was joined.
-    pub fn leave(mut self, connection: Connection, members: Option<Members>) -> Outcome {
+    pub fn leave(self, connection: Connection, members: Option<Members>) -> Outcome {
         let (sender, outcome) = oneshot::channel();
-        let mut shared = Shared { connection, members: members.map_or_else(Vec::new, |m| m.0) };
-        shared.members.push(sender);
-        self.shared = Some(shared);
+        let mut members = members.unwrap_or_default();
+        members.0.push(sender);
+        self.leave_to(Shared { connection, members });
         outcome
     }
 
-    /// Leaves a transaction open from which the holder has taken its part back.
-    pub fn leave_to(mut self, connection: Connection, members: Members) {
-        self.shared = Some(Shared { connection, members: members.0 });
-    }
-}
-
-/// Those who wait for the outcome of a shared transaction that another session has joined.
-pub struct Members(Vec<oneshot::Sender<Result<()>>>);
-
-impl Members {
-    /// None of what they did has happened.
-    pub fn fail(self, error: &PgError) {
-        for member in self.0 {
-            // a session may be gone
-            let _ = member.send(Err(error.clone()));
-        }
-    }
-}
-
-impl Shared {
-    /// To be joined: its connection, and those who wait for it.
-    pub fn join(self) -> (Connection, Members) {
-        (self.connection, Members(self.members))
+    /// Leaves a transaction open in which the holder has no part (any more).
+    pub fn leave_to(mut self, shared: Shared) {
+        self.shared = Some(shared);
     }
 }
 
@@ -183,8 +188,7 @@ impl Inner {
     }
 
     /// COMMIT of a shared transaction, by the holder of the slot. From now on its members wait for the disk.
-    fn commit(&self, shared: Shared) {
-        let (connection, members) = shared.join();
+    fn commit(&self, Shared { connection, members }: Shared) {
         let failed = self.state.lock().failed.clone();
         self.lengthen();
         let committed = match failed {
@@ -264,17 +268,5 @@ impl Writer {
         let mut state = self.0.state.lock();
         state.commits += 1;
         state.commits
-    }
-}
-
-impl State {
-    fn check(&self) -> Result<()> {
-        match self.failed {
-            None => Ok(()),
-            Some(_) => Err(PgError::new(
-                SqlState::IO_ERROR,
-                "the server has stopped accepting writes because a sync of the database failed",
-            )),
-        }
     }
 }
