@@ -13,7 +13,6 @@ use pgsqlite_types::codec::Context;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The users of a database file, for --auth scram
 #[derive(Args, Debug)]
@@ -88,15 +87,8 @@ fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
     if !make && !path.exists() {
         bail!("the file \"{}\" does not exist", path.display());
     }
-    let config = EngineConfig {
-        location: Location::File(path.to_path_buf()),
-        database: path.file_stem().map_or("main".into(), |s| s.to_string_lossy().into_owned()),
-        pooling: true,
-        pool_size: 1,
-        pool_timeout: Duration::from_secs(30),
-        databases: None,
-        statistics: Default::default(),
-    };
+    let database = path.file_stem().map_or("main".into(), |s| s.to_string_lossy());
+    let config = EngineConfig { pool_size: 1, ..EngineConfig::new(Location::File(path.to_path_buf()), &database) };
     Engine::open(config).map_err(|e| anyhow::anyhow!("{}", e.message()))
 }
 

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const SCHEMA: &str = "CREATE TABLE b (id int PRIMARY KEY, n int NOT NULL, s text NOT NULL); \
@@ -45,15 +44,6 @@ impl RowSink for Buffer {
         self.rows += 1;
         Ok(Flow::Continue)
     }
-    fn copy_out(&mut self, _: &[Format]) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_data(&mut self, _: &[u8]) -> Result<Flow> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
-    }
 }
 
 /// An engine in memory with the tables of the statements, and a session.
@@ -66,16 +56,7 @@ struct Database {
 fn database() -> Database {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let engine = Engine::open(EngineConfig {
-        location: Location::Memory,
-        database: "bench".into(),
-        pooling: true,
-        pool_size: 4,
-        pool_timeout: Duration::from_secs(5),
-        databases: None,
-        statistics: Default::default(),
-    })
-    .expect("an engine");
+    let engine = Engine::open(EngineConfig::new(Location::Memory, "bench")).expect("an engine");
     let mut session =
         engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).expect("a session");
     runtime.block_on(run(&mut session, SCHEMA)).expect("the schema");

@@ -393,16 +393,7 @@ mod tests {
     #[test]
     fn the_catalog_does_not_go_back() {
         let folder = MemoryFolder::new().expect("a folder");
-        let config = EngineConfig {
-            location: Location::File(folder.file()),
-            database: "test".into(),
-            pooling: true,
-            pool_size: 4,
-            pool_timeout: std::time::Duration::from_secs(5),
-            databases: None,
-            statistics: Default::default(),
-        };
-        let engine = Engine::open(config).expect("opens");
+        let engine = Engine::open(EngineConfig::new(Location::File(folder.file()), "test")).expect("opens");
         let reader = Connection::open(&engine.path).expect("opens");
         reader.exec("BEGIN").expect("begins");
         reader.take_snapshot().expect("reads");

@@ -1,7 +1,7 @@
 //! The shapes that pass between the protocol (crate `server`) and the engine.
 
 use pgsqlite_types::codec::Context;
-use pgsqlite_types::{DatumRef, Oid, Result};
+use pgsqlite_types::{DatumRef, Oid, PgError, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +40,21 @@ pub struct EngineConfig {
     pub databases: Option<DatabasesHandle>,
     /// shared by all databases of a server
     pub statistics: Arc<crate::statistics::Statistics>,
+}
+
+impl EngineConfig {
+    /// A database by itself, with a pool of a hundred connections.
+    pub fn new(location: Location, database: &str) -> EngineConfig {
+        EngineConfig {
+            location,
+            database: database.into(),
+            pooling: true,
+            pool_size: 100,
+            pool_timeout: Duration::from_secs(30),
+            databases: None,
+            statistics: Default::default(),
+        }
+    }
 }
 
 /// A prepared statement's text, to be looked at after an error: positions in errors count in it.
@@ -119,11 +134,22 @@ pub trait RowSink: Send {
         false
     }
     /// COPY … TO STDOUT begins with this many columns (`formats`: one per column).
-    fn copy_out(&mut self, formats: &[Format]) -> Result<()>;
+    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
+        Err(takes_no_copy())
+    }
     /// One row (or header) of COPY … TO STDOUT, encoded.
-    fn copy_data(&mut self, data: &[u8]) -> Result<Flow>;
+    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
+        Err(takes_no_copy())
+    }
     /// The rows of COPY … TO STDOUT are complete.
-    fn copy_done(&mut self) -> Result<()>;
+    fn copy_done(&mut self) -> Result<()> {
+        Err(takes_no_copy())
+    }
+}
+
+/// COPY … TO STDOUT goes to sinks that take its data: the protocol's.
+fn takes_no_copy() -> PgError {
+    PgError::internal("COPY to a sink of rows alone")
 }
 
 /// Where the execution of a statement stands.

@@ -465,13 +465,4 @@ impl RowSink for Fetched<'_> {
         }
         self.sink.row(row, context)
     }
-    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
-        Err(PgError::internal("COPY from a cursor"))
-    }
-    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
-        Err(PgError::internal("COPY from a cursor"))
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Err(PgError::internal("COPY from a cursor"))
-    }
 }

@@ -8,7 +8,7 @@ use super::explain_format::{self, Explained, Format as Layout};
 use super::explain_plan;
 use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
-use super::{Execution, Format, Row, RowSink, Session};
+use super::{Execution, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
@@ -143,15 +143,6 @@ impl RowSink for Counter {
         self.rows += 1;
         self.first.get_or_insert_with(Instant::now);
         Unwanted.row(row, context)
-    }
-    fn copy_out(&mut self, formats: &[Format]) -> Result<()> {
-        Unwanted.copy_out(formats)
-    }
-    fn copy_data(&mut self, data: &[u8]) -> Result<super::Flow> {
-        Unwanted.copy_data(data)
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Unwanted.copy_done()
     }
 }
 

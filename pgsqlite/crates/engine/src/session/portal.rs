@@ -805,15 +805,6 @@ impl RowSink for Unwanted {
     fn row(&mut self, _row: &dyn Row, _context: &Context) -> Result<Flow> {
         Ok(Flow::Continue)
     }
-    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
-        Err(PgError::internal("COPY to nobody"))
-    }
-    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
-        Err(PgError::internal("COPY to nobody"))
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Err(PgError::internal("COPY to nobody"))
-    }
 }
 
 /// Steps a statement whose rows (if any) go to a temporary table.

@@ -3,9 +3,7 @@
 use super::Writer;
 use crate::engine::Engine;
 use crate::memory::MemoryFolder;
-use crate::session::{
-    EngineConfig, Execution, Flow, Format, Location, OutputColumn, Row, RowSink, Session, SessionOptions,
-};
+use crate::session::{EngineConfig, Execution, Flow, Location, OutputColumn, Row, RowSink, Session, SessionOptions};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{DatumRef, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -30,7 +28,7 @@ impl Writer {
 
     /// How many transactions wait for the one that is open.
     fn members(&self) -> usize {
-        self.0.state.lock().open.as_ref().map_or(0, |open| open.members.len())
+        self.0.state.lock().open.as_ref().map_or(0, |open| open.members.0.len())
     }
 
     fn fail(&self) {
@@ -52,15 +50,6 @@ impl RowSink for Numbers {
             other => return Err(PgError::internal(format!("{other:?}"))),
         }
         Ok(Flow::Continue)
-    }
-    fn copy_out(&mut self, _: &[Format]) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_data(&mut self, _: &[u8]) -> Result<Flow> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
     }
 }
 
@@ -90,15 +79,7 @@ impl Database {
     /// With a table `t (id int primary key, p int)`, whose `p` is a key of `p (id)` that is looked at when a transaction ends.
     async fn new() -> Database {
         let folder = MemoryFolder::new().expect("a folder");
-        let config = EngineConfig {
-            location: Location::File(folder.file()),
-            database: "test".into(),
-            pooling: true,
-            pool_size: 3,
-            pool_timeout: Duration::from_secs(5),
-            databases: None,
-            statistics: Default::default(),
-        };
+        let config = EngineConfig { pool_size: 3, ..EngineConfig::new(Location::File(folder.file()), "test") };
         let database = Database { engine: Engine::open(config).expect("opens"), _folder: folder };
         let tables = "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1);
             CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p DEFERRABLE INITIALLY DEFERRED, s text)";

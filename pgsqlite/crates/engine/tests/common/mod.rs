@@ -4,7 +4,7 @@
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::*;
 use pgsqlite_types::codec::Context;
-use pgsqlite_types::{PgError, Result};
+use pgsqlite_types::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,15 +34,6 @@ impl RowSink for Rows {
         }
         self.rows.push(String::from_utf8_lossy(&line).into_owned());
         Ok(Flow::Continue)
-    }
-    fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
-        Err(PgError::internal("no COPY here"))
-    }
-    fn copy_done(&mut self) -> Result<()> {
-        Err(PgError::internal("no COPY here"))
     }
 }
 
@@ -75,15 +66,8 @@ pub fn open(path: &Path) -> Arc<Engine> {
 }
 
 pub fn open_with_pool(path: &Path, pool_size: usize, pool_timeout: Duration) -> Arc<Engine> {
-    let config = EngineConfig {
-        location: Location::File(path.to_path_buf()),
-        database: "test".into(),
-        pooling: true,
-        pool_size,
-        pool_timeout,
-        databases: None,
-        statistics: Default::default(),
-    };
+    let location = Location::File(path.to_path_buf());
+    let config = EngineConfig { pool_size, pool_timeout, ..EngineConfig::new(location, "test") };
     Engine::open(config).expect("the database opens")
 }
 
