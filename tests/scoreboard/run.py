@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The scoreboard: PostgreSQL 15's own regression tests, statement by statement, on PostgreSQL and on pgsqlite.
 
-    run.py [--check | --check-total | --update] [--details DIR] [--jobs N] [--skip FILE] [FILE…]
+    run.py [--check | --update] [--details DIR] [--jobs N] [--skip FILE] [FILE…]
 
 PGHOST, PGPORT and PGUSER name a real PostgreSQL 15 (tools/oracle.sh).
 Prints per file and in total how many statements matched, were refused (0A000), failed otherwise, were wrong, crashed.
-`--check` fails where a file has become worse than `status.json` says, `--check-total` where fewer statements matched in all;
-both fail for a wrong answer that has no reason in `reasons.toml`. `--update` writes what became better into `status.json`.
+`--check` fails where a file has become worse than `status.json` says, and for a wrong answer that has no reason in
+`reasons.toml`. `--update` writes what became better into `status.json`.
 README.md beside this file says what counts as what.
 """
 
@@ -361,7 +361,6 @@ def worse(name: str, now: dict, before: dict, still_open: set[str]) -> list[str]
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--check-total", action="store_true")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--details", type=pathlib.Path)
@@ -408,16 +407,12 @@ def main() -> int:
     for complaint in complaints:
         print(f"worse: {complaint}")
     print(f"{judgement.explained} wrong answers are listed with their reason, {len(judgement.unexplained_open)} in open files are not yet")
-    if not (options.check or options.check_total):
+    if not options.check:
         for statement in judgement.unexplained_open:
             print(f"no reason yet: {statement}")
     for complaint in judgement.complaints():
         print(complaint)
     failed = len({c.split(":")[0] for c in complaints})
-    if options.check_total:
-        now, before = (sum(c[n]["matched"] for n in scores if n in status) for c in (scores, status))
-        print(f"{now} statements matched, {before} in status.json")
-        return int(now < before or bool(judgement.complaints()))
     failed += len(judgement.complaints())
     print(f"{len(scores) - failed} passed, {failed} failed")
     return int(options.check and failed > 0)
