@@ -8,7 +8,7 @@
 use super::{quote, rowid_name, support, table_name, Lowerer};
 use crate::analyze::{analyze_expression, walk};
 use crate::catalog::{Catalog, Index, KeyPart, Origin, Relation, RelationKind};
-use crate::typed::{Expr, ExprKind, Query, RteKind};
+use crate::typed::{Expr, ExprKind, FromItem, JoinKind, Query, RteKind, Select};
 use crate::volatility::is_repeatable;
 use pgsqlite_types::inverted::{Kind, Strategy};
 use pgsqlite_types::{oid, Oid, Result};
@@ -55,21 +55,43 @@ fn served(operator: Oid) -> Option<(&'static [Kind], Strategy, bool)> {
     })
 }
 
+/// Whether an outer join within `item` gives rows in which this entry's columns are NULL.
+fn may_lack(item: &FromItem, rte: usize) -> bool {
+    let FromItem::Join { kind, left, right, .. } = item else { return false };
+    let (left_lacks, right_lacks) = match kind {
+        JoinKind::Inner | JoinKind::Cross => (false, false),
+        JoinKind::Left => (false, true),
+        JoinKind::Right => (true, false),
+        JoinKind::Full => (true, true),
+    };
+    left_lacks && has_entry(left, rte)
+        || right_lacks && has_entry(right, rte)
+        || may_lack(left, rte)
+        || may_lack(right, rte)
+}
+
+fn has_entry(item: &FromItem, rte: usize) -> bool {
+    match item {
+        FromItem::Entry(entry) => *entry == rte,
+        FromItem::Join { left, right, .. } => has_entry(left, rte) || has_entry(right, rte),
+    }
+}
+
 impl Lowerer<'_> {
     /// Conditions that follow from the filter and that SQLite can look up, for each of its conjuncts that an index serves.
-    pub(super) fn candidates(&mut self, filter: &Expr, query: &Query) -> Result<Vec<String>> {
+    pub(super) fn candidates(&mut self, filter: &Expr, select: &Select, query: &Query) -> Result<Vec<String>> {
         let conjuncts = match &filter.kind {
             ExprKind::And(list) => list.as_slice(),
             _ => std::slice::from_ref(filter),
         };
         let mut out = Vec::new();
         for conjunct in conjuncts {
-            out.extend(self.candidates_of(conjunct, query)?);
+            out.extend(self.candidates_of(conjunct, select, query)?);
         }
         Ok(out)
     }
 
-    fn candidates_of(&mut self, conjunct: &Expr, query: &Query) -> Result<Option<String>> {
+    fn candidates_of(&mut self, conjunct: &Expr, select: &Select, query: &Query) -> Result<Option<String>> {
         let ExprKind::Op { op, args } = &conjunct.kind else { return Ok(None) };
         let (Some((kinds, strategy, swapped)), [left, right]) = (served(op.oid), &args[..]) else { return Ok(None) };
         let (value, asked) = if swapped { (right, left) } else { (left, right) };
@@ -93,6 +115,10 @@ impl Lowerer<'_> {
         });
         let (true, true, Some(rte)) = (known, one, of) else { return Ok(None) };
         if !is_repeatable(asked) {
+            return Ok(None);
+        }
+        // a row of NULLs for want of a partner has no number, but an expression over it can have a value that satisfies
+        if !matches!(value.kind, ExprKind::Var(_)) && select.from.iter().any(|item| may_lack(item, rte)) {
             return Ok(None);
         }
         let Some(entry) = query.range_table.get(rte) else { return Ok(None) };

@@ -235,7 +235,7 @@ impl Lowerer<'_> {
         }
         let filter = match &select.filter {
             Some(filter) => {
-                let mut conditions = self.candidates(filter, query)?;
+                let mut conditions = self.candidates(filter, select, query)?;
                 conditions.push(self.expr(filter)?);
                 format!(" WHERE {}", conditions.join(" AND "))
             }
