@@ -24,14 +24,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Each with the name by which SQL text says it.
     pub const ALL: [(&'static str, Kind); 4] =
         [("vector", Kind::Vector), ("document", Kind::Document), ("texts", Kind::Texts), ("numbers", Kind::Numbers)];
 
+    /// The name in [`Kind::ALL`].
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|k| k.1 == self).map_or("", |k| k.0)
     }
 
-    /// The kind of this name.
+    /// The kind of a name in [`Kind::ALL`]. Errors: XX000.
     pub fn named(name: &str) -> Result<Kind> {
         let found = Self::ALL.iter().find(|k| k.0 == name).map(|k| k.1);
         found.ok_or_else(|| PgError::internal("an unknown kind of inverted index"))
@@ -63,6 +65,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// Each with the name by which SQL text says it.
     pub const ALL: [(&'static str, Strategy); 6] = [
         ("matches", Strategy::Matches),
         ("contains", Strategy::Contains),
@@ -72,11 +75,12 @@ impl Strategy {
         ("all keys", Strategy::HasAllKeys),
     ];
 
+    /// The name in [`Strategy::ALL`].
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|s| s.1 == self).map_or("", |s| s.0)
     }
 
-    /// The strategy of this name.
+    /// The strategy of a name in [`Strategy::ALL`]. Errors: XX000.
     pub fn named(name: &str) -> Result<Strategy> {
         let found = Self::ALL.iter().find(|s| s.0 == name).map(|s| s.1);
         found.ok_or_else(|| PgError::internal("an unknown strategy of an inverted index"))
@@ -86,6 +90,7 @@ impl Strategy {
 /// A value that satisfies the condition has one of these terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cover {
+    /// these terms themselves
     pub exact: Vec<String>,
     /// terms from the first text on, up to but without the second, in the order of their bytes
     pub ranges: Vec<(String, String)>,
@@ -106,7 +111,7 @@ impl Cover {
 /// More ways to look for the same rows are not weighed against each other.
 const MOST_COVERS: usize = 8;
 
-/// The terms of a value in storage form, each once.
+/// The terms of a value in storage form, each once. Errors: those of reading it.
 pub fn terms(kind: Kind, stored: &str) -> Result<Vec<String>> {
     let mut out = match kind {
         Kind::Vector => Vector::parse(stored)?.lexemes.into_iter().map(|l| l.text).collect(),

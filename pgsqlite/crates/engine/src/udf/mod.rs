@@ -18,6 +18,7 @@ mod geometry;
 mod hashes;
 mod hstore;
 mod intarray;
+mod inverted;
 mod json;
 mod json_build;
 mod json_paths;
@@ -183,7 +184,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         .iter()
         .chain(rows::FUNCTIONS)
         .chain(records::FUNCTIONS)
-        .chain(text_search::NATIVES)
+        .chain(inverted::FUNCTIONS)
         .chain(ranges::CONSTRUCTORS)
         .chain(frames::FUNCTIONS)
         .chain(record_images::COMPARISONS);

@@ -7,10 +7,8 @@ use crate::text_search::headline::{headline, Options};
 use crate::text_search::parser::KINDS;
 use pgsqlite_sql::builtins::text_search;
 use pgsqlite_sql::deparse::Names;
-use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::inverted;
 use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::tsearch::matching::matches;
 use pgsqlite_types::tsearch::query::Operator;
@@ -613,32 +611,3 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_ts_parser_is_visible", |c| visible(c.int(0)? as Oid == DEFAULT_PARSER)),
     ("pg_ts_template_is_visible", |c| visible(text_search::template_name(c.int(0)? as Oid).is_some())),
 ];
-
-// --- inverted indexes ----------------------------------------------------------------------------------------------------
-
-/// (kind, value) → JSON array of terms.
-fn terms(c: &Call) -> Result<Datum> {
-    if c.is_null(1) {
-        return Ok(Datum::Null);
-    }
-    let terms = inverted::terms(inverted::Kind::named(c.text(0)?)?, c.text(1)?)?;
-    Ok(Datum::Text(serde_json::Value::from(terms).to_string()))
-}
-
-/// (kind, strategy, value) → JSON array of covers: a satisfying value has a term of each; NULL: none in particular.
-fn terms_asked(c: &Call) -> Result<Datum> {
-    if c.is_null(2) {
-        return Ok(Datum::Null);
-    }
-    let (kind, strategy) = (inverted::Kind::named(c.text(0)?)?, inverted::Strategy::named(c.text(1)?)?);
-    let covers = inverted::covers(kind, strategy, c.text(2)?)?;
-    let shown = |cover: inverted::Cover| serde_json::json!({ "exact": cover.exact, "ranges": cover.ranges });
-    Ok(match covers {
-        Some(covers) => Datum::Text(serde_json::Value::from_iter(covers.into_iter().map(shown)).to_string()),
-        None => Datum::Null,
-    })
-}
-
-/// (name, arity, deterministic, function) of what lowered statements call.
-pub const NATIVES: &[(&str, i32, bool, Scalar)] =
-    &[(support::TERMS, 2, true, terms), (support::COVERS, 3, true, terms_asked)];
