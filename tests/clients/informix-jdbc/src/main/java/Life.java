@@ -43,6 +43,22 @@ public class Life {
     try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(sql)) { return r.next() ? r.getObject(1) : "no row"; }
   }
 
+  interface Look { void at(ResultSet r) throws SQLException; }
+
+  // binds a value and a NULL into a column of a type, and looks at what comes back; what stands behind shows whether the width is right
+  static void stored(Connection c, Object type, Object value, int nullType, Look look) throws SQLException {
+    run(c, "create table v (id serial, x " + type + ", behind integer)");
+    try (PreparedStatement p = c.prepareStatement("insert into v (x, behind) values (?, ?)")) {
+      p.setObject(1, value); p.setInt(2, 77); same(p.executeUpdate(), 1);
+      p.setNull(1, nullType); p.setInt(2, 78); same(p.executeUpdate(), 1);
+    }
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select x, behind from v order by id")) {
+      same(r.next(), true); look.at(r); same(r.getInt(2), 77);
+      same(r.next(), true); same(r.getObject(1), null); same(r.wasNull(), true); same(r.getInt(2), 78); same(r.next(), false);
+    }
+    run(c, "drop table v");
+  }
+
   static void types(Connection c) throws Exception {
     Object[][] cases = { // type, value to bind, value to get
       {"smallint", (short) -2, (short) -2}, {"smallint", (short) 32767, (short) 32767}, {"integer", -5, -5}, {"integer", Integer.MAX_VALUE, Integer.MAX_VALUE},
@@ -62,19 +78,9 @@ public class Life {
     };
     for (Object[] k : cases) {
       try {
-        run(c, "create table v (id serial, x " + k[0] + ", behind integer)");
-        try (PreparedStatement p = c.prepareStatement("insert into v (x, behind) values (?, ?)")) {
-          p.setObject(1, k[1]); p.setInt(2, 77); same(p.executeUpdate(), 1);
-          p.setNull(1, Types.VARCHAR); p.setInt(2, 78); same(p.executeUpdate(), 1);
-        }
-        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select x, behind from v order by id")) {
-          same(r.next(), true);
-          boolean text = k[2] instanceof String && !k[0].toString().contains("char"); Object got = text ? r.getString(1).trim() : r.getObject(1);
-          same(got, text ? k[2].toString().trim() : k[2]); same(r.getInt(2), 77);
-          same(r.next(), true); same(r.getObject(1), null); same(r.wasNull(), true); same(r.getInt(2), 78); same(r.next(), false);
-        }
+        boolean text = k[2] instanceof String && !k[0].toString().contains("char");
+        stored(c, k[0], k[1], Types.VARCHAR, r -> same(text ? r.getString(1).trim() : r.getObject(1), text ? k[2].toString().trim() : k[2]));
       } catch (SQLException | AssertionError e) { throw new AssertionError(k[0] + " " + k[1], e); }
-      run(c, "drop table v");
     }
   }
 
@@ -319,17 +325,8 @@ public class Life {
     };
     for (Object[] k : cases) {
       try {
-        run(c, "create table v (id serial, x " + k[0] + ", behind integer)");
-        try (PreparedStatement p = c.prepareStatement("insert into v (x, behind) values (?, ?)")) {
-          p.setObject(1, k[1]); p.setInt(2, 77); same(p.executeUpdate(), 1);
-          p.setNull(1, Types.OTHER); p.setInt(2, 78); same(p.executeUpdate(), 1);
-        }
-        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select x, behind from v order by id")) {
-          same(r.next(), true); same(plain(r.getObject(1)), k[2] == null ? k[1] : k[2]); same(r.getInt(2), 77);
-          same(r.next(), true); same(r.getObject(1), null); same(r.getInt(2), 78); same(r.next(), false);
-        }
+        stored(c, k[0], k[1], Types.OTHER, r -> same(plain(r.getObject(1)), k[2] == null ? k[1] : k[2]));
       } catch (SQLException | AssertionError e) { throw new AssertionError(k[0] + " " + k[1], e); }
-      run(c, "drop table v");
     }
     run(c, "create table coll (s set(integer not null), l list(varchar(9) not null), r " + nested + ")", "insert into coll values (set{2,1}, list{'a','b'}, row(list{1},row(5),'x'))");
     try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select s, l, r, r.m from coll")) {
