@@ -4,12 +4,12 @@ use super::Ddl;
 use crate::store;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::*;
+pub use pgsqlite_sql::deparse::CLASS_RELATION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 /// OIDs of the catalogs that comments and dependencies name.
-pub const CLASS_RELATION: Oid = 1259;
 pub const CLASS_TYPE: Oid = 1247;
 pub const CLASS_FUNCTION: Oid = 1255;
 pub const CLASS_TRIGGER: Oid = 2620;

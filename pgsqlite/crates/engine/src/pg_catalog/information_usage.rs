@@ -2,6 +2,7 @@
 
 use super::information_schema::{data_type, database, schema, shown, yes, Row};
 use super::{int, text, Rows};
+use crate::store::base::DATABASE_OWNER_ROLE;
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::builtins::catalog as builtin;
@@ -219,9 +220,9 @@ fn enabled_roles(rows: &mut Rows, state: &SessionState) {
         rows.push(&[("role_name", text(&*role.name))]);
     }
     // the owner of the database is a member of pg_database_owner
-    let of_owner = |r: &pgsqlite_sql::catalog::Role| r.name == "pg_database_owner" && !enabled(state, r.oid);
-    if enabled(state, state.catalog.properties.owner) && state.catalog.roles.values().any(|r| of_owner(r)) {
-        rows.push(&[("role_name", text("pg_database_owner"))]);
+    let of_owner = state.catalog.roles.get(&DATABASE_OWNER_ROLE).filter(|r| !enabled(state, r.oid));
+    if let Some(role) = of_owner.filter(|_| enabled(state, state.catalog.properties.owner)) {
+        rows.push(&[("role_name", text(&*role.name))]);
     }
 }
 

@@ -420,7 +420,6 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
     result
 }
 
-/// The function's program, for these types of arguments: kept, or made now.
 /// Bodies and texts that functions run are read as the standard has it: refuses those in which backslashes would escape.
 pub(crate) fn check_escapes(host: Host, text: &str) -> Result<()> {
     if host.cell.state().settings.standard_conforming_strings || !pgsqlite_sql::escapes::depends(text) {
@@ -430,6 +429,7 @@ pub(crate) fn check_escapes(host: Host, text: &str) -> Result<()> {
     Err(PgError::not_supported(what))
 }
 
+/// The function's program, for these types of arguments: kept, or made now.
 fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnable> {
     check_escapes(host, &f.source)?;
     let list: Vec<String> = types.iter().chain([&ret]).map(Oid::to_string).collect();

@@ -143,6 +143,7 @@ pub struct Reference {
     pub sub: i32,
 }
 
+/// What [`Reference::class`] is for a relation: the OID of pg_class.
 pub const CLASS_RELATION: Oid = 1259;
 const CLASS_TYPE: Oid = 1247;
 const CLASS_CONSTRAINT: Oid = 2606;

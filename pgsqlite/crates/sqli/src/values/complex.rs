@@ -255,7 +255,7 @@ impl Item {
 /// Reads `SET{1,2}` or `ROW(1,'x')` as a value of a type: which collection the literal names does not matter.
 /// Errors: -746 for what is no such literal, and those of the values in it.
 pub fn literal(text: &str, complex: &'static Complex) -> Result<Item, Failure> {
-    let mut reader = Literal { rest: text, depth: 0 };
+    let mut reader = Literal { rest: text };
     let item = reader.value(Type::Complex(complex))?;
     match reader.rest.trim().is_empty() && matches!(item, Item::Items(_)) {
         true => Ok(item),
@@ -269,7 +269,6 @@ fn bad(complex: &Complex) -> Failure {
 
 struct Literal<'a> {
     rest: &'a str,
-    depth: usize,
 }
 
 impl<'a> Literal<'a> {
@@ -291,8 +290,7 @@ impl<'a> Literal<'a> {
 
     fn value(&mut self, ty: Type) -> Result<Item, Failure> {
         let Type::Complex(complex) = ty else { return self.simple(ty) };
-        self.depth += 1;
-        // a type nests only so deep, and a literal as its type
+        // (this recursion ends: a literal nests as deep as its type)
         let quote = self.rest.trim_start().chars().next().filter(|c| matches!(c, '\'' | '"'));
         if let Some(quote) = quote {
             // a literal within a literal may be quoted
