@@ -175,7 +175,7 @@ pub fn read_item(catalog: &Catalog, text: &str) -> Result<AclItem> {
     let text = text.trim_start();
     let (mut grantee, mut end) = name(text)?;
     let mut rest = text[end..].trim_start();
-    if !rest.starts_with('=') && !grantee.is_empty() {
+    if !rest.starts_with('=') {
         if !matches!(grantee.as_str(), "group" | "user") {
             return Err(invalid(format!("unrecognized key word: \"{grantee}\""))
                 .hint("ACL key word must be \"group\" or \"user\"."));

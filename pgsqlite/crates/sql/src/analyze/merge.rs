@@ -168,10 +168,10 @@ impl Analyzer<'_> {
         let mut out = Vec::new();
         for (value, column) in values.into_iter().zip(&named) {
             columns.push(column.attnum);
-            out.push(self.column_value(value, column, target, system, user)?);
+            out.push(self.column_value(value, column, system, user)?);
         }
         for column in target.live_columns().filter(|c| !named.iter().any(|n| n.attnum == c.attnum)) {
-            if let Some(default) = self.default_of(column, target)? {
+            if let Some(default) = self.default_of(column)? {
                 columns.push(column.attnum);
                 out.push(default);
             }

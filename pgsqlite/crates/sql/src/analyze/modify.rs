@@ -168,7 +168,8 @@ impl Analyzer<'_> {
         };
         parts.resize(named.len(), &[]);
         // two columns of a view can be the same one of its table
-        for (i, column) in named.iter().enumerate() {
+        let valued = if stmt.select_stmt.is_some() { &named[..] } else { &[] };
+        for (i, column) in valued.iter().enumerate() {
             let twice = |(c, part): (&Column, &&[ast::Node])| c.attnum == column.attnum && part.is_empty();
             if parts[i].is_empty() && named[..i].iter().zip(&parts).any(twice) {
                 return Err(multiple_assignments(&column.name));
@@ -216,7 +217,7 @@ impl Analyzer<'_> {
                     let mut out = Vec::with_capacity(width);
                     for ((expr, column), part) in row.into_iter().zip(&given).zip(&parts) {
                         out.push(match part {
-                            [] => self.column_value(expr, column, &target, overriding_system, overriding_user)?,
+                            [] => self.column_value(expr, column, overriding_system, overriding_user)?,
                             _ => expr,
                         });
                     }
@@ -286,13 +287,16 @@ impl Analyzer<'_> {
         if self.level().target_by_columns {
             self.check_columns(&target, self.acting, given.iter().map(|c| c.attnum), privilege::INSERT)?;
         }
-        // a default that the view has for a column that is none of the table's could go nowhere
+        // a default that the view has for a column that is none of the table's could go nowhere, nor beside a value
         if let (Some(view), false) = (self.level().view_target.clone(), stmt.cols.is_empty()) {
             let written = |name: &str| {
                 stmt.cols.iter().any(|c| matches!(&c.node, Some(NodeEnum::ResTarget(t)) if t.name == name))
             };
             for column in view.view.live_columns().filter(|c| c.default.is_some() && !written(&c.name)) {
-                self.assigned_column(&target, &column.name, "INSERT", -1)?;
+                let own = self.assigned_column(&target, &column.name, "INSERT", -1)?;
+                if given.iter().any(|g| g.attnum == own.attnum) {
+                    return Err(multiple_assignments(&own.name));
+                }
             }
         }
         // defaults for the columns without a value
@@ -300,7 +304,7 @@ impl Analyzer<'_> {
         let mut defaults = Vec::new();
         let left = target.live_columns().filter(|c| !self.storing && !given.iter().any(|g| g.attnum == c.attnum));
         for column in left.collect::<Vec<_>>() {
-            if let Some(expr) = self.default_of(column, &target)? {
+            if let Some(expr) = self.default_of(column)? {
                 columns.push(column.attnum);
                 defaults.push(expr);
             }
@@ -387,7 +391,6 @@ impl Analyzer<'_> {
         &mut self,
         expr: Expr,
         column: &Column,
-        target: &Relation,
         overriding_system: bool,
         overriding_user: bool,
     ) -> Result<Expr> {
@@ -396,7 +399,7 @@ impl Analyzer<'_> {
             return Ok(Expr::new(ExprKind::Default, column.type_oid, expr.location));
         }
         if is_default || overriding_user && column.identity.is_some() {
-            return Ok(match self.default_of(column, target)? {
+            return Ok(match self.default_of(column)? {
                 Some(default) => default,
                 None => Expr::new(ExprKind::Default, column.type_oid, expr.location),
             });
@@ -425,23 +428,27 @@ impl Analyzer<'_> {
     }
 
     /// The default that the view through which a table is changed has for a column; it counts before the column's own.
-    fn view_default(&mut self, column: &Column) -> Option<String> {
+    /// Errors: 42601 where several columns of the view are the same one of the table, and have defaults.
+    fn view_default(&mut self, column: &Column) -> Result<Option<String>> {
         let level = self.level();
-        let target = level.view_target.as_ref()?;
-        let entry = level.range_table.first()?;
-        let place = target.columns.iter().position(|(_, e)| match &e.kind {
+        let (Some(target), Some(entry)) = (&level.view_target, level.range_table.first()) else { return Ok(None) };
+        let is_column = |e: &Expr| match &e.kind {
             ExprKind::Var(v) if v.levels_up == 0 && v.rte == 0 => {
                 entry.columns.get(v.column).is_some_and(|c| c.attnum == column.attnum)
             }
             _ => false,
-        })?;
-        target.view.live_columns().nth(place)?.default.clone()
+        };
+        let of_view = target.view.live_columns().zip(&target.columns);
+        let mut defaults = of_view.filter(|(_, (_, e))| is_column(e)).filter_map(|(c, _)| c.default.clone());
+        match (defaults.next(), defaults.next()) {
+            (_, Some(_)) => Err(multiple_assignments(&column.name)),
+            (default, None) => Ok(default),
+        }
     }
 
     /// What a column gets without a value. None: nothing is inserted (generated columns: SQLite or lowering computes them).
-    pub(crate) fn default_of(&mut self, column: &Column, target: &Relation) -> Result<Option<Expr>> {
-        let _ = target;
-        if let Some(text) = self.view_default(column) {
+    pub(crate) fn default_of(&mut self, column: &Column) -> Result<Option<Expr>> {
+        if let Some(text) = self.view_default(column)? {
             if column.is_generated() || column.identity == Some(Identity::Always) {
                 return Err(self.generated_always(column));
             }
@@ -855,7 +862,7 @@ impl Analyzer<'_> {
             let expr = if matches!(expr.kind, ExprKind::Default) && self.storing {
                 expr
             } else if matches!(expr.kind, ExprKind::Default) {
-                self.default_of(&column, target)?.ok_or_else(|| PgError::internal("default of a generated column"))?
+                self.default_of(&column)?.ok_or_else(|| PgError::internal("default of a generated column"))?
             } else {
                 self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?
             };
