@@ -556,6 +556,24 @@ pub struct OnConflict {
     /// None: DO NOTHING. (attnum, value); expressions see the target (entry 0) and `excluded` (entry 1).
     pub set: Option<Vec<(i16, Expr)>>,
     pub filter: Option<Expr>,
+    /// what row-level security demands of the row that is there and of what DO UPDATE makes of it
+    pub secured: SecuredChange,
+}
+
+/// What row-level security demands of a row that a statement changes which it did not choose by itself (ON CONFLICT, MERGE).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SecuredChange {
+    /// of the row as it is; [`RowCheckOf::Existing`]
+    pub existing: Vec<RowCheck>,
+    /// of the new row
+    pub written: Vec<RowCheck>,
+}
+
+impl SecuredChange {
+    /// The conditions of all its checks.
+    pub fn conditions(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.existing.iter_mut().chain(&mut self.written).map(|c| &mut c.condition)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -627,6 +645,8 @@ pub enum RowCheckOf {
     View(String),
     /// row-level security of the table of this name: its permissive policies together, or the restrictive one of this name
     Policy { table: String, policy: Option<String> },
+    /// as `Policy`, of a row that is there and that the statement would change; `merge`: it is MERGE, else ON CONFLICT DO UPDATE
+    Existing { table: String, policy: Option<String>, merge: bool },
     /// the bound of the partition of this name
     Partition { schema: String, table: String },
 }
@@ -650,6 +670,16 @@ impl RowCheckOf {
                 PgError::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
                     format!("new row violates row-level security policy{which} for table \"{table}\""),
+                )
+            }
+            RowCheckOf::Existing { table, policy, merge } => {
+                let which = policy.as_ref().map_or(String::new(), |p| format!(" \"{p}\""));
+                let row = if *merge { "target" } else { "new" };
+                PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!(
+                        "{row} row violates row-level security policy{which} (USING expression) for table \"{table}\""
+                    ),
                 )
             }
         }
@@ -689,6 +719,8 @@ pub struct MergeWhen {
     pub matched: bool,
     pub condition: Option<Expr>,
     pub action: MergeAction,
+    /// what row-level security demands of the row before and after
+    pub secured: SecuredChange,
 }
 
 #[derive(Debug, Clone, PartialEq)]

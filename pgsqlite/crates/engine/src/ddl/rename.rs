@@ -31,7 +31,8 @@ impl Ddl<'_> {
                 deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
             };
             let mut new = (**relation).clone();
-            for column in &mut new.columns {
+            // What the change itself added is written as it is to be, and names what the catalog did not have before.
+            for column in new.columns.iter_mut().filter(|c| before.column_by_attnum(c.attnum).is_some()) {
                 if let Some(text) = &mut column.default {
                     *text = print(text, None)?;
                 }
@@ -58,7 +59,7 @@ impl Ddl<'_> {
                     rule.actions = texts.into_iter().map(|text| text.trim().to_string()).collect();
                 }
             }
-            for constraint in &mut new.constraints {
+            for constraint in new.constraints.iter_mut().filter(|c| before.constraints.iter().any(|b| b.oid == c.oid)) {
                 if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
                     *expression = print(expression, Some(before))?;
                 }

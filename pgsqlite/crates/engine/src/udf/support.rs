@@ -195,6 +195,14 @@ fn partition_check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn existing_check(c: &Call) -> Result<Datum> {
+    if !c.bool(1)? {
+        let policy = if c.is_null(3) { None } else { Some(c.text(3)?.to_string()) };
+        return Err(RowCheckOf::Existing { table: c.text(2)?.to_string(), policy, merge: c.bool(4)? }.violation());
+    }
+    Ok(c.datum(0).to_owned())
+}
+
 fn policy_check(c: &Call) -> Result<Datum> {
     if !c.bool(1)? {
         let policy = if c.is_null(3) { None } else { Some(c.text(3)?.to_string()) };
@@ -689,6 +697,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::CHECK, 5, true, check),
     (support::VIEW_CHECK, 3, true, view_check),
     (support::POLICY_CHECK, 4, true, policy_check),
+    (support::EXISTING_CHECK, 5, true, existing_check),
     (support::PARTITION_CHECK, 4, true, partition_check),
     (support::NOT_NULL, 4, true, not_null),
     (support::SEQUENCE, 2, false, sequence_state),

@@ -733,6 +733,7 @@ impl Analyzer<'_> {
                 if let Some(conflict) = on_conflict {
                     conflict.set.iter_mut().flatten().try_for_each(|(_, e)| self.assign_collation(e))?;
                     conflict.filter.iter_mut().try_for_each(|e| self.assign_collation(e))?;
+                    conflict.secured.conditions().try_for_each(|e| self.assign_collation(e))?;
                 }
             }
             ModifyAction::Update { set, from, filter } => {
@@ -749,6 +750,7 @@ impl Analyzer<'_> {
                 self.assign_collation(on)?;
                 for when in whens {
                     when.condition.iter_mut().try_for_each(|e| self.assign_collation(e))?;
+                    when.secured.conditions().try_for_each(|e| self.assign_collation(e))?;
                     match &mut when.action {
                         MergeAction::Update(set) => set.iter_mut().try_for_each(|(_, e)| self.assign_collation(e))?,
                         MergeAction::Insert { values, .. } => {

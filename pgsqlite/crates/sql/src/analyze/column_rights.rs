@@ -5,7 +5,7 @@
 use super::{walk, Analyzer};
 use crate::acl::{self, privilege};
 use crate::catalog::Relation;
-use crate::typed::{Expr, ExprKind, Modify, Query, RangeTableEntry};
+use crate::typed::{Expr, ExprKind, Modify, ModifyAction, Query, RangeTableEntry, SecuredChange};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -87,10 +87,31 @@ impl Analyzer<'_> {
         }
         // what policies and views demand of rows is not what the statement names
         let mut copy = Modify { checks: vec![], ..modify.clone() };
+        let mut arbiter = None;
+        match &mut copy.action {
+            ModifyAction::Insert { on_conflict: Some(conflict), .. } => {
+                conflict.secured = SecuredChange::default();
+                arbiter = conflict.target.clone();
+            }
+            ModifyAction::Merge { whens, .. } => whens.iter_mut().for_each(|w| w.secured = SecuredChange::default()),
+            _ => {}
+        }
+        // what ON CONFLICT reads of the proposed row is read of the table, too
+        let excluded = modify.range_table.iter().position(|r| {
+            arbiter.is_some() && r.alias == "excluded" && matches!(r.kind, crate::typed::RteKind::Relation(_))
+        });
         for check in checks {
             let mut used = BTreeSet::new();
-            let mut see = |depth: usize, e: &Expr| note(check.rte, depth, &e.kind, &mut used);
+            let mut see = |depth: usize, e: &Expr| {
+                note(check.rte, depth, &e.kind, &mut used);
+                if let (0, Some(excluded)) = (check.rte, excluded) {
+                    note(excluded, depth, &e.kind, &mut used);
+                }
+            };
             for expr in crate::lower::modify_expressions(&mut copy) {
+                walk::deep(expr, 0, &mut see);
+            }
+            for expr in arbiter.iter().flat_map(|a| a.keys.iter().chain(&a.filter)) {
                 walk::deep(expr, 0, &mut see);
             }
             walk::entry_exprs(&modify.range_table, 0, &mut see);

@@ -2,9 +2,9 @@
 
 use super::{Analyzer, Clause};
 use crate::acl::privilege;
-use crate::catalog::{Column, Relation, RelationKind};
+use crate::catalog::{Column, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction};
+use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction, SecuredChange};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -53,9 +53,6 @@ impl Analyzer<'_> {
             )
             .detail("MERGE is not supported for relations with rules."));
         }
-        if self.is_secured(&target)? {
-            return Err(PgError::not_supported("MERGE into a table with row-level security").at(r.location));
-        }
         let target_item = self.target_entry(&target, r)?;
         let source_node = stmt.source_relation.as_deref().ok_or_else(|| PgError::internal("MERGE without a source"))?;
         let mut from = self.from_clause(std::slice::from_ref(source_node))?;
@@ -75,6 +72,11 @@ impl Analyzer<'_> {
         let on = stmt.join_condition.as_deref().ok_or_else(|| PgError::internal("MERGE without ON"))?;
         let on = self.in_clause(Clause::JoinOn, |a| a.expr(on))?;
         let on = self.coerce_boolean(on, "JOIN/ON")?;
+        // rows that policies hide are not there
+        let on = match self.secured_reading(&target)? {
+            Some(seen) => super::view_target::both(Some(seen), Some(on.clone())).unwrap_or(on),
+            None => on,
+        };
 
         let mut whens: Vec<MergeWhen> = Vec::new();
         for node in &stmt.merge_when_clauses {
@@ -108,22 +110,37 @@ impl Analyzer<'_> {
                     MergeAction::Delete
                 }
                 Ok(ast::CmdType::CmdUpdate) => {
-                    self.check_privilege(&target, privilege::UPDATE)?;
-                    MergeAction::Update(self.set_list(&clause.target_list, &target)?)
+                    let by_columns = self.check_some_columns(&target, privilege::UPDATE)?;
+                    let set = self.set_list(&clause.target_list, &target)?;
+                    if by_columns {
+                        self.check_columns(&target, self.acting, set.iter().map(|s| s.0), privilege::UPDATE)?;
+                    }
+                    MergeAction::Update(set)
                 }
                 Ok(ast::CmdType::CmdInsert) => {
-                    self.check_privilege(&target, privilege::INSERT)?;
-                    self.merge_insert(clause, &target)?
+                    let by_columns = self.check_some_columns(&target, privilege::INSERT)?;
+                    self.merge_insert(clause, &target, by_columns)?
                 }
                 _ => return Err(PgError::internal("unknown action of MERGE")),
             };
-            whens.push(MergeWhen { matched, condition, action });
+            let secured = match &action {
+                MergeAction::Nothing => SecuredChange::default(),
+                MergeAction::Update(_) => self.secured_change(&target, PolicyCommand::Update, true)?,
+                MergeAction::Delete => self.secured_change(&target, PolicyCommand::Delete, true)?,
+                MergeAction::Insert { .. } => self.secured_change(&target, PolicyCommand::Insert, true)?,
+            };
+            whens.push(MergeWhen { matched, condition, action, secured });
         }
-        self.check_privilege(&target, privilege::SELECT)?;
+        self.check_target_reads(&target)?;
         Ok((target, ModifyAction::Merge { source, on, whens }))
     }
 
-    fn merge_insert(&mut self, clause: &ast::MergeWhenClause, target: &Arc<Relation>) -> Result<MergeAction> {
+    fn merge_insert(
+        &mut self,
+        clause: &ast::MergeWhenClause,
+        target: &Arc<Relation>,
+        by_columns: bool,
+    ) -> Result<MergeAction> {
         let mut named: Vec<Column> = Vec::new();
         for node in &clause.target_list {
             let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
@@ -162,6 +179,9 @@ impl Analyzer<'_> {
             );
         }
         named.truncate(values.len());
+        if by_columns {
+            self.check_columns(target, self.acting, named.iter().map(|c| c.attnum), privilege::INSERT)?;
+        }
         let system = clause.r#override == ast::OverridingKind::OverridingSystemValue as i32;
         let user = clause.r#override == ast::OverridingKind::OverridingUserValue as i32;
         let mut columns = Vec::new();

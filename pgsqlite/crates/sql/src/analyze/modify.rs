@@ -118,15 +118,18 @@ impl Analyzer<'_> {
         }
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
         let target = self.target_relation(r, "INSERT")?;
-        if stmt.on_conflict_clause.is_some() {
-            let named = self.named_target(&target);
-            self.check_privilege(&named, privilege::SELECT)?;
-        } else if !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) {
+        // an arbiter's columns are read (that only they are is seen when all is analyzed)
+        let arbiter = stmt.on_conflict_clause.as_ref().is_some_and(|c| c.infer.is_some());
+        if arbiter || !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) {
             self.check_target_reads(&target)?;
         }
+        let mut updates_by_columns = false;
         if stmt.on_conflict_clause.as_ref().is_some_and(|c| !c.target_list.is_empty()) {
             let named = self.named_target(&target);
-            self.check_privilege(&named, privilege::UPDATE)?;
+            match self.level().view_target.is_some() {
+                true => self.check_privilege(&named, privilege::UPDATE)?,
+                false => updates_by_columns = self.check_some_columns(&named, privilege::UPDATE)?,
+            }
         }
         let item = if target.is_replaced(crate::routine::Event::Insert) {
             // a view that rules replace is not read
@@ -330,16 +333,12 @@ impl Analyzer<'_> {
             return Err(PgError::not_supported("ON CONFLICT on a view"));
         }
         let on_conflict = match &stmt.on_conflict_clause {
-            Some(clause) => Some(self.on_conflict(clause, &target, &item)?),
+            Some(clause) => Some(self.on_conflict(clause, &target, &item, updates_by_columns)?),
             None => None,
         };
         self.level().namespace = vec![item];
         self.level().inserts = true;
         let returning = self.returning(stmt.returning_clause.as_ref())?;
-        let secured = self.as_target(|a| a.is_secured(&target))?;
-        if secured && on_conflict.as_ref().is_some_and(|c| c.set.is_some()) {
-            return Err(PgError::not_supported("ON CONFLICT DO UPDATE on a table with row-level security"));
-        }
         let selects = !returning.is_empty() || on_conflict.as_ref().is_some_and(|c| c.target.is_some());
         self.level().checks = self.as_target(|a| a.secured_checks(&target, PolicyCommand::Insert, selects))?;
         Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
@@ -506,6 +505,7 @@ impl Analyzer<'_> {
         clause: &ast::OnConflictClause,
         target: &Arc<Relation>,
         item: &super::from::NamespaceItem,
+        updates_by_columns: bool,
     ) -> Result<OnConflict> {
         let do_update = clause.action == ast::OnConflictAction::OnconflictUpdate as i32;
         self.level().namespace = vec![item.clone()];
@@ -529,7 +529,7 @@ impl Analyzer<'_> {
             }
         };
         if !do_update {
-            return Ok(OnConflict { target: conflict_target, set: None, filter: None });
+            return Ok(OnConflict { target: conflict_target, set: None, filter: None, secured: Default::default() });
         }
         // `excluded`: a second entry over the same table
         let columns = super::relation_columns(target);
@@ -554,7 +554,11 @@ impl Analyzer<'_> {
                 "ON CONFLICT DO UPDATE not supported with exclusion constraints",
             ));
         }
-        Ok(OnConflict { target: conflict_target, set: Some(set), filter })
+        if updates_by_columns {
+            self.check_columns(target, self.acting, set.iter().map(|(attnum, _)| *attnum), privilege::UPDATE)?;
+        }
+        let secured = self.as_target(|a| a.secured_change(target, PolicyCommand::Update, false))?;
+        Ok(OnConflict { target: conflict_target, set: Some(set), filter, secured })
     }
 
     /// 55000 if one of the keys that ON CONFLICT looks at is checked later than it looks.
@@ -757,7 +761,7 @@ impl Analyzer<'_> {
     }
 
     /// 42501 unless the statement may read the target: all of it, or (seen when all is analyzed) what it names.
-    fn check_target_reads(&mut self, target: &Arc<Relation>) -> Result<()> {
+    pub(super) fn check_target_reads(&mut self, target: &Arc<Relation>) -> Result<()> {
         if self.level().view_target.is_some() {
             let named = self.named_target(target);
             return self.check_privilege(&named, privilege::SELECT);

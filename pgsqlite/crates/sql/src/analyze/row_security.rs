@@ -8,7 +8,9 @@ use super::{Analyzer, Clause, Environment, Level};
 use crate::acl;
 use crate::catalog::{Policy, PolicyCommand, Relation, RelationKind};
 use crate::parse::ast;
-use crate::typed::{Expr, ExprKind, FromItem, Query, QueryBody, RowCheck, RowCheckOf, RteKind, Select, Target};
+use crate::typed::{
+    Expr, ExprKind, FromItem, Query, QueryBody, RowCheck, RowCheckOf, RteKind, SecuredChange, Select, Target,
+};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -183,6 +185,46 @@ impl Analyzer<'_> {
             checks.extend(self.demands(relation, PolicyCommand::Select, true)?);
         }
         Ok(checks)
+    }
+
+    /// What ON CONFLICT DO UPDATE (`merge`: an action of MERGE) must satisfy: the row that it meets, and the one that it makes of it.
+    /// `command`: what the action does.
+    pub(super) fn secured_change(
+        &mut self,
+        relation: &Relation,
+        command: PolicyCommand,
+        merge: bool,
+    ) -> Result<SecuredChange> {
+        let mut change = SecuredChange::default();
+        if !self.is_secured(relation)? {
+            return Ok(change);
+        }
+        if command != PolicyCommand::Insert {
+            change.existing = self.demands(relation, command, true)?;
+            if !merge {
+                change.existing.extend(self.demands(relation, PolicyCommand::Select, true)?);
+            }
+        }
+        for check in &mut change.existing {
+            if let RowCheckOf::Policy { table, policy } = &check.of {
+                check.of = RowCheckOf::Existing { table: table.clone(), policy: policy.clone(), merge };
+            }
+        }
+        if command != PolicyCommand::Delete {
+            change.written = self.demands(relation, command, false)?;
+        }
+        if command == PolicyCommand::Update {
+            change.written.extend(self.demands(relation, PolicyCommand::Select, true)?);
+        }
+        Ok(change)
+    }
+
+    /// The condition for the rows that MERGE may see of its target. None: for all.
+    pub(super) fn secured_reading(&mut self, relation: &Relation) -> Result<Option<Expr>> {
+        match self.is_secured(relation)? {
+            true => self.visible(relation, PolicyCommand::Select).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// A table with policies stands for the query of the rows that they let through; `locked`: of those that UPDATE may change.

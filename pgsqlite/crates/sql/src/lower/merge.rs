@@ -1,6 +1,7 @@
 //! MERGE: the joined rows are chosen first, with the WHEN clause that acts on each and the values it gives, into a temporary
 //! table; then each clause is carried out for its rows.
 
+use super::modify::new_row_checks;
 use super::{quote, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{plain_column, var};
 use crate::plan::{ByRows, Step, StepOutput};
@@ -52,7 +53,11 @@ impl Lowerer<'_> {
                                 (*attnum, Expr { kind, ..expr.clone() })
                             })
                             .collect();
-                        let assignments = self.assignments(&target, &set, &prefix)?;
+                        let around = std::mem::take(&mut self.row_checks);
+                        self.row_checks = new_row_checks(&modify.checks, &whens[i].secured);
+                        let assignments = self.assignments(&target, &set, &prefix);
+                        self.row_checks = around;
+                        let assignments = assignments?;
                         format!(
                             "UPDATE {name} AS {alias} SET {} FROM {rows} AS {row} WHERE {prefix}{rowid} = {row}.c1 AND \
                              {row}.c2 = {act}",
@@ -60,7 +65,7 @@ impl Lowerer<'_> {
                         )
                     }
                     (MergeAction::Insert { columns, values }, 2) => {
-                        let insert = insertion(modify, &table, act, first[i], width, columns, values);
+                        let insert = insertion(modify, when, &table, act, first[i], width, columns, values);
                         steps.extend(self.modify_steps(&insert, &[])?);
                         continue;
                     }
@@ -106,12 +111,15 @@ impl Lowerer<'_> {
         let on = self.expr(on)?;
 
         let mut chosen = [String::new(), String::new()];
+        let existing: Vec<String> =
+            self.scope().entries[0].iter().take(target.live_columns().count()).cloned().collect();
         for (i, when) in whens.iter().enumerate() {
             let condition = match &when.condition {
                 Some(condition) => self.expr(condition)?,
                 None => "1".into(),
             };
-            chosen[when.matched as usize] += &format!(" WHEN {condition} THEN {}", i + 1);
+            let number = self.existing_checks(&when.secured, (i + 1).to_string(), &existing)?;
+            chosen[when.matched as usize] += &format!(" WHEN {condition} THEN {number}");
         }
         let case = |whens: &String| if whens.is_empty() { "NULL".to_string() } else { format!("CASE{whens} END") };
         let act = format!("CASE WHEN {rowid} IS NOT NULL THEN {} ELSE {} END", case(&chosen[1]), case(&chosen[0]));
@@ -224,12 +232,12 @@ impl Lowerer<'_> {
         for pass in [Event::Delete, Event::Update, Event::Insert] {
             for (i, when) in whens.iter().enumerate() {
                 let own = match (&when.action, pass) {
-                    (MergeAction::Delete, Event::Delete) => change(modify, &table, i + 1, first[i], width, None),
+                    (MergeAction::Delete, Event::Delete) => change(modify, when, &table, i + 1, first[i], width, None),
                     (MergeAction::Update(set), Event::Update) => {
-                        change(modify, &table, i + 1, first[i], width, Some(set))
+                        change(modify, when, &table, i + 1, first[i], width, Some(set))
                     }
                     (MergeAction::Insert { columns, values }, Event::Insert) => {
-                        insertion(modify, &table, i + 1, first[i], width, columns, values)
+                        insertion(modify, when, &table, i + 1, first[i], width, columns, values)
                     }
                     _ => continue,
                 };
@@ -245,7 +253,15 @@ impl Lowerer<'_> {
 }
 
 /// The UPDATE (`set`) or DELETE of a clause: of its rows in the temporary table.
-fn change(merge: &Modify, table: &str, act: usize, first: usize, width: usize, set: Option<&[(i16, Expr)]>) -> Modify {
+fn change(
+    merge: &Modify,
+    when: &MergeWhen,
+    table: &str,
+    act: usize,
+    first: usize,
+    width: usize,
+    set: Option<&[(i16, Expr)]>,
+) -> Modify {
     let mut all = fixed_columns();
     for i in 4..=width {
         let value = set.and_then(|s| s.get(i.wrapping_sub(first))).map(|(_, e)| e);
@@ -283,7 +299,7 @@ fn change(merge: &Modify, table: &str, act: usize, first: usize, width: usize, s
         target: merge.target.clone(),
         action,
         returning: vec![],
-        checks: merge.checks.clone(),
+        checks: new_row_checks(&merge.checks, &when.secured),
     }
 }
 
@@ -296,8 +312,10 @@ fn values(action: &MergeAction) -> Vec<&Expr> {
 }
 
 /// The INSERT of a clause: from its rows in the temporary table.
+#[allow(clippy::too_many_arguments)]
 fn insertion(
     merge: &Modify,
+    when: &MergeWhen,
     table: &str,
     act: usize,
     first: usize,
@@ -331,6 +349,6 @@ fn insertion(
             on_conflict: None,
         },
         returning: vec![],
-        checks: merge.checks.clone(),
+        checks: new_row_checks(&merge.checks, &when.secured),
     }
 }

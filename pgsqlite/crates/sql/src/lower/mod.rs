@@ -69,6 +69,8 @@ pub mod support {
     pub const VIEW_CHECK: &str = "pg_view_check";
     /// (value, condition, table, policy) → value; 42501 if the condition is not true
     pub const POLICY_CHECK: &str = "pg_policy_check";
+    /// value, condition, table, policy or NULL, whether of MERGE: the value, or the error of a row that is there
+    pub const EXISTING_CHECK: &str = "pg_existing_check";
     /// (value, condition, schema, table) → value; 23514 if the condition is not true
     pub const PARTITION_CHECK: &str = "pg_partition_check";
     /// (sequence, part) → last_value (part 0), is_called (part 1)

@@ -12,8 +12,8 @@ use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, Relation};
 use crate::plan::{ByRows, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
-    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf, RteColumn,
-    RteKind, Target,
+    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheck, RowCheckOf,
+    RteColumn, RteKind, SecuredChange, Target,
 };
 use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -588,6 +588,20 @@ impl Lowerer<'_> {
         Ok(value)
     }
 
+    /// `value` wrapped in what row-level security demands of the row that is there; `row`: the texts of its live columns.
+    pub(super) fn existing_checks(&mut self, secured: &SecuredChange, value: String, row: &[String]) -> Result<String> {
+        let mut value = value;
+        // (the first one is the innermost)
+        for check in &secured.existing {
+            let RowCheckOf::Existing { table, policy, merge } = &check.of else { continue };
+            let condition = self.over_row(&check.condition, row)?;
+            let policy = policy.as_ref().map_or("NULL".to_string(), |p| quote_text(p));
+            let (table, merge) = (quote_text(table), *merge as i32);
+            value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy}, {merge})", support::EXISTING_CHECK);
+        }
+        Ok(value)
+    }
+
     fn on_conflict(&mut self, modify: &Modify, conflict: &OnConflict, alias: &str) -> Result<String> {
         let target = &modify.target;
         let mut text = String::from(" ON CONFLICT");
@@ -619,7 +633,11 @@ impl Lowerer<'_> {
         scope.entries[excluded] = columns;
         let several = affects_several(modify);
         let shows_xmax = shows_xmax(modify);
-        let mut assignments = self.assignments(target, set, &format!("{alias}."))?;
+        let around = self.row_checks.clone();
+        self.row_checks = new_row_checks(&modify.checks, &conflict.secured);
+        let assignments = self.assignments(target, set, &format!("{alias}."));
+        self.row_checks = around;
+        let assignments = assignments?;
         let mut filter = match &conflict.filter {
             Some(filter) => Some(self.expr(filter)?),
             None => None,
@@ -629,11 +647,16 @@ impl Lowerer<'_> {
             let condition = filter.unwrap_or_else(|| "1".into());
             filter = Some(format!("{}({condition}, {})", support::UNTOUCHED, identity(target, &format!("{alias}."))?));
         }
+        if !conflict.secured.existing.is_empty() {
+            let row = self.target_columns(target, &format!("{alias}."));
+            let checked = self.existing_checks(&conflict.secured, "1".into(), &row)?;
+            filter = Some(format!("CASE WHEN {} THEN {checked} END", filter.unwrap_or_else(|| "1".into())));
+        }
         if shows_xmax {
             // (the row is updated if the condition holds)
             filter = Some(format!("{}({})", support::UPDATES, filter.unwrap_or_else(|| "1".into())));
         }
-        text += &format!(" DO UPDATE SET {}", std::mem::take(&mut assignments).join(", "));
+        text += &format!(" DO UPDATE SET {}", assignments.join(", "));
         if let Some(filter) = filter {
             text += &format!(" WHERE {filter}");
         }
@@ -927,4 +950,10 @@ fn own_column(expr: &Expr, entry: usize, columns: &[RteColumn]) -> Option<i16> {
         ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => own_column(arg, entry, columns),
         _ => None,
     }
+}
+
+/// What the new row of a changed one must satisfy: what is demanded besides policies (`all`), and what those of the change demand.
+pub(super) fn new_row_checks(all: &[RowCheck], secured: &SecuredChange) -> Vec<RowCheck> {
+    let others = all.iter().filter(|c| !matches!(c.of, RowCheckOf::Policy { .. }));
+    secured.written.iter().chain(others).cloned().collect()
 }

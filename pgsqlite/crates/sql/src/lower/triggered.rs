@@ -40,6 +40,28 @@ fn fires(relation: &Relation, event: Event) -> bool {
     relation.triggers.iter().any(|t| t.is_on() && t.events.contains(&event))
 }
 
+/// Whether a new value must be computed once, though a CHECK (or a policy) or a generated column looks at it, too: row by row it is a
+/// parameter of what stores it.
+fn computes_once(modify: &Modify) -> bool {
+    let target = &modify.target;
+    let (set, secured) = match &modify.action {
+        ModifyAction::Update { set, .. } => (set, false),
+        ModifyAction::Insert { on_conflict: Some(conflict), .. } => match &conflict.set {
+            Some(set) => (set, !conflict.secured.written.is_empty()),
+            None => return false,
+        },
+        _ => return false,
+    };
+    let looked_at = secured
+        || !modify.checks.is_empty()
+        || target.live_columns().any(|c| c.generated.is_some())
+        || target.constraints.iter().any(|c| c.is_check());
+    looked_at
+        && target.kind == RelationKind::Table
+        && !target.without_rowid
+        && set.iter().any(|(_, e)| !is_repeatable(e))
+}
+
 /// Whether an event makes rows that EXCLUDE constraints must be satisfied by at once.
 fn may_exclude(relation: &Relation, event: Event) -> bool {
     matches!(event, Event::Insert | Event::Update) && relation.immediate_exclusions().next().is_some()
@@ -131,7 +153,10 @@ impl Lowerer<'_> {
 
     /// Whether a modification is carried out row by row.
     pub(super) fn goes_by_rows(&self, modify: &Modify) -> bool {
-        self.fires_triggers(modify) || self.is_spread(modify) || self.reads_by_functions(modify)
+        self.fires_triggers(modify)
+            || self.is_spread(modify)
+            || self.reads_by_functions(modify)
+            || computes_once(modify)
     }
 
     /// Whether it calls STABLE functions of the user: they see the tables as they were before the statement, so
@@ -432,6 +457,10 @@ impl Lowerer<'_> {
         for filter in arbiter.filter.iter().chain(&conflict.filter) {
             conditions.push(format!("({})", self.expr(filter)?));
         }
+        if !conflict.secured.existing.is_empty() {
+            let checked = self.existing_checks(&conflict.secured, "1".into(), &old)?;
+            conditions.push(format!("CASE WHEN {} THEN {checked} END", conditions.join(" AND ")));
+        }
         let rowid = rowid_name(&target)?;
         let mut columns = vec![format!("{alias}.{rowid}")];
         columns.extend(old.iter().cloned());
@@ -455,6 +484,7 @@ impl Lowerer<'_> {
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
         apply.returning = self.stored_row(&target, &modify.returning);
+        apply.checks = super::modify::new_row_checks(&modify.checks, &conflict.secured);
         apply.action = ModifyAction::Update {
             set: kept,
             from: vec![],

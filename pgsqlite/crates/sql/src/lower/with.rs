@@ -392,6 +392,7 @@ pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
             if let Some(conflict) = on_conflict {
                 out.extend(conflict.set.iter_mut().flatten().map(|(_, e)| e));
                 out.extend(conflict.filter.iter_mut());
+                out.extend(conflict.secured.conditions());
             }
         }
         ModifyAction::Update { set, from, filter } => {
@@ -408,6 +409,7 @@ pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
             out.push(on);
             for when in whens {
                 out.extend(when.condition.iter_mut());
+                out.extend(when.secured.conditions());
                 match &mut when.action {
                     MergeAction::Update(set) => out.extend(set.iter_mut().map(|(_, e)| e)),
                     MergeAction::Insert { values, .. } => out.extend(values.iter_mut()),
