@@ -1,11 +1,12 @@
-//! Sizes of relations and databases (bytes of their pages in the file), and how sizes are written.
+//! Sizes of relations and databases (bytes of their pages in the file) and of values, and how sizes are written.
 
 use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
+use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
-use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The OID of the database, as pg_database has it.
 pub(super) const DATABASE: i64 = 1;
@@ -73,6 +74,29 @@ fn database_by_oid(c: &Call) -> Result<Datum> {
 }
 fn database(c: &Call) -> Result<Datum> {
     c.query_integer("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", &[]).map(Datum::Int)
+}
+
+/// `pg_column_size`: of a type with a fixed length that; of others the bytes that the value has in the file.
+fn column(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let written = c.types()?.args.first().copied().unwrap_or_default();
+    let state = c.session.state();
+    let ty = state.catalog.base_type(written);
+    let length = match pgsqlite_types::catalog::by_oid(ty) {
+        Some(t) => t.len,
+        None if matches!(c.session.codec(ty)?, TypeCodec::Enum(_)) => 4,
+        None => -1,
+    };
+    Ok(Datum::Int(match (length, c.datum(1)) {
+        (1.., _) => length.into(),
+        // a literal of no type is a C string, which has a zero at its end
+        (-2, DatumRef::Text(text)) => text.len() as i64 + 1,
+        (_, DatumRef::Text(text)) => text.len() as i64,
+        (_, DatumRef::Blob(bytes)) => bytes.len() as i64,
+        _ => return Err(PgError::internal("a value of variable length that is a number")),
+    }))
 }
 
 // --- writing and reading sizes ---------------------------------------------------------------------------------------
@@ -175,6 +199,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_total_relation_size", |c| relation(c, Part::All)),
     ("pg_database_size_name", database_named),
     ("pg_database_size_oid", database_by_oid),
+    ("pg_column_size", column),
     ("pg_size_pretty", pretty),
     ("pg_size_pretty_numeric", pretty_numeric),
     ("pg_size_bytes", bytes),

@@ -178,8 +178,8 @@ impl<'a> Analyzer<'a> {
         }
         let mut converted = Vec::with_capacity(args.len());
         for (arg, &target) in args.into_iter().zip(&targets) {
-            // (these two look at the argument's type itself)
-            let shows_type = matches!(proc.src, Some("pg_typeof" | "pg_collation_for"));
+            // (these look at the argument's type itself)
+            let shows_type = matches!(proc.src, Some("pg_typeof" | "pg_collation_for" | "pg_column_size"));
             converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
                 // VARIADIC "any": PostgreSQL reads an unknown literal as text
                 self.coerce_implicit(arg, oid::TEXT)?

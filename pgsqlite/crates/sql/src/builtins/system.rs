@@ -8,16 +8,13 @@ pub const ROWS: &[Row] = &[
         "pgsql_version current_database current_user session_user current_schema current_schemas pg_backend_pid \
          show_config_by_name show_config_by_name_missing_ok set_config_by_name nextval_oid currval_oid setval_oid \
          setval3_oid lastval gen_random_uuid format_type pg_get_userbyid pg_table_is_visible pg_type_is_visible \
-         pg_function_is_visible       PG_encoding_to_char getdatabaseencoding \
-         pg_client_encoding PG_char_to_encoding     \
-                 \
-                 \
-               pg_get_serial_sequence \
-         text_regclass to_regclass to_regtype to_regproc to_regprocedure to_regnamespace to_regrole to_regoper to_regoperator to_regcollation  ",
+         pg_function_is_visible PG_encoding_to_char getdatabaseencoding pg_client_encoding PG_char_to_encoding \
+         pg_get_serial_sequence \
+         text_regclass to_regclass to_regtype to_regproc to_regprocedure to_regnamespace to_regrole to_regoper to_regoperator to_regcollation",
         Native,
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),
-    row("pg_typeof", NativeTyped),
+    row("pg_typeof pg_column_size", NativeTyped),
     row("pg_is_in_recovery pg_is_other_temp_schema pg_jit_available", Inline("0")),
     row("pg_trigger_depth", Native),
     row("pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible", Inline("$1 IS NOT NULL OR NULL")),
