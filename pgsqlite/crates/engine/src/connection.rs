@@ -193,10 +193,6 @@ pub struct Connection {
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
-    /// rows that were written of the tables that are watched
-    written: Arc<Mutex<Written>>,
-    /// SQLite tells of the rows that it writes
-    listens: bool,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
@@ -225,8 +221,6 @@ impl Connection {
             compared: Cell::new(None),
             temporary: Cell::new(false),
             interrupt,
-            written: Arc::default(),
-            listens: false,
             lease: None,
         })
     }
@@ -453,52 +447,38 @@ impl Connection {
     }
 
     /// Notes from now on which rows of these tables (temporary, name in SQLite) are inserted and updated, by whatever.
-    pub fn watch(&mut self, tables: impl Iterator<Item = (bool, String)>) -> Result<()> {
-        let mut written = self.written.lock();
+    pub fn watch(&self, tables: impl Iterator<Item = (bool, String)>) {
+        let mut written = self.cell.routines.written.lock();
         written.set_tables(tables);
         drop(written);
-        self.listen()
+        self.listen();
     }
 
     /// Notes from now on what happens to rows of the tables (temporary, name, also what is written) that a cursor stands on, as far
     /// as SQLite tells.
-    pub fn watch_cursor<'t>(&mut self, tables: impl Iterator<Item = (bool, &'t str, bool)>) -> Result<()> {
-        let mut written = self.written.lock();
+    pub fn watch_cursor<'t>(&self, tables: impl Iterator<Item = (bool, &'t str, bool)>) {
+        let mut written = self.cell.routines.written.lock();
         for (temporary, table, changes) in tables {
             written.watch_cursor(temporary, table, changes);
         }
         drop(written);
-        self.listen()
+        self.listen();
     }
 
     /// The cursors that asked for it are closed.
-    pub fn forget_deletes(&mut self) -> Result<()> {
-        self.written.lock().forget_deletes();
-        self.listen()
+    pub fn forget_deletes(&self) {
+        self.cell.routines.written.lock().forget_deletes();
+        self.listen();
     }
 
-    fn listen(&mut self) -> Result<()> {
-        let wanted = self.written.lock().is_watching();
-        if wanted == self.listens {
-            return Ok(());
-        }
-        let hook = if wanted {
-            let written = self.written.clone();
-            Some(move |action: rusqlite::hooks::Action, database: &str, table: &str, rowid: i64| match action {
-                rusqlite::hooks::Action::SQLITE_DELETE => written.lock().note_deleted(database == "temp", table, rowid),
-                _ => written.lock().note(database == "temp", table, rowid),
-            })
-        } else {
-            None
-        };
-        self.conn.update_hook(hook).map_err(|_| self.error())?;
-        self.listens = wanted;
-        Ok(())
+    fn listen(&self) {
+        // SAFETY: the connection is live, and its cell holds what is written as long as it is.
+        unsafe { crate::written::listen(self.handle(), &self.cell.routines.written) }
     }
 
     /// The rows that were written since the last [`Written::clear`].
     pub fn written(&self) -> parking_lot::MutexGuard<'_, Written> {
-        self.written.lock()
+        self.cell.routines.written.lock()
     }
 
     /// The last error as PostgreSQL would tell it.

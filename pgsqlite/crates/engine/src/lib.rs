@@ -21,6 +21,7 @@ pub mod pg_catalog;
 pub(crate) mod routine;
 mod sequence;
 pub mod session;
+mod standing;
 pub mod statistics;
 pub mod store;
 mod text_search;

@@ -3,8 +3,12 @@
 //! SQLite tells of every row that a statement, a trigger or a referential action inserts or updates. A row that ROLLBACK TO took
 //! back stays noted: what is looked at later is the row as it is then.
 
+use libsqlite3_sys as ffi;
+use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::sync::Arc;
 
 /// Rows noted one by one for keys that are looked at later; of a table with more, all rows are looked at.
 const MOST_ROWS: usize = 1_000_000;
@@ -47,6 +51,38 @@ pub struct Written {
     gone: HashMap<(bool, String), Gone>,
     /// how many rows were deleted of all tables
     deleted: u64,
+    /// SQLite tells of the rows that it writes
+    listens: bool,
+}
+
+/// SQLite's update hook.
+extern "C" fn on_update(to: *mut c_void, action: c_int, database: *const c_char, table: *const c_char, rowid: i64) {
+    // SAFETY: `listen` gave the pointer, and the names are C strings for as long as the call lasts.
+    let (written, database, table) =
+        unsafe { (&*to.cast::<Mutex<Written>>(), CStr::from_ptr(database), CStr::from_ptr(table)) };
+    let (temporary, table) = (database == c"temp", table.to_string_lossy());
+    match action {
+        ffi::SQLITE_DELETE => written.lock().note_deleted(temporary, &table, rowid),
+        _ => written.lock().note(temporary, &table, rowid),
+    }
+}
+
+/// Lets SQLite tell of the rows that a connection writes, if any table is watched, or no more.
+///
+/// # Safety
+/// `db` is a live connection, and `written` outlives it.
+pub unsafe fn listen(db: *mut ffi::sqlite3, written: &Arc<Mutex<Written>>) {
+    let mut own = written.lock();
+    let wanted = own.is_watching();
+    if wanted != own.listens {
+        own.listens = wanted;
+        let to = Arc::as_ptr(written).cast_mut().cast();
+        // SAFETY: promised by the caller.
+        match wanted {
+            true => unsafe { ffi::sqlite3_update_hook(db, Some(on_update), to) },
+            false => unsafe { ffi::sqlite3_update_hook(db, None, std::ptr::null_mut()) },
+        };
+    }
 }
 
 #[derive(Debug, Default)]

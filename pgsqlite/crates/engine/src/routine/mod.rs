@@ -30,9 +30,12 @@ pub(crate) mod utility;
 pub(crate) use queried::queried;
 
 use crate::connection::RawStatement;
+use crate::standing::Standing;
 use crate::udf::session_cell::SessionCell;
 use crate::udf::shim::{Call, Scalar};
+use crate::written::Written;
 use libsqlite3_sys as ffi;
+use parking_lot::Mutex;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::routine::{Function, Language};
@@ -108,6 +111,10 @@ pub struct Runtime {
     pub(crate) modes: RefCell<crate::session::constraints::Modes>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
+    /// rows that the connection has written of the tables that are watched
+    pub(crate) written: Arc<Mutex<Written>>,
+    /// a body's cursors have asked for that: to be forgotten when the transaction ends
+    pub(crate) cursors_stand: Cell<bool>,
 }
 
 /// The session's side of COMMIT and ROLLBACK in a body, which runs on a thread of its own meanwhile.
@@ -351,6 +358,20 @@ impl<'a> Host<'a> {
         let mut out = Vec::new();
         self.cell.with_context(|context| codec.text_out(value.as_ref(), context, &mut out))?;
         String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
+    }
+
+    /// A cursor is open: rows that are deleted (or, if it locks them, changed) from now on are gone for it.
+    pub fn watch_standing(&self, standing: &mut Standing) {
+        let (catalog, runtime) = (self.catalog(), self.routines());
+        let mut written = runtime.written.lock();
+        for (temporary, table, changes) in standing.watched(&catalog) {
+            written.watch_cursor(temporary, table, changes);
+        }
+        standing.since = written.now();
+        drop(written);
+        runtime.cursors_stand.set(true);
+        // SAFETY: a live connection, whose cell holds what is written.
+        unsafe { crate::written::listen(self.db, &runtime.written) }
     }
 
     /// 57014 if the statement is to end.

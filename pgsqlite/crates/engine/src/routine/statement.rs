@@ -2,6 +2,7 @@
 
 use super::{Access, Host, Stamp};
 use crate::connection::{RawStatement, Step};
+use crate::udf::rows::Current;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
@@ -142,14 +143,26 @@ impl Planned {
         }
     }
 
-    /// Runs it. The rows it gives go to `rows`.
+    /// Runs it. The rows it gives go to `rows`. Errors: 0A000 for WHERE CURRENT OF, besides those of the statement.
     pub fn run(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        if self.plan.query.current_of.is_some() {
+            return Err(PgError::not_supported("WHERE CURRENT OF a cursor that this function has not opened"));
+        }
+        self.run_here(host, parameters, rows)
+    }
+
+    /// As [`Planned::run`], of a statement with WHERE CURRENT OF, which means the row `current`.
+    pub fn run_at(&self, host: Host, current: Current, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        let around = host.cell.rows.current.replace(Some(current));
+        let done = self.run_here(host, parameters, rows);
+        host.cell.rows.current.replace(around);
+        done
+    }
+
+    fn run_here(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
         if let Some(value) = self.value(parameters) {
             rows(vec![value.clone()])?;
             return Ok(Done { rows: 1 });
-        }
-        if self.plan.query.current_of.is_some() {
-            return Err(PgError::not_supported("WHERE CURRENT OF in a function"));
         }
         if let Some(rewritten) = &self.plan.query.rewritten {
             // (what a rule's SELECT gives is nobody's here)
@@ -230,10 +243,15 @@ impl Planned {
                     Ok(())
                 }
                 _ => {
+                    let told = self.told_deletes(host);
                     while step_once(host, &mut statement)? == Step::Row {}
+                    // SAFETY: a live connection.
+                    let changed = unsafe { ffi::sqlite3_changes64(host.db) } as u64;
+                    if told.is_some_and(|told| host.routines().written.lock().deleted() - told < changed) {
+                        host.routines().written.lock().note_all_deleted();
+                    }
                     if step.counts {
-                        // SAFETY: a live connection.
-                        done.rows += unsafe { ffi::sqlite3_changes64(host.db) } as u64;
+                        done.rows += changed;
                     }
                     Ok(())
                 }
@@ -243,6 +261,12 @@ impl Planned {
             result?;
         }
         Ok(done)
+    }
+
+    /// Of a DELETE while cursors watch: how many rows SQLite has told to be deleted. (It does not tell of each if it empties a table.)
+    fn told_deletes(&self, host: Host) -> Option<u64> {
+        let written = (self.plan.query.tag == Tag::Delete).then(|| host.routines().written.lock());
+        written.filter(|w| w.is_watching()).map(|w| w.deleted())
     }
 
     /// All rows.

@@ -146,6 +146,9 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     for notice in outcome.notices {
         host.cell.notice(notice);
     }
+    if let NodeEnum::TruncateStmt(_) = node {
+        host.routines().written.lock().note_all_deleted();
+    }
     if let Some(mut new) = outcome.catalog {
         Arc::make_mut(&mut new).epoch = crate::engine::next_number();
         show_catalog(host, new.clone());

@@ -128,12 +128,12 @@ impl Session {
         }
         let mut tables = catalog.tables_with_deferrable_keys().peekable();
         let on = tables.peek().is_some();
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let connection = self.connection()?;
         if on || connection.written().is_watching() {
             if self.transaction.keys.epoch.is_none() {
                 connection.written().clear();
             }
-            connection.watch(tables.map(|t| (t.temporary, t.sqlite_name.clone())))?;
+            connection.watch(tables.map(|t| (t.temporary, t.sqlite_name.clone())));
         }
         self.transaction.keys.epoch = Some(catalog.epoch);
         self.transaction.keys.on = on;

@@ -630,9 +630,9 @@ impl Session {
                 tracing::debug!(name, "a SET LOCAL value could not be put back");
             }
         }
-        if let (true, Some(connection)) = (self.transaction.cursors_stand, &mut self.connection) {
-            if let Err(problem) = connection.forget_deletes() {
-                tracing::debug!(%problem, "the connection still notes deleted rows");
+        if let Some(connection) = &self.connection {
+            if connection.cell.routines.cursors_stand.take() || self.transaction.cursors_stand {
+                connection.forget_deletes();
             }
         }
         self.transaction = Transaction::default();

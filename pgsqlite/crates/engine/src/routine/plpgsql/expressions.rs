@@ -1,10 +1,12 @@
 //! The SQL in a body: planned when it runs for the first time, with the variables that it names as parameters.
 
 use super::super::statement::{Column, Done, Planned, Rows};
-use super::super::{add_context, in_query, Host};
+use super::super::{add_context, in_query};
 use super::run::Frame;
 use super::values::{Shape, Typed};
 use super::{Kind, Value};
+use crate::standing::Standing;
+use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::effects::TRIGGER_VARIABLES;
@@ -27,6 +29,8 @@ pub(super) struct Expression {
     sources: Vec<Source>,
     /// rows whose shape the plan relies on; None: that they have none
     shapes: Vec<(usize, Option<Rc<Shape>>)>,
+    /// of a cursor's query that gives the numbers of its rows, too
+    pub standing: Option<Standing>,
 }
 
 /// The names that a piece of SQL sees.
@@ -192,12 +196,35 @@ impl<'h> Frame<'h> {
         Ok(planned)
     }
 
+    /// The plan of a cursor's query. It reads the numbers of its rows, too, if these are rows of tables.
+    pub(super) fn planned_cursor(&self, sql: &Sql) -> Result<Rc<Expression>> {
+        if let Some(found) = &self.program.plans.borrow()[sql.id] {
+            if self.fits(found) {
+                return Ok(found.clone());
+            }
+        }
+        let extended = match one_statement(&sql.text) {
+            Ok(NodeEnum::SelectStmt(select)) => self.host.with_environment(|environment| {
+                Standing::of(&select, |schema, name| Ok(find_relation(environment, schema, name)))
+            })?,
+            _ => None,
+        };
+        // (what groups without saying so has no such columns; errors are told of the query as it is written)
+        let planned = extended.and_then(|(standing, select)| {
+            let expression = self.plan_node(&NodeEnum::SelectStmt(Box::new(select)), sql.names).ok()?;
+            Some(Rc::new(Expression { standing: Some(standing), ..expression }))
+        });
+        let Some(planned) = planned else { return self.planned(sql, false) };
+        self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
+        Ok(planned)
+    }
+
     pub(super) fn plan_node(&self, node: &NodeEnum, names: usize) -> Result<Expression> {
         let scope = Scope { frame: self, names, sources: RefCell::default(), shapes: RefCell::default() };
         let planned =
             Planned::new(self.host, node, &scope, || scope.sources.borrow().iter().map(|(_, ty)| *ty).collect())?;
         let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
-        Ok(Expression { planned, sources, shapes: scope.shapes.into_inner() })
+        Ok(Expression { planned, sources, shapes: scope.shapes.into_inner(), standing: None })
     }
 
     /// The value of a variable (or field) with one part of it replaced.
@@ -220,7 +247,7 @@ impl<'h> Frame<'h> {
                 let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
                 let planned = Planned::of_query(self.host, query, types)?;
                 let sources = scope.sources.take().into_iter().map(|(s, _)| s).collect();
-                let made = Rc::new(Expression { planned, sources, shapes: scope.shapes.take() });
+                let made = Rc::new(Expression { planned, sources, shapes: scope.shapes.take(), standing: None });
                 self.program.plans.borrow_mut()[value.id] = Some(made.clone());
                 made
             }
@@ -242,7 +269,7 @@ impl<'h> Frame<'h> {
         let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
         let planned = Planned::of_query(self.host, query, types)?;
         let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
-        Ok((procedure, Expression { planned, sources, shapes: scope.shapes.into_inner() }))
+        Ok((procedure, Expression { planned, sources, shapes: scope.shapes.into_inner(), standing: None }))
     }
 
     fn fits(&self, expression: &Expression) -> bool {
@@ -281,11 +308,22 @@ impl<'h> Frame<'h> {
     pub(super) fn run_sql(&self, sql: &Sql, expression: bool, rows: Rows) -> Result<(Rc<Expression>, Done)> {
         let planned = self.planned(sql, expression)?;
         let parameters = self.parameters(&planned);
-        let done = planned.planned.run(self.host, &parameters, rows).map_err(|e| {
+        let done = self.run_planned(&planned.planned, sql.names, &parameters, rows).map_err(|e| {
             let word = if expression { "SQL expression" } else { "SQL statement" };
             add_context(e, format!("{word} \"{}\"", sql.text))
         })?;
         Ok((planned, done))
+    }
+
+    /// Runs a statement, which may say WHERE CURRENT OF one of the body's cursors. `names`: what its text sees; 0: no variables.
+    fn run_planned(&self, planned: &Planned, names: usize, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        match &planned.plan.query.current_of {
+            Some((cursor, tables)) => {
+                let current = self.current_row(cursor, tables, names)?;
+                planned.run_at(self.host, current, parameters, rows)
+            }
+            None => planned.run(self.host, parameters, rows),
+        }
     }
 
     /// The value of an expression.
@@ -372,9 +410,27 @@ impl<'h> Frame<'h> {
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
         let mut last = Dynamic { rows: 0, columns: None };
         for statement in statements {
-            last = dynamic_statement(self.host, &statement.node, &types, &values, rows).map_err(context)?;
+            last = self.dynamic_statement(&statement.node, &types, &values, rows).map_err(context)?;
         }
         Ok(last)
+    }
+
+    fn dynamic_statement(
+        &self,
+        node: &NodeEnum,
+        types: &[Oid],
+        values: &[Datum],
+        rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
+    ) -> Result<Dynamic> {
+        if !is_query(node) {
+            super::super::utility::run(self.host, node, "PL/pgSQL")?;
+            return Ok(Dynamic { rows: 0, columns: None });
+        }
+        let planned = Planned::new(self.host, node, &Using { types }, || types.to_vec())?;
+        let columns = planned.columns.clone();
+        let mut given = |row| rows(columns.as_deref().unwrap_or_default(), row);
+        let done = self.run_planned(&planned, 0, values, &mut given)?;
+        Ok(Dynamic { rows: done.rows, columns })
     }
 }
 
@@ -382,21 +438,4 @@ impl<'h> Frame<'h> {
 pub(super) struct Dynamic {
     pub rows: u64,
     pub columns: Option<Vec<Column>>,
-}
-
-fn dynamic_statement(
-    host: Host,
-    node: &NodeEnum,
-    types: &[Oid],
-    values: &[Datum],
-    rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
-) -> Result<Dynamic> {
-    if !is_query(node) {
-        super::super::utility::run(host, node, "PL/pgSQL")?;
-        return Ok(Dynamic { rows: 0, columns: None });
-    }
-    let planned = Planned::new(host, node, &Using { types }, || types.to_vec())?;
-    let columns = planned.columns.clone();
-    let done = planned.run(host, values, &mut |row| rows(columns.as_deref().unwrap_or_default(), row))?;
-    Ok(Dynamic { rows: done.rows, columns })
 }

@@ -34,6 +34,7 @@ impl Frame<'_> {
         let catalog = self.host.catalog();
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
+        let noted = runtime.written.lock().now();
         let depth = runtime.depth.get();
         let around = runtime.subtransactions.get();
         runtime.subtransactions.set(around + 1);
@@ -57,6 +58,7 @@ impl Frame<'_> {
                     }
                     self.host.exec(&format!("ROLLBACK TO {name}; RELEASE {name}"))?;
                     *runtime.pending.borrow_mut() = pending;
+                    runtime.written.lock().undo(noted);
                     if self.host.catalog().epoch != catalog.epoch {
                         super::super::utility::show_catalog(self.host, catalog);
                         *self.host.routines().changed.borrow_mut() = changed;

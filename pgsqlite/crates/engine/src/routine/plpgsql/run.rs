@@ -104,7 +104,7 @@ impl<'h> Frame<'h> {
         format!("PL/pgSQL function {} line {line} at {what}", self.program.name)
     }
 
-    fn set_found(&mut self, found: bool) {
+    pub(super) fn set_found(&mut self, found: bool) {
         self.values[FOUND] = Value::Scalar(Datum::from(found));
     }
 
@@ -326,7 +326,7 @@ impl<'h> Frame<'h> {
     }
 
     /// One turn of a loop. Some: the loop ends, and this is how its statement ends.
-    fn turn(&mut self, label: &Option<String>, body: &[Statement]) -> Result<Option<Flow>> {
+    pub(super) fn turn(&mut self, label: &Option<String>, body: &[Statement]) -> Result<Option<Flow>> {
         self.host.check_interrupt()?;
         Ok(match self.statements(body)? {
             Flow::Next | Flow::Continue(None) => None,
@@ -821,7 +821,7 @@ impl<'h> Frame<'h> {
     }
 }
 
-fn no_rows() -> PgError {
+pub(super) fn no_rows() -> PgError {
     PgError::new(SqlState::SYNTAX_ERROR, "query does not return rows")
 }
 
