@@ -4,7 +4,7 @@
 use super::statement::Planned;
 use super::Host;
 use pgsqlite_sql::analyze::inline::conversion;
-use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::rc::Rc;
 
 /// Most conversions kept per connection.
@@ -12,6 +12,8 @@ const KEPT: usize = 512;
 
 /// A value as one of another type, as PL/pgSQL assigns it. Errors: 42846 and those of the types' input.
 pub(crate) fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Datum> {
+    // what is not typed is stored as a text
+    let from = if from == oid::UNKNOWN { oid::TEXT } else { from };
     if from == to && typmod < 0 {
         return Ok(value);
     }
@@ -30,7 +32,8 @@ pub(crate) fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) 
 
 /// As [`assign`], but by casts alone, not by way of text. None: there is no cast.
 pub(crate) fn assign_by_cast(host: &Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Option<Datum>> {
-    let there = from == to || host.with_environment(|e| conversion(e, from, to, typmod, false))?.is_some();
+    let there = from == to
+        || from != oid::UNKNOWN && host.with_environment(|e| conversion(e, from, to, typmod, false))?.is_some();
     there.then(|| assign(*host, value, from, to, typmod)).transpose()
 }
 

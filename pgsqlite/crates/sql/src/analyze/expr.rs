@@ -566,8 +566,8 @@ impl Analyzer<'_> {
                 }
                 _ => {
                     let expr = self.expr(node)?;
-                    nested |=
-                        self.env.catalog.element_type(self.base_type(expr.ty)).is_some() && expr.ty != oid::UNKNOWN;
+                    // (a domain over an array is an element like any other)
+                    nested |= self.env.catalog.element_type(expr.ty).is_some() && expr.ty != oid::UNKNOWN;
                     expr
                 }
             };
@@ -593,7 +593,8 @@ impl Analyzer<'_> {
             let mut out = Vec::new();
             for e in elements {
                 let wanted = if nested { array } else { element };
-                out.push(self.coerce_explicit(e, wanted, typmod, a.location)?);
+                let location = e.location;
+                out.push(self.coerce_explicit(e, wanted, typmod, location)?);
             }
             return Ok(Expr::new(ExprKind::Array(out), array, a.location));
         }

@@ -198,9 +198,7 @@ impl Lowerer<'_> {
             ExprKind::Grouping(_) => return Err(PgError::not_supported("GROUPING").at(expr.location)),
             ExprKind::SubLink { kind, query } => self.sub_link(kind, query, expr)?,
             ExprKind::Array(elements) => {
-                let nested = elements
-                    .first()
-                    .is_some_and(|e| self.env.catalog.element_type(self.env.catalog.base_type(e.ty)).is_some());
+                let nested = elements.first().is_some_and(|e| self.env.catalog.element_type(e.ty).is_some());
                 let nested = if nested { "1" } else { "0" };
                 let call = |f: &str, args: &[String]| format!("{f}({nested}, {})", args.join(", "));
                 let mut parts = self.exprs(elements)?;
@@ -261,7 +259,7 @@ impl Lowerer<'_> {
             ExprKind::Row(fields) => {
                 let mut args = Vec::new();
                 for field in fields {
-                    args.push(if field.ty == oid::UNKNOWN { oid::TEXT } else { field.ty }.to_string());
+                    args.push(field.ty.to_string());
                     args.push(self.expr(field)?);
                 }
                 format!("{}({})", support::RECORD, args.join(", "))

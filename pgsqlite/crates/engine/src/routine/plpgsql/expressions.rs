@@ -91,6 +91,8 @@ impl Scope<'_, '_> {
         let shape = self.frame.known_shape(variable)?;
         self.note_shape(variable, Some(&shape));
         let (i, ty, typmod) = self.frame.field_of(variable, name)?;
+        // an untyped literal in a ROW is still untyped as a field
+        let ty = if ty == oid::UNKNOWN { oid::TEXT } else { ty };
         Ok(Variable { number: self.number(Source::Field(variable, i), ty), ty, typmod })
     }
 }

@@ -17,7 +17,8 @@ pub(crate) struct Frame<'h> {
     /// the rows that RETURN NEXT and RETURN QUERY gave
     pub rows: Vec<Vec<Datum>>,
     /// what RETURN gave
-    returned: Option<Datum>,
+    /// what RETURN was given, not yet of the function's type
+    returned: Option<Typed>,
     returned_row: Option<Row>,
     /// ROW_COUNT
     pub count: u64,
@@ -65,11 +66,20 @@ impl<'h> Frame<'h> {
         }
     }
 
-    /// Runs the body; what RETURN gave.
+    /// Runs the body; what RETURN gave, as the function's type. (No handler of the body sees an error of that conversion.)
     pub fn run_body(&mut self) -> Result<Option<Datum>> {
         let program = self.program;
         self.block(&program.body.block)?;
-        Ok(self.returned.take())
+        let Some(typed) = self.returned.take() else { return Ok(None) };
+        let value = match program.result {
+            Result_::Row { ty } => self.as_result_row(typed, ty, RETURNED),
+            Result_::Scalar { ty } => convert::assign(self.host, typed.value, typed.ty, ty, -1),
+            _ => Ok(typed.value),
+        };
+        value.map(Some).map_err(|e| {
+            let what = "while casting return value to function's return type";
+            add_context(e, format!("PL/pgSQL function {} {what}", program.name))
+        })
     }
 
     /// Runs the body of a trigger function; the values of the row that it returned, as fields of `shape`.
@@ -89,14 +99,9 @@ impl<'h> Frame<'h> {
         if Rc::ptr_eq(&row.shape, shape) {
             return Ok(Some(row.values));
         }
-        let fits = row.shape.fields.len() == shape.fields.len()
-            && row.shape.fields.iter().zip(&shape.fields).all(|(a, b)| a.1 == b.1);
-        if !fits {
-            return Err(PgError::new(
-                SqlState::DATATYPE_MISMATCH,
-                "returned row structure does not match the structure of the triggering table",
-            ));
-        }
+        let message = "returned row structure does not match the structure of the triggering table";
+        self.check_fields(&row, &shape.fields, message)
+            .map_err(|e| add_context(e, format!("PL/pgSQL function {} during function exit", program.name)))?;
         Ok(Some(row.values))
     }
 
@@ -666,20 +671,8 @@ impl<'h> Frame<'h> {
                     }
                 };
             }
-            Result_::Row { ty } => {
-                let typed = match self.returned_variable(sql)? {
-                    Some(row) => match row {
-                        Some(row) => Typed { value: row.datum(), ty: row.shape.ty },
-                        None => Typed { value: Datum::Null, ty: oid::RECORD },
-                    },
-                    None => self.eval(sql)?,
-                };
-                self.returned = Some(self.as_result_row(typed, ty)?);
-            }
-            Result_::Scalar { ty } => {
-                let typed = self.eval(sql)?;
-                self.returned = Some(convert::assign(self.host, typed.value, typed.ty, ty, -1)?);
-            }
+            Result_::Row { .. } => self.returned = Some(self.row_or_value(sql)?.0),
+            Result_::Scalar { .. } => self.returned = Some(self.eval(sql)?),
             Result_::Void | Result_::Outputs(_) => {}
         }
         Ok(())
@@ -698,62 +691,75 @@ impl<'h> Frame<'h> {
         })
     }
 
-    fn as_result_row(&self, typed: Typed, ty: pgsqlite_types::Oid) -> Result<Datum> {
-        let catalog = self.host.catalog();
-        if typed.value.is_null() {
-            return Ok(Datum::Null);
-        }
-        if typed.ty != oid::RECORD && catalog.composite_fields(typed.ty).is_none() {
+    /// What RETURN or RETURN NEXT of a composite type was given, and whether that is a variable. Errors: 42804 for a scalar.
+    fn row_or_value(&mut self, sql: &Sql) -> Result<(Typed, bool)> {
+        let (typed, variable) = match self.returned_variable(sql)? {
+            Some(Some(row)) => (Typed { value: row.datum(), ty: row.shape.ty }, true),
+            Some(None) => (Typed { value: Datum::Null, ty: oid::RECORD }, true),
+            None => (self.eval(sql)?, false),
+        };
+        let is_row = typed.ty == oid::RECORD || self.host.catalog().composite_fields(typed.ty).is_some();
+        if !is_row && !typed.value.is_null() {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 "cannot return non-composite value from function returning composite type",
             ));
+        }
+        Ok((typed, variable))
+    }
+
+    /// A row as one of the function's type. `message`: what an error says of one that is none.
+    fn as_result_row(&self, typed: Typed, ty: pgsqlite_types::Oid, message: &str) -> Result<Datum> {
+        if typed.value.is_null() {
+            return Ok(Datum::Null);
         }
         if ty == oid::RECORD || typed.ty == ty {
             return Ok(typed.value);
         }
         let Some(row) = self.row_of(&typed)? else { return Ok(Datum::Null) };
         let shape = self.shape_of(ty)?;
-        if row.shape.fields.len() != shape.fields.len() {
-            return Err(PgError::new(
-                SqlState::DATATYPE_MISMATCH,
-                "returned record type does not match expected record type",
-            )
-            .detail(format!(
+        self.check_fields(&row, &shape.fields, message)?;
+        Ok(Row { shape, values: row.values }.datum())
+    }
+
+    /// Whether a row has fields of these types: they are taken as they are, nothing is converted. A type's modifier (varchar(5)) is
+    /// not known of every row; there the value tells. Errors: 42804 with `message`.
+    fn check_fields(&self, row: &Row, wanted: &[(String, pgsqlite_types::Oid, i32)], message: &str) -> Result<()> {
+        let mismatch = |detail: String| Err(PgError::new(SqlState::DATATYPE_MISMATCH, message).detail(detail));
+        if row.shape.fields.len() != wanted.len() {
+            return mismatch(format!(
                 "Number of returned columns ({}) does not match expected column count ({}).",
                 row.shape.fields.len(),
-                shape.fields.len()
-            )));
+                wanted.len()
+            ));
         }
-        // fields are taken as they are, not converted
-        for (i, ((_, from, _), (_, to, typmod))) in row.shape.fields.iter().zip(&shape.fields).enumerate() {
-            if from != to {
+        for (i, ((_, from, given), (_, to, typmod))) in row.shape.fields.iter().zip(wanted).enumerate() {
+            let fits = from == to
+                && (*typmod < 0 || given == typmod || {
+                    let value = &row.values[i];
+                    convert::assign(self.host, value.clone(), *from, *to, *typmod).is_ok_and(|v| v == *value)
+                });
+            if !fits {
+                let catalog = self.host.catalog();
                 let names = pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]);
-                return Err(PgError::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    "returned record type does not match expected record type",
-                )
-                .detail(format!(
+                return mismatch(format!(
                     "Returned type {} does not match expected type {} in column {}.",
-                    names.type_name(*from, -1),
+                    names.type_name(*from, *given),
                     names.type_name(*to, *typmod),
                     i + 1
-                )));
+                ));
             }
         }
-        Ok(Row { shape, values: row.values }.datum())
+        Ok(())
     }
 
     fn return_next(&mut self, value: Option<&Sql>) -> Result<()> {
         let row = match (self.program.result.clone(), value) {
             (Result_::Outputs(list), _) => self.outputs(&list)?.1,
             (Result_::Row { ty }, Some(sql)) => {
-                let typed = match self.returned_variable(sql)? {
-                    Some(Some(row)) => Typed { value: row.datum(), ty: row.shape.ty },
-                    Some(None) => Typed { value: Datum::Null, ty: oid::RECORD },
-                    None => self.eval(sql)?,
-                };
-                vec![self.as_result_row(typed, ty)?]
+                let (typed, variable) = self.row_or_value(sql)?;
+                let message = if variable { "wrong record type supplied in RETURN NEXT" } else { RETURNED };
+                vec![self.as_result_row(typed, ty, message)?]
             }
             (Result_::Scalar { ty }, Some(sql)) => {
                 let typed = self.eval(sql)?;
@@ -820,6 +826,9 @@ impl<'h> Frame<'h> {
         Ok(())
     }
 }
+
+/// Of a row that RETURN was given as an expression.
+const RETURNED: &str = "returned record type does not match expected record type";
 
 pub(super) fn no_rows() -> PgError {
     PgError::new(SqlState::SYNTAX_ERROR, "query does not return rows")

@@ -235,13 +235,6 @@ impl Frame<'_> {
         columns: &[super::super::statement::Column],
         row: Option<Vec<Datum>>,
     ) -> Result<()> {
-        // a single column that is a row goes in as the row
-        if let ([column], Some([value])) = (columns, row.as_deref()) {
-            let is_row = column.ty == oid::RECORD || self.host.catalog().composite_fields(column.ty).is_some();
-            if is_row && declared.is_some() {
-                return self.assign_variable(variable, Typed { value: value.clone(), ty: column.ty });
-            }
-        }
         let fields: Fields = columns.iter().map(|c| (c.name.clone(), c.ty, c.typmod)).collect();
         let values = row.unwrap_or_else(|| vec![Datum::Null; fields.len()]);
         // rows of one query share their shape: plans that know it stay right
