@@ -143,6 +143,17 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
+    /// What DROP … CASCADE of something in the constraint's expression does.
+    pub(super) fn remove_domain_constraint(&mut self, ty: Oid, constraint: Oid) -> Result<()> {
+        let Some(user_type) = self.catalog.types.get(&ty).cloned() else { return Ok(()) };
+        let mut changed = (*user_type).clone();
+        if let UserTypeKind::Domain { checks, .. } = &mut changed.kind {
+            checks.retain(|c| c.oid != constraint);
+        }
+        self.forget_comments(constraint);
+        self.put_type(changed)
+    }
+
     pub(super) fn rename_domain_constraint(&mut self, parts: &[&str], name: &str, new_name: &str) -> Result<()> {
         let (user_type, mut domain) = self.find_domain(parts)?;
         if domain.checks.iter().any(|c| c.name == new_name) {

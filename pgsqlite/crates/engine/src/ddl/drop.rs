@@ -34,6 +34,31 @@ pub(super) enum Object {
     Cast(Oid, Oid),
     /// (composite type, field from 0)
     Attribute(Oid, usize),
+    /// (domain, constraint)
+    DomainConstraint(Oid, Oid),
+}
+
+impl Object {
+    /// PostgreSQL tells of dependents in the order of their OIDs: (OID; what of it; number in it).
+    fn place(self) -> (Oid, u8, i32) {
+        match self {
+            Object::Relation(oid)
+            | Object::Type(oid)
+            | Object::Schema(oid)
+            | Object::Function(oid)
+            | Object::Operator(oid)
+            | Object::Constraint(_, oid)
+            | Object::Trigger(_, oid)
+            | Object::Policy(_, oid)
+            | Object::Rule(_, oid)
+            | Object::Cast(_, oid)
+            | Object::DomainConstraint(_, oid) => (oid, 0, 0),
+            Object::Column(table, attnum) => (table, 1, i32::from(attnum)),
+            Object::Attribute(ty, index) => (ty, 1, index as i32),
+            // (made after the table, before its constraints)
+            Object::Default(table, attnum) => (table, 2, i32::from(attnum)),
+        }
+    }
 }
 
 pub(super) fn kind_word(kind: &RelationKind) -> &'static str {
@@ -106,6 +131,13 @@ impl Ddl<'_> {
                 let name = relation.and_then(|r| r.rules.iter().find(|own| own.oid == rule)).map_or("", |r| &r.name);
                 let word = relation.map_or("table", |r| kind_word(&r.kind));
                 format!("rule {name} on {word} {}", names.relation(table))
+            }
+            Object::DomainConstraint(ty, constraint) => {
+                let check = match self.catalog.types.get(&ty).map(|t| &t.kind) {
+                    Some(UserTypeKind::Domain { checks, .. }) => checks.iter().find(|c| c.oid == constraint),
+                    _ => None,
+                };
+                format!("constraint {}", check.map_or("", |c| &c.name))
             }
             Object::Attribute(ty, index) => {
                 let fields = self.catalog.composite_fields(ty).unwrap_or_default();
@@ -193,9 +225,11 @@ impl Ddl<'_> {
                                 out.push((Object::Constraint(child.oid, whole.oid), false));
                             }
                         }
-                        self.uses_of_type(relation.row_type, relation.array_type, oid, &mut out);
                     }
                     _ => {}
+                }
+                if relation.row_type != 0 {
+                    out.push((Object::Type(relation.row_type), true));
                 }
                 by_view(&|r| r.class == super::schema::CLASS_RELATION && r.object == oid, &mut out);
             }
@@ -219,6 +253,9 @@ impl Ddl<'_> {
                             out.push((Object::Constraint(child.oid, constraint.oid), child.oid == table));
                         }
                     }
+                }
+                if relation.column_by_attnum(attnum).is_some_and(|c| c.default.is_some()) {
+                    out.push((Object::Default(table, attnum), true));
                 }
                 let name = relation.column_by_attnum(attnum).map_or("", |c| c.name.as_str());
                 for trigger in &relation.triggers {
@@ -261,9 +298,12 @@ impl Ddl<'_> {
                 }
             }
             Object::Type(ty) => {
+                let mut array = 0;
+                let mut own = 0;
                 if let Some(t) = self.catalog.types.get(&ty) {
                     // the array type goes with its element type
-                    out.push((Object::Type(t.array_oid), true));
+                    array = t.array_oid;
+                    out.push((Object::Type(array), true));
                     if let UserTypeKind::Range(range) = &t.kind {
                         out.push((Object::Type(range.multirange), true));
                         for (constructor, _) in range.constructors() {
@@ -271,13 +311,18 @@ impl Ddl<'_> {
                             self.uses_of_function(constructor, &mut out)?;
                         }
                     }
-                    self.uses_of_type(ty, ty, 0, &mut out);
+                } else if let Some(TypeEntry::Row(relation)) = self.catalog.type_entry(ty) {
+                    (array, own) = (relation.array_type, relation.oid);
+                    out.push((Object::Type(array), true));
+                }
+                self.uses_of_type(ty, ty, own, &mut out);
+                if array != 0 {
+                    let written = format!("::{}", Names::stored(&self.catalog).type_name(ty, -1));
+                    self.uses_in_tables(super::schema::CLASS_TYPE, &[ty, array], &written, &mut out)?;
                     by_view(
-                        &|r| r.class == super::schema::CLASS_TYPE && (r.object == ty || r.object == t.array_oid),
+                        &|r| r.class == super::schema::CLASS_TYPE && (r.object == ty || r.object == array),
                         &mut out,
                     );
-                } else {
-                    self.uses_of_type(ty, ty, 0, &mut out);
                 }
             }
             Object::Schema(schema) => {
@@ -317,138 +362,23 @@ impl Ddl<'_> {
                 }
             }
             Object::Operator(operator) => {
-                by_view(&|r| r.class == 2617 && r.object == operator, &mut out);
+                by_view(&|r| r.class == super::schema::CLASS_OPERATOR && r.object == operator, &mut out);
+                if let Some(o) = self.catalog.operators.get(&operator) {
+                    self.uses_in_tables(super::schema::CLASS_OPERATOR, &[operator], &o.definition.name, &mut out)?;
+                }
             }
-            Object::Default(..) | Object::Policy(..) | Object::Rule(..) | Object::Attribute(..) | Object::Cast(..) => {}
+            Object::Default(..)
+            | Object::Policy(..)
+            | Object::Rule(..)
+            | Object::Attribute(..)
+            | Object::Cast(..)
+            | Object::DomainConstraint(..) => {}
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
             }
         }
         Ok(out)
-    }
-
-    fn uses_of_type(&self, ty: Oid, array: Oid, own: Oid, out: &mut Vec<(Object, bool)>) {
-        if ty == 0 {
-            return;
-        }
-        for relation in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table && r.oid != own) {
-            if relation.inheritance.of_type == ty {
-                out.push((Object::Relation(relation.oid), false));
-                continue;
-            }
-            for column in relation.live_columns().filter(|c| c.type_oid == ty || c.type_oid == array) {
-                out.push((Object::Column(relation.oid, column.attnum), false));
-            }
-        }
-        for user in self.catalog.types.values() {
-            match &user.kind {
-                UserTypeKind::Domain { base, .. } if *base == ty || *base == array => {
-                    out.push((Object::Type(user.oid), false));
-                }
-                UserTypeKind::Composite { fields } => {
-                    let uses = |(_, f): &(usize, &(String, Oid, i32))| f.1 == ty || f.1 == array;
-                    out.extend(
-                        fields.iter().enumerate().filter(uses).map(|(i, _)| (Object::Attribute(user.oid, i), false)),
-                    );
-                }
-                UserTypeKind::Range(range) if range.subtype == ty || range.subtype == array => {
-                    out.push((Object::Type(user.oid), false));
-                }
-                _ => {}
-            }
-        }
-        for o in self.catalog.operators.values().map(|o| &o.definition) {
-            if [o.left, o.right, o.result].iter().any(|t| *t == ty || *t == array) {
-                out.push((Object::Operator(o.oid), false));
-            }
-        }
-        for cast in self.catalog.casts.values() {
-            if [cast.source, cast.target].iter().any(|t| *t == ty || *t == array) {
-                out.push((Object::Cast(cast.source, cast.target), false));
-            }
-        }
-        for r in self.catalog.routines.values() {
-            let f = &r.function;
-            let uses = |t: Oid| t == ty || t == array;
-            if uses(f.returns) || f.arguments.iter().any(|a| uses(a.type_oid)) {
-                out.push((Object::Function(f.oid), false));
-            }
-        }
-    }
-
-    /// Triggers, columns, checks and indexes that call a function.
-    fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
-        let Some(name) = self.catalog.proc(function).map(|p| p.name) else { return Ok(()) };
-        for user in self.catalog.types.values() {
-            if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
-                out.push((Object::Type(user.oid), false));
-            }
-        }
-        for o in self.catalog.operators.values().map(|o| &o.definition) {
-            if [o.proc, o.restrict, o.join].contains(&function) {
-                out.push((Object::Operator(o.oid), false));
-            }
-        }
-        for cast in self.catalog.casts.values().filter(|c| c.function == function) {
-            out.push((Object::Cast(cast.source, cast.target), false));
-        }
-        for r in self.catalog.routines.values() {
-            let Some(aggregate) = &r.function.aggregate else { continue };
-            let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
-            let mut called: Vec<Oid> = vec![aggregate.combine, aggregate.serialize, aggregate.deserialize];
-            called.extend(steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]));
-            if called.contains(&function) {
-                out.push((Object::Function(r.function.oid), false));
-            }
-        }
-        let calls = |text: &str, relation: &Relation| -> Result<bool> {
-            if !text.contains(name) {
-                return Ok(false);
-            }
-            let expr =
-                self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(relation), None))?;
-            let references = pgsqlite_sql::deparse::expression_references(&expr);
-            Ok(references.iter().any(|r| r.class == super::schema::CLASS_FUNCTION && r.object == function))
-        };
-        for relation in self.catalog.relations.values() {
-            for column in relation.live_columns() {
-                if let Some(text) = &column.default {
-                    if calls(text, relation)? {
-                        out.push((Object::Default(relation.oid, column.attnum), false));
-                    }
-                }
-                if let Some(text) = &column.generated {
-                    if calls(text, relation)? {
-                        out.push((Object::Column(relation.oid, column.attnum), false));
-                    }
-                }
-            }
-            if let RelationKind::Index(index) = &relation.kind {
-                let Some(table) = self.catalog.relation(index.table) else { continue };
-                let keys = index.columns.iter().filter_map(|c| match &c.key {
-                    KeyPart::Expression(text) => Some(text.as_str()),
-                    _ => None,
-                });
-                for text in keys.chain(index.predicate.as_deref()) {
-                    if calls(text, table)? {
-                        out.push((Object::Relation(relation.oid), false));
-                        break;
-                    }
-                }
-            }
-            for constraint in &relation.constraints {
-                if let ConstraintKind::Check { expression, .. } = &constraint.kind {
-                    if calls(expression, relation)? {
-                        out.push((Object::Constraint(relation.oid, constraint.oid), false));
-                    }
-                }
-            }
-            for trigger in relation.triggers.iter().filter(|t| t.function == function) {
-                out.push((Object::Trigger(relation.oid, trigger.oid), false));
-            }
-        }
-        Ok(())
     }
 
     /// A stored default that names the relation in a regclass constant.
@@ -645,7 +575,8 @@ impl Ddl<'_> {
 
     /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents.
     pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
-        let stored = self.stored_references()?;
+        let mut stored = self.stored_references()?;
+        stored.extend(self.further_references());
         for &target in targets {
             if let Object::Trigger(table, oid) = target {
                 let parent = self.catalog.trigger(oid).map_or(0, |(_, t)| t.parent);
@@ -713,9 +644,22 @@ impl Ddl<'_> {
         let mut all: Vec<Object> = targets.to_vec();
         let mut seen: BTreeSet<Object> = targets.iter().copied().collect();
         let mut reported: Vec<(Object, Object)> = Vec::new();
+        // what goes with something else that goes, as the parts of a dropped table do, is not told of
+        let inside = |object: Object, seen: &BTreeSet<Object>| match object {
+            Object::Constraint(table, _)
+            | Object::Default(table, _)
+            | Object::Column(table, _)
+            | Object::Policy(table, _)
+            | Object::Rule(table, _)
+            | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
+            Object::DomainConstraint(ty, _) => seen.contains(&Object::Type(ty)),
+            _ => false,
+        };
+        let mut silent: BTreeSet<Object> = BTreeSet::new();
         // as PostgreSQL tells it, in the reverse order of finding: the last of the dependents first, each after all that depends on
         // it; each with what it goes because of
-        let mut open: Vec<(Object, Option<(Object, bool)>, bool)> = targets.iter().map(|&t| (t, None, false)).collect();
+        let mut open: Vec<(Object, Option<(Object, bool)>, bool)> =
+            targets.iter().rev().map(|&t| (t, None, false)).collect();
         while let Some((object, because, seen_through)) = open.pop() {
             if seen_through {
                 if let Some((on, false)) = because {
@@ -724,27 +668,18 @@ impl Ddl<'_> {
                 continue;
             }
             if let Some((on, automatic)) = because {
-                // What goes with a dropped table anyway is not listed.
-                let inside = match object {
-                    Object::Constraint(table, _)
-                    | Object::Default(table, _)
-                    | Object::Column(table, _)
-                    | Object::Policy(table, _)
-                    | Object::Rule(table, _)
-                    | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
-                    _ => false,
-                };
-                if inside || !seen.insert(object) {
+                if inside(object, &seen) || !seen.insert(object) {
                     continue;
                 }
                 all.push(object);
                 open.push((object, Some((on, automatic)), true));
             }
-            let dependents = self.dependents(object, &stored)?;
+            let mut dependents = self.dependents(object, &stored)?;
+            dependents.sort_by_key(|(d, _)| d.place());
+            silent.extend(dependents.iter().filter(|(_, automatic)| *automatic).map(|(d, _)| *d));
             open.extend(dependents.into_iter().map(|(d, automatic)| (d, Some((object, automatic)), false)));
         }
-        // (nor what goes with a relation that goes because of something else)
-        reported.retain(|(o, _)| !matches!(o, Object::Rule(table, _) if seen.contains(&Object::Relation(*table))));
+        reported.retain(|(o, _)| !silent.contains(o) && !inside(*o, &seen));
         reported.reverse();
         if !reported.is_empty() {
             if !cascade {
@@ -832,6 +767,9 @@ impl Ddl<'_> {
                     relation.rules.retain(|r| r.oid != rule);
                     self.put_relation(relation)?;
                     self.forget_comments(rule);
+                }
+                Object::DomainConstraint(ty, constraint) if !all.contains(&Object::Type(ty)) => {
+                    self.remove_domain_constraint(ty, constraint)?
                 }
                 Object::Attribute(ty, _) if !all.contains(&Object::Type(ty)) => {
                     return Err(PgError::not_supported("CASCADE to a column of a composite type"))

@@ -20,6 +20,7 @@ mod create_table;
 mod default_privileges;
 mod domain;
 mod drop;
+mod drop_uses;
 mod exclusion;
 mod foreign_key;
 pub(crate) mod function;

@@ -13,10 +13,10 @@ pub mod names;
 mod query;
 mod rule_references;
 
-pub use definitions::{condition_text, trigger_condition};
+pub use definitions::{condition_references, condition_text, trigger_condition};
 pub use function_body::function_body;
 pub use names::{quote_constant, quote_identifier, quote_literal, Names};
-pub use rule_references::rule_references;
+pub use rule_references::{rule_references, statement_references};
 
 use crate::analyze::walk;
 use crate::catalog::Relation;

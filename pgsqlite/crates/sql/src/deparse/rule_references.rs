@@ -8,13 +8,24 @@ use std::collections::BTreeSet;
 
 /// The objects that a rule of a relation names: relations and their columns (the rule's own among them), types, functions.
 pub fn rule_references(tree: &RuleTree, relation: &Relation) -> Vec<Reference> {
+    references(tree.condition.as_ref(), &tree.commands, Some(relation))
+}
+
+/// What the statements of a function's body name.
+pub fn statement_references(statements: &[Product]) -> Vec<Reference> {
+    references(None, statements, None)
+}
+
+/// `relation`: the one whose OLD and NEW are one query level further out than the commands.
+fn references(condition: Option<&Expr>, commands: &[Product], relation: Option<&Relation>) -> Vec<Reference> {
     let mut out = BTreeSet::new();
     let own = |column: usize, out: &mut BTreeSet<Reference>| {
+        let Some(relation) = relation else { return };
         if let Some(column) = relation.live_columns().nth(column) {
             out.insert(Reference { class: CLASS_RELATION, object: relation.oid, sub: i32::from(column.attnum) });
         }
     };
-    if let Some(expr) = &tree.condition {
+    if let Some(expr) = condition {
         walk::deep(expr, 0, &mut |depth, e| {
             expr_references(e, &mut out);
             if let ExprKind::Var(v) = &e.kind {
@@ -25,7 +36,7 @@ pub fn rule_references(tree: &RuleTree, relation: &Relation) -> Vec<Reference> {
         });
         sub_queries_of(expr).into_iter().for_each(|q| levels(q, &mut Vec::new(), &mut out));
     }
-    for command in &tree.commands {
+    for command in commands {
         let mut exprs: Vec<(usize, Expr)> = Vec::new();
         match command {
             Product::Notify { .. } => {}

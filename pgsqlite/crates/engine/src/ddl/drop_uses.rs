@@ -1,0 +1,215 @@
+//! What depends on an object because an expression that is stored names it: beside views, policies and rules (`drop.rs`
+//! `stored_references`) the defaults, generated columns, checks and indexes of tables, which are looked into only where their text
+//! has the object's name, and what few databases have many of: conditions of triggers, domains, partition keys, functions.
+
+use super::drop::Object;
+use super::Ddl;
+use pgsqlite_sql::analyze::inline::Parameters;
+use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_in_function_to_print, Statement};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{condition_references, expression_references, statement_references, Reference};
+use pgsqlite_sql::typed::Product;
+use pgsqlite_types::{Oid, Result};
+
+impl Ddl<'_> {
+    /// What has values of a type.
+    pub(super) fn uses_of_type(&self, ty: Oid, array: Oid, own: Oid, out: &mut Vec<(Object, bool)>) {
+        if ty == 0 {
+            return;
+        }
+        for relation in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table && r.oid != own) {
+            if relation.inheritance.of_type == ty {
+                out.push((Object::Relation(relation.oid), false));
+                continue;
+            }
+            for column in relation.live_columns().filter(|c| c.type_oid == ty || c.type_oid == array) {
+                out.push((Object::Column(relation.oid, column.attnum), false));
+            }
+        }
+        for user in self.catalog.types.values() {
+            match &user.kind {
+                UserTypeKind::Domain { base, .. } if *base == ty || *base == array => {
+                    out.push((Object::Type(user.oid), false));
+                }
+                UserTypeKind::Composite { fields } => {
+                    let uses = |(_, f): &(usize, &(String, Oid, i32))| f.1 == ty || f.1 == array;
+                    out.extend(
+                        fields.iter().enumerate().filter(uses).map(|(i, _)| (Object::Attribute(user.oid, i), false)),
+                    );
+                }
+                UserTypeKind::Range(range) if range.subtype == ty || range.subtype == array => {
+                    out.push((Object::Type(user.oid), false));
+                }
+                _ => {}
+            }
+        }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            if [o.left, o.right, o.result].iter().any(|t| *t == ty || *t == array) {
+                out.push((Object::Operator(o.oid), false));
+            }
+        }
+        for cast in self.catalog.casts.values() {
+            if [cast.source, cast.target].iter().any(|t| *t == ty || *t == array) {
+                out.push((Object::Cast(cast.source, cast.target), false));
+            }
+        }
+        for r in self.catalog.routines.values() {
+            let f = &r.function;
+            let uses = |t: Oid| t == ty || t == array;
+            if uses(f.returns) || f.arguments.iter().any(|a| uses(a.type_oid)) {
+                out.push((Object::Function(f.oid), false));
+            }
+        }
+    }
+
+    /// What calls a function.
+    pub(super) fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
+        let Some(name) = self.catalog.proc(function).map(|p| p.name) else { return Ok(()) };
+        for user in self.catalog.types.values() {
+            if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
+                out.push((Object::Type(user.oid), false));
+            }
+        }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            if [o.proc, o.restrict, o.join].contains(&function) {
+                out.push((Object::Operator(o.oid), false));
+            }
+        }
+        for cast in self.catalog.casts.values().filter(|c| c.function == function) {
+            out.push((Object::Cast(cast.source, cast.target), false));
+        }
+        for r in self.catalog.routines.values() {
+            let Some(aggregate) = &r.function.aggregate else { continue };
+            let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
+            let mut called: Vec<Oid> = vec![aggregate.combine, aggregate.serialize, aggregate.deserialize];
+            called.extend(steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]));
+            if called.contains(&function) {
+                out.push((Object::Function(r.function.oid), false));
+            }
+        }
+        for relation in self.catalog.relations.values() {
+            for trigger in relation.triggers.iter().filter(|t| t.function == function) {
+                out.push((Object::Trigger(relation.oid, trigger.oid), false));
+            }
+        }
+        self.uses_in_tables(super::schema::CLASS_FUNCTION, &[function], name, out)
+    }
+
+    /// Defaults, generated columns, indexes and checks whose expression names one of the objects. `written`: what a stored text that
+    /// does so has in it.
+    pub(super) fn uses_in_tables(
+        &self,
+        class: Oid,
+        objects: &[Oid],
+        written: &str,
+        out: &mut Vec<(Object, bool)>,
+    ) -> Result<()> {
+        let names = |text: &str, relation: &Relation| -> Result<bool> {
+            // (a double quote in a name is written twice)
+            if !text.contains(written) && !written.trim_matches('"').contains('"') {
+                return Ok(false);
+            }
+            let expr = self.analyze_stored(|e| analyze_expression(e, text, Some(relation), None))?;
+            Ok(expression_references(&expr).iter().any(|r| r.class == class && objects.contains(&r.object)))
+        };
+        for relation in self.catalog.relations.values() {
+            for column in relation.live_columns() {
+                if let Some(text) = &column.default {
+                    if names(text, relation)? {
+                        out.push((Object::Default(relation.oid, column.attnum), false));
+                    }
+                }
+                if let Some(text) = &column.generated {
+                    if names(text, relation)? {
+                        out.push((Object::Column(relation.oid, column.attnum), false));
+                    }
+                }
+            }
+            if let RelationKind::Index(index) = &relation.kind {
+                let Some(table) = self.catalog.relation(index.table) else { continue };
+                let keys = index.columns.iter().filter_map(|c| match &c.key {
+                    KeyPart::Expression(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                for text in keys.chain(index.predicate.as_deref()) {
+                    if names(text, table)? {
+                        // (the index of an exclusion constraint goes with that)
+                        let constraint = table.constraints.iter().find(|c| c.index == relation.oid);
+                        out.push(match constraint {
+                            Some(c) => (Object::Constraint(table.oid, c.oid), false),
+                            None => (Object::Relation(relation.oid), false),
+                        });
+                        break;
+                    }
+                }
+            }
+            for constraint in &relation.constraints {
+                if let ConstraintKind::Check { expression, .. } = &constraint.kind {
+                    if names(expression, relation)? {
+                        out.push((Object::Constraint(relation.oid, constraint.oid), false));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the expressions of triggers' conditions, domains, partition keys and functions name. A text that
+    /// cannot be analyzed any more names nothing: what it named is gone.
+    pub(super) fn further_references(&self) -> Vec<(Object, Vec<Reference>)> {
+        let mut out: Vec<(Object, Vec<Reference>)> = Vec::new();
+        let of_text = |text: &str, relation: Option<&Relation>| {
+            let expr = self.analyze_stored(|e| analyze_expression(e, text, relation, None));
+            expr.map(|e| expression_references(&e)).unwrap_or_default()
+        };
+        for relation in self.catalog.relations.values() {
+            for trigger in &relation.triggers {
+                let Some(condition) = &trigger.condition else { continue };
+                let found = self.analyze_stored(|e| condition_references(e, relation, condition));
+                out.push((Object::Trigger(relation.oid, trigger.oid), found.unwrap_or_default()));
+            }
+            for key in relation.inheritance.key.iter().flat_map(|k| &k.columns) {
+                if let KeyPart::Expression(text) = &key.part {
+                    out.push((Object::Relation(relation.oid), of_text(text, Some(relation))));
+                }
+            }
+        }
+        for user in self.catalog.types.values() {
+            let UserTypeKind::Domain { base, default, checks, .. } = &user.kind else { continue };
+            if let Some(text) = default {
+                out.push((Object::Type(user.oid), of_text(text, None)));
+            }
+            for check in checks {
+                let expr = self.analyze_stored(|e| analyze_domain_check(e, &check.expression, *base));
+                let found = expr.map(|e| expression_references(&e)).unwrap_or_default();
+                out.push((Object::DomainConstraint(user.oid, check.oid), found));
+            }
+        }
+        let unexpanded = pgsqlite_sql::deparse::definitions::unexpanded(&self.catalog);
+        for routine in self.catalog.routines.values() {
+            let f = &routine.function;
+            let mut found: Vec<Reference> =
+                f.arguments.iter().filter_map(|a| a.default.as_deref()).flat_map(|text| of_text(text, None)).collect();
+            if f.standard {
+                let types = f.input_types();
+                let parameters = Parameters::of(f, &types);
+                for node in pgsqlite_sql::analyze::sql_body(f).unwrap_or_default() {
+                    let statement =
+                        self.analyze_over(&unexpanded, |e| analyze_in_function_to_print(e, &node, &parameters));
+                    let product = match statement {
+                        Ok(Statement::Query(query)) => Product::Query(query),
+                        Ok(Statement::Modify(modify)) => Product::Modify(modify),
+                        Ok(Statement::Rewritten(_)) | Err(_) => continue,
+                    };
+                    found.extend(statement_references(&[product]));
+                }
+                // (one that calls itself does not stand in its own way)
+                found.retain(|r| r.object != f.oid);
+            }
+            if !found.is_empty() {
+                out.push((Object::Function(f.oid), found));
+            }
+        }
+        out
+    }
+}
