@@ -14,6 +14,7 @@
 //! not begun anew while one is locked. Checkpoints of this process come first: the anchor lets go as one begins. For those of
 //! others it lets go when nobody has read for [`IDLE`].
 
+use super::FileState;
 use crate::connection;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
@@ -253,8 +254,11 @@ impl Anchor {
             if file.is_null() || !super::is_ours(file) {
                 return Ok(None);
             }
-            let Some(lock) = super::base().and_then(|methods| methods.xShmLock) else { return Ok(None) };
-            let marks = (*super::user_of(file)).marks.clone();
+            let state = super::state_of(file);
+            let (FileState::Database(user), Some(lock)) = (&*state, super::base_of(state).xShmLock) else {
+                return Ok(None);
+            };
+            let marks = user.marks.clone();
             let mut held = marks.0.lock();
             debug_assert!(held.anchor.is_none(), "a database has one anchor");
             held.release();

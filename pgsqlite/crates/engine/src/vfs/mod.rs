@@ -1,18 +1,20 @@
-//! SQLite's way to its files: its own for Unix, but that a process keeps a read mark for its readers.
+//! SQLite's way to its files: its own for Unix, with two short cuts where a statement would spend more time in system calls
+//! than in SQLite.
 //!
-//! A reader locks one of the log's read marks and lets it go at its end: two calls of `fcntl` per statement, two more where
-//! the log has grown. Here the process keeps the mark that its connections share, for a moment, in their place ([`marks`]).
+//! * A reader locks one of the log's read marks and lets it go at its end: two calls of `fcntl` per statement, two more where
+//!   the log has grown. Here the process keeps the mark that its connections share, for a moment, in their place
+//!   ([`marks`]).
+//! * SQLite writes a frame of the log as 24 bytes of header and, with a call of its own, the page. Here both go with one
+//!   ([`frames`]).
 //!
-//! Everything else is the default VFS's: its files are opened in place, and of a database's file the method that locks shared
-//! memory is exchanged. What is written, and when, is SQLite's own business: it writes a frame's header and its page by a call
-//! each, and headers alone where a transaction has written frames twice, so nothing may wait for "the rest of a frame". What
+//! Everything else is the default VFS's: its files are opened in place, and only the methods named above are exchanged. What
 //! other processes see (files, locks, their meaning) is what SQLite's documentation says: <https://www.sqlite.org/vfs.html>,
 //! <https://www.sqlite.org/walformat.html#wal_locks>.
 
+mod frames;
 mod marks;
 
 pub use marks::Anchor;
-use marks::User;
 
 use libsqlite3_sys as ffi;
 use std::ffi::{c_char, c_int, CStr};
@@ -43,11 +45,11 @@ pub fn name() -> Option<&'static CStr> {
         let base = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
         // SAFETY: null or a registered VFS.
         let found = unsafe { base.as_ref() }?;
-        let align = align_of::<User>();
+        let align = align_of::<FileState>();
         let state = (found.szOsFile as usize).div_ceil(align) * align;
         let ours = ffi::sqlite3_vfs {
             zName: NAME.as_ptr(),
-            szOsFile: (state + size_of::<User>()) as c_int,
+            szOsFile: (state + size_of::<FileState>()) as c_int,
             pNext: std::ptr::null_mut(),
             xOpen: Some(open),
             ..*found
@@ -64,7 +66,14 @@ pub fn name() -> Option<&'static CStr> {
     ready.then_some(NAME)
 }
 
-/// The methods of a database's file: the default VFS's, two exchanged.
+/// What we know of an opened file, in the memory behind the default VFS's part.
+enum FileState {
+    Database(marks::User),
+    Log(frames::Pending),
+}
+
+/// The methods of a kind of file: the default VFS's, some exchanged.
+#[derive(Clone, Copy)]
 struct Methods {
     base: &'static ffi::sqlite3_io_methods,
     ours: ffi::sqlite3_io_methods,
@@ -74,27 +83,36 @@ struct Methods {
 unsafe impl Send for Methods {}
 unsafe impl Sync for Methods {}
 
-/// Filled by the first file. One whose methods are others keeps those.
-static METHODS: OnceLock<Methods> = OnceLock::new();
+/// Filled by the first file of each kind: (databases, logs). A file whose methods are others keeps those.
+static METHODS: [OnceLock<Methods>; 2] = [OnceLock::new(), OnceLock::new()];
 
-/// What we know of an opened database's file, in the memory behind the default VFS's part of it.
-///
-/// # Safety
-/// The file is open and its methods are [`METHODS`]'.
-unsafe fn user_of(file: *mut ffi::sqlite3_file) -> *mut User {
-    let offset = REGISTERED.get().and_then(|r| r.as_ref()).map_or(0, |r| r.state);
-    // SAFETY: open() has written it there.
-    unsafe { file.byte_add(offset).cast::<User>() }
+/// The default VFS's methods of a file of ours.
+fn base_of(state: &FileState) -> &'static ffi::sqlite3_io_methods {
+    let kind = match state {
+        FileState::Database(_) => 0,
+        FileState::Log(_) => 1,
+    };
+    METHODS[kind].get().expect("set before a file of the kind was opened").base
 }
 
-/// Whether an open file's methods are ours: then it has a [`User`].
+/// Our part of a file whose methods are ours.
+///
+/// # Safety
+/// The file is open, its methods are of [`METHODS`], and SQLite uses it from one thread at a time.
+unsafe fn state_of<'a>(file: *mut ffi::sqlite3_file) -> &'a mut FileState {
+    let offset = REGISTERED.get().and_then(|r| r.as_ref()).map_or(0, |r| r.state);
+    // SAFETY: open() has written it there.
+    unsafe { &mut *file.byte_add(offset).cast::<FileState>() }
+}
+
+/// Whether an open file's methods are ours: then it has a state.
 ///
 /// # Safety
 /// The file is open.
 unsafe fn is_ours(file: *mut ffi::sqlite3_file) -> bool {
     // SAFETY: promised by the caller.
     let methods = unsafe { (*file).pMethods };
-    METHODS.get().is_some_and(|m| std::ptr::eq(&m.ours, methods))
+    METHODS.iter().any(|m| m.get().is_some_and(|m| std::ptr::eq(&m.ours, methods)))
 }
 
 unsafe extern "C" fn open(
@@ -113,39 +131,110 @@ unsafe extern "C" fn open(
             return rc;
         }
         let Some(methods) = (*file).pMethods.as_ref() else { return rc };
-        if flags & ffi::SQLITE_OPEN_MAIN_DB == 0 || methods.iVersion < 2 {
+        let (kind, state) = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
+            (0, FileState::Database(marks::User::of(CStr::from_ptr(name as *const c_char))))
+        } else if flags & ffi::SQLITE_OPEN_WAL != 0 {
+            (1, FileState::Log(frames::Pending::default()))
+        } else {
             return rc;
-        }
-        let table = METHODS.get_or_init(|| Methods {
-            base: methods,
-            ours: ffi::sqlite3_io_methods { xShmLock: Some(shm_lock), xClose: Some(close), ..*methods },
+        };
+        let table = METHODS[kind].get_or_init(|| {
+            let exchanged = match kind {
+                0 => ffi::sqlite3_io_methods { xShmLock: Some(shm_lock), xClose: Some(close), ..*methods },
+                _ => ffi::sqlite3_io_methods {
+                    xWrite: Some(write),
+                    xRead: Some(read),
+                    xTruncate: Some(truncate),
+                    xSync: Some(sync),
+                    xFileSize: Some(file_size),
+                    xClose: Some(close),
+                    ..*methods
+                },
+            };
+            Methods { base: methods, ours: exchanged }
         });
-        if std::ptr::eq(table.base, methods) {
-            let user = User::of(CStr::from_ptr(name as *const c_char));
-            file.byte_add(registered.state).cast::<User>().write(user);
+        if std::ptr::eq(table.base, methods) && methods.iVersion >= 2 {
+            file.byte_add(registered.state).cast::<FileState>().write(state);
             (*file).pMethods = &table.ours;
         }
         rc
     }
 }
 
-/// The default VFS's methods of a file of ours.
-fn base() -> Option<&'static ffi::sqlite3_io_methods> {
-    METHODS.get().map(|methods| methods.base)
-}
-
 unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: SQLite closes an open file once.
     unsafe {
-        std::ptr::drop_in_place(user_of(file));
-        base().and_then(|m| m.xClose).map_or(ffi::SQLITE_OK, |close| close(file))
+        let state = state_of(file);
+        let base = base_of(state);
+        let flushed = match state {
+            FileState::Log(pending) => pending.flush(base, file),
+            FileState::Database(_) => ffi::SQLITE_OK,
+        };
+        std::ptr::drop_in_place(state);
+        let closed = base.xClose.map_or(ffi::SQLITE_OK, |close| close(file));
+        if flushed != ffi::SQLITE_OK {
+            flushed
+        } else {
+            closed
+        }
     }
 }
 
 unsafe extern "C" fn shm_lock(file: *mut ffi::sqlite3_file, offset: c_int, n: c_int, flags: c_int) -> c_int {
-    let Some(lock) = base().and_then(|m| m.xShmLock) else { return ffi::SQLITE_IOERR };
-    // SAFETY: a database's file of ours, which SQLite uses from one thread at a time.
-    unsafe { (*user_of(file)).lock(lock, file, offset, n, flags) }
+    // SAFETY: a database's file of ours.
+    unsafe {
+        let state = state_of(file);
+        let Some(lock) = base_of(state).xShmLock else { return ffi::SQLITE_IOERR };
+        match state {
+            FileState::Database(user) => user.lock(lock, file, offset, n, flags),
+            FileState::Log(_) => lock(file, offset, n, flags),
+        }
+    }
+}
+
+/// Calls one of the default VFS's methods after the pending header has been written.
+macro_rules! after_flush {
+    ($name:ident => $method:ident ( $($argument:ident: $type:ty),* )) => {
+        unsafe extern "C" fn $name(file: *mut ffi::sqlite3_file, $($argument: $type),*) -> c_int {
+            // SAFETY: a log's file of ours; the arguments are SQLite's own.
+            unsafe {
+                let state = state_of(file);
+                let base = base_of(state);
+                if let FileState::Log(pending) = state {
+                    let rc = pending.flush(base, file);
+                    if rc != ffi::SQLITE_OK {
+                        return rc;
+                    }
+                }
+                base.$method.map_or(ffi::SQLITE_IOERR, |method| method(file, $($argument),*))
+            }
+        }
+    };
+}
+
+after_flush!(read => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64));
+after_flush!(truncate => xTruncate(size: ffi::sqlite3_int64));
+after_flush!(sync => xSync(flags: c_int));
+after_flush!(file_size => xFileSize(size: *mut ffi::sqlite3_int64));
+
+unsafe extern "C" fn write(
+    file: *mut ffi::sqlite3_file,
+    buffer: *const std::ffi::c_void,
+    n: c_int,
+    at: ffi::sqlite3_int64,
+) -> c_int {
+    // SAFETY: a log's file of ours; the buffer has n bytes.
+    unsafe {
+        let state = state_of(file);
+        let base = base_of(state);
+        match state {
+            FileState::Log(pending) => {
+                let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), n.max(0) as usize);
+                pending.write(base, file, bytes, at)
+            }
+            FileState::Database(_) => base.xWrite.map_or(ffi::SQLITE_IOERR, |write| write(file, buffer, n, at)),
+        }
+    }
 }
 
 #[cfg(test)]
