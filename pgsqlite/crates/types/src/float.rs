@@ -310,12 +310,12 @@ fn write_decimal(value: f64, out: &mut Vec<u8>) -> bool {
     if !(1e-4..1e9).contains(&value) {
         return false;
     }
-    let millionths = (value * MILLION).round();
+    // the nearest, or one beside it, which the division then shows
+    let millionths = (value * MILLION + 0.5) as u64;
     // both are exact, so that the division rounds as reading the decimal number does
-    if millionths / MILLION != value {
+    if millionths as f64 / MILLION != value {
         return false;
     }
-    let millionths = millionths as u64;
     int(out, millionths / 1_000_000);
     fraction(out, (millionths % 1_000_000) as u32);
     true
