@@ -26,14 +26,12 @@ impl<K: Hash + Eq, V> Bounded<K, V> {
         self.cache.get(key).map(|(value, _)| value)
     }
 
-    /// Takes an entry out.
-    pub fn pop<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    /// The value, to be changed in place; what it weighs stays the same.
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
-        let (value, weight) = self.cache.pop(key)?;
-        self.weight -= weight;
-        Some(value)
+        self.cache.get_mut(key).map(|(value, _)| value)
     }
 
     /// Keeps a value, unless it alone weighs more than the budget.
@@ -80,7 +78,9 @@ mod tests {
         cache.put("f", 1, 11);
         assert_eq!(there(&mut cache), ("be".into(), 10));
         cache.put("e", 2, 2);
-        assert_eq!((cache.pop("e"), there(&mut cache)), (Some(2), ("b".into(), 1)));
+        *cache.get_mut("e").expect("is there") = 3;
+        assert_eq!(cache.get("e"), Some(&3));
+        assert_eq!(there(&mut cache), ("be".into(), 3));
         cache.clear();
         assert_eq!(there(&mut cache), (String::new(), 0));
     }

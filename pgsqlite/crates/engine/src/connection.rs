@@ -181,7 +181,8 @@ pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
 pub struct Connection {
     // order matters: statements are finalized before the connection closes
-    cache: Bounded<String, RawStatement>,
+    /// by their text; None: it is in use
+    cache: Bounded<String, Option<RawStatement>>,
     /// finalizes the statements of functions
     _routines: ClearRoutines,
     /// BEGIN, COMMIT and the like
@@ -316,14 +317,23 @@ impl Connection {
         result
     }
 
-    /// COMMIT. What this connection itself has changed needs no comparing: it knows of it.
-    pub fn commit(&self) -> Result<()> {
+    /// COMMIT. What this connection itself has changed needs no comparing: it knows of it. Returns whether SQLite has written
+    /// anything since the last COMMIT here: if not, there is nothing to sync.
+    pub fn commit(&self) -> Result<bool> {
         let was_compared = self.compared.get().is_some() && self.compared.get() == self.data_version();
         self.command("COMMIT")?;
         if was_compared {
             self.compared.set(self.data_version());
         }
-        Ok(())
+        Ok(self.status(ffi::SQLITE_DBSTATUS_CACHE_WRITE, true) != 0)
+    }
+
+    /// One of SQLite's figures of this connection (`SQLITE_DBSTATUS_…`), which begins anew afterwards if `reset`.
+    fn status(&self, figure: c_int, reset: bool) -> c_int {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: a live connection; the figures are written to the two integers.
+        unsafe { ffi::sqlite3_db_status(self.handle(), figure, &mut current, &mut highest, c_int::from(reset)) };
+        current
     }
 
     /// Runs SQL of our own without parameters.
@@ -331,14 +341,14 @@ impl Connection {
         self.conn.execute_batch(sql).map_err(|_| self.error())
     }
 
-    /// The statement for this text: from the cache (taken out of it) or prepared anew.
+    /// The statement for this text: from the cache or prepared anew. It comes back by [`Connection::release`].
     pub fn prepare(&mut self, sql: &str) -> Result<RawStatement> {
         self.prepare_or_find(sql).map(|(statement, _)| statement)
     }
 
     /// As [`Connection::prepare`]; true: it was prepared now, from the schema as it is now.
     pub fn prepare_or_find(&mut self, sql: &str) -> Result<(RawStatement, bool)> {
-        match self.cache.pop(sql) {
+        match self.cache.get_mut(sql).and_then(Option::take) {
             Some(statement) => Ok((statement, false)),
             None => Ok((self.prepare_now(sql)?, true)),
         }
@@ -359,7 +369,10 @@ impl Connection {
             ffi::sqlite3_reset(statement.stmt);
             ffi::sqlite3_clear_bindings(statement.stmt);
         }
-        self.cache.put(sql.to_string(), statement, sql.len());
+        match self.cache.get_mut(sql) {
+            Some(place) => *place = Some(statement),
+            None => self.cache.put(sql.to_string(), Some(statement), sql.len()),
+        }
     }
 
     /// Resets a statement that is to be run again with other values.
@@ -409,12 +422,7 @@ impl Connection {
 
     /// Whether rows of the open transaction violate foreign keys that are checked at its end.
     pub fn has_deferred_violations(&self) -> bool {
-        let (mut current, mut highest) = (0, 0);
-        // SAFETY: a live connection; the figures are written to the two integers.
-        unsafe {
-            ffi::sqlite3_db_status(self.handle(), ffi::SQLITE_DBSTATUS_DEFERRED_FKS, &mut current, &mut highest, 0)
-        };
-        current != 0
+        self.status(ffi::SQLITE_DBSTATUS_DEFERRED_FKS, false) != 0
     }
 
     /// Binds as many of the parameters as the statement has. They must stay in place until it is released.

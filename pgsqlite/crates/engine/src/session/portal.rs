@@ -865,13 +865,14 @@ fn command(tag: Tag) -> &'static str {
 }
 
 fn tag(tag: Tag, n: u64) -> String {
-    match tag {
-        Tag::Select => format!("SELECT {n}"),
-        Tag::Insert => format!("INSERT 0 {n}"),
-        Tag::Update => format!("UPDATE {n}"),
-        Tag::Delete => format!("DELETE {n}"),
-        Tag::Merge => format!("MERGE {n}"),
-    }
+    let command = match tag {
+        Tag::Select => "SELECT ",
+        Tag::Insert => "INSERT 0 ",
+        Tag::Update => "UPDATE ",
+        Tag::Delete => "DELETE ",
+        Tag::Merge => "MERGE ",
+    };
+    [command, itoa::Buffer::new().format(n)].concat()
 }
 
 /// A finished portal executed again gives no rows: its tag counts none.

@@ -505,15 +505,17 @@ impl Session {
                     self.engine.writer.expect_sync();
                 }
             }
-            let committed = self.connection()?.commit();
-            if let Err(e) = committed {
-                // a deferred constraint: the transaction is still open in SQLite
-                let e = self.explain_commit(e);
-                self.rollback()?;
-                return Err(e);
-            }
+            let changed = match self.connection()?.commit() {
+                Ok(changed) => changed,
+                Err(e) => {
+                    // a deferred constraint: the transaction is still open in SQLite
+                    let e = self.explain_commit(e);
+                    self.rollback()?;
+                    return Err(e);
+                }
+            };
             self.transaction.sqlite = false;
-            if wrote {
+            if wrote && changed {
                 durable = Some(self.engine.writer.committed());
             }
             if let Some(catalog) = self.transaction.catalog.take() {

@@ -39,6 +39,14 @@ pub struct Shared {
 pub struct Members(Vec<oneshot::Sender<Result<()>>>);
 
 impl Members {
+    /// There was nothing to write: nothing to wait for.
+    fn succeed(self) {
+        for member in self.0 {
+            // a session may be gone
+            let _ = member.send(Ok(()));
+        }
+    }
+
     /// None of what they did has happened.
     pub fn fail(self, error: &PgError) {
         for member in self.0 {
@@ -196,7 +204,8 @@ impl Inner {
             Some(e) => Err(e),
         };
         match committed {
-            Ok(()) => {
+            Ok(false) => members.succeed(),
+            Ok(true) => {
                 let mut state = self.state.lock();
                 state.commits += 1;
                 let number = state.commits;

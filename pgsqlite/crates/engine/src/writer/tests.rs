@@ -155,6 +155,30 @@ fn short_transactions_are_committed_together() {
 }
 
 #[test]
+fn what_changes_nothing_waits_for_no_disk() {
+    test(async {
+        let d = Database::new().await;
+        let before = d.engine.writer.commits();
+        for text in ["UPDATE t SET s = 'x' WHERE id = 7", "DELETE FROM t", "BEGIN; DELETE FROM t; COMMIT"] {
+            run(&mut d.session(), text).await.expect("runs");
+        }
+        assert_eq!(d.engine.writer.commits(), before);
+        run(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
+        assert_eq!(d.engine.writer.commits(), before + 1);
+        // nor do those of a transaction that was left open
+        d.engine.writer.keep_disk_busy();
+        let none = d.start_as_member(1, "DELETE FROM t WHERE id = 7").await;
+        let also_none = d.start_as_member(2, "DELETE FROM t WHERE id = 8").await;
+        let mut block = d.session();
+        run(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("deletes");
+        succeeded(none).await;
+        succeeded(also_none).await;
+        assert_eq!(d.engine.writer.commits(), before + 1);
+        d.engine.writer.let_disk_go().expect("syncs");
+    });
+}
+
+#[test]
 fn what_cannot_share_commits_for_the_others_first() {
     test(async {
         let d = Database::new().await;
