@@ -55,6 +55,30 @@ try:
     raise AssertionError("no error")
 except psycopg2.errors.InFailedSqlTransaction:
     conn.rollback()
+# large objects go by libpq's fast path
+large = conn.lobject(0, "wb")
+number = large.oid
+assert large.write(b"0123456789" * 5000) == 50000
+large.close()
+conn.commit()
+large = conn.lobject(number, "rwb")
+large.seek(49995)
+assert large.read(100) == b"56789" and large.tell() == 50000
+large.seek(5)
+large.write(b"abc")
+large.truncate(10)
+large.seek(0)
+assert large.read() == b"01234abc89"
+conn.rollback()
+cur.execute("SELECT length(lo_get(%s))", (number,))
+assert cur.fetchone() == (50000,)
+conn.lobject(number).unlink()
+conn.commit()
+try:
+    conn.lobject(number)
+    raise AssertionError("no error")
+except psycopg2.Error:
+    conn.rollback()
 conn.set_session(isolation_level="REPEATABLE READ", readonly=True)
 try:
     cur.execute("DELETE FROM p")

@@ -15,6 +15,7 @@ pub mod ddl;
 pub mod engine;
 pub mod error;
 mod exclusion;
+mod large_object;
 mod memory;
 mod notify;
 pub mod pg_catalog;

@@ -34,6 +34,15 @@ pub fn may_wait(function: Oid) -> bool {
     crate::builtins::catalog::proc_by_oid(function).is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name))
 }
 
+/// PostgreSQL's own functions that change data.
+const BUILTIN_WRITERS: [&str; 8] =
+    ["lo_creat", "lo_create", "lo_from_bytea", "lo_put", "lo_truncate", "lo_truncate64", "lo_unlink", "lowrite"];
+
+/// Whether a call of a built-in function changes data.
+pub fn builtin_writes(function: Oid) -> bool {
+    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| BUILTIN_WRITERS.contains(&p.name))
+}
+
 /// Whether a body of PL/pgSQL (of DO) may change data.
 pub fn body_may_write(catalog: &Catalog, body: &plpgsql::Body, source: &str) -> bool {
     block_writes(&body.block) || names_writer(catalog, source, &mut HashSet::new())
@@ -133,6 +142,9 @@ pub const TRIGGER_VARIABLES: &[(&str, Oid)] = {
 fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool {
     let lower = text.to_lowercase();
     let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
+    if BUILTIN_WRITERS.iter().any(|name| words.contains(name)) {
+        return true;
+    }
     let named: Vec<Oid> = catalog
         .routines
         .values()

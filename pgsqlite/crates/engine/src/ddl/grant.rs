@@ -5,6 +5,7 @@
 
 use super::drop::{kind_word, Object};
 use super::{qualified, strings, Ddl, NodeEnum};
+use crate::large_object;
 use crate::store;
 use crate::store::base::DATABASE_OWNER_ROLE;
 use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
@@ -591,6 +592,9 @@ impl Ddl<'_> {
         for collation in collations.into_iter().filter(|c| from.contains(&c.owner)) {
             self.put_collation(UserCollation { owner, ..collation })?;
         }
+        for object in self.large_objects_of(&from)? {
+            large_object::store::set_owner(self.conn, object, owner)?;
+        }
         if from.contains(&self.catalog.properties.owner) {
             self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
         }
@@ -630,6 +634,9 @@ impl Ddl<'_> {
         targets
             .extend(self.catalog.schemas.values().filter(|s| roles.contains(&s.owner)).map(|s| Object::Schema(s.oid)));
         self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;
+        for object in self.large_objects_of(&roles)? {
+            large_object::store::unlink(self.conn, object)?;
+        }
         // what was granted to the roles goes, too
         let without = |acl: &Option<Vec<AclItem>>| -> Option<Vec<AclItem>> {
             acl.as_ref().map(|items| items.iter().filter(|i| !roles.contains(&i.grantee)).cloned().collect())
@@ -698,8 +705,13 @@ impl Ddl<'_> {
         Ok("DROP OWNED".into())
     }
 
+    fn large_objects_of(&self, roles: &[Oid]) -> Result<Vec<Oid>> {
+        let all = large_object::store::all(self.conn)?;
+        Ok(all.into_iter().filter(|(_, owner)| roles.contains(owner)).map(|(object, _)| object).collect())
+    }
+
     /// What a role still has: lines for the detail of DROP ROLE's refusal.
-    pub(super) fn role_dependencies(&self, role: Oid) -> Vec<String> {
+    pub(super) fn role_dependencies(&self, role: Oid) -> Result<Vec<String>> {
         let mut out: Vec<(Oid, String)> = Vec::new();
         let granted = |acl: &Option<Vec<AclItem>>| {
             acl.as_ref().is_some_and(|items| items.iter().any(|i| i.grantee == role || i.grantor == role))
@@ -740,8 +752,10 @@ impl Ddl<'_> {
             }
         }
         out.extend(self.default_privileges_of(role));
+        let objects = self.large_objects_of(&[role])?;
+        out.extend(objects.into_iter().map(|object| (object, format!("owner of large object {object}"))));
         out.sort_by_key(|o| o.0);
-        out.into_iter().map(|o| o.1).collect()
+        Ok(out.into_iter().map(|o| o.1).collect())
     }
 }
 

@@ -554,6 +554,24 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    fn change_large_object(&mut self, number: Option<&ast::Node>, owner: Oid) -> Result<String> {
+        use crate::large_object::store;
+        let object = match number.and_then(|n| n.node.as_ref()) {
+            Some(NodeEnum::Integer(i)) => Some(i.ival as Oid),
+            Some(NodeEnum::Float(f)) => f.fval.parse().ok(),
+            _ => None,
+        };
+        let object = object.ok_or_else(|| PgError::not_supported("a large object of this number"))?;
+        let Some(found) = store::find(self.conn, object)? else {
+            let message = format!("large object {object} does not exist");
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+        };
+        self.check_owned("large object", &object.to_string(), found.owner)?;
+        self.check_becomes_owner(owner)?;
+        store::set_owner(self.conn, object, owner)?;
+        Ok("ALTER LARGE OBJECT".into())
+    }
+
     pub(super) fn alter_owner(&mut self, statement: &ast::AlterOwnerStmt) -> Result<String> {
         use ast::ObjectType as T;
         let spec = statement.newowner.as_ref().ok_or_else(|| PgError::internal("OWNER TO without a role"))?;
@@ -573,6 +591,9 @@ impl Ddl<'_> {
                 o.owner = owner;
                 Ok(())
             });
+        }
+        if kind == T::ObjectLargeobject {
+            return self.change_large_object(statement.object.as_deref(), owner);
         }
         let parts = match statement.object.as_ref().and_then(|o| o.node.as_ref()) {
             Some(NodeEnum::List(list)) => strings(&list.items),

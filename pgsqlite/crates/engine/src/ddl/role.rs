@@ -259,7 +259,7 @@ impl Ddl<'_> {
                     format!("cannot drop role {} because it is required by the database system", role.name),
                 ));
             }
-            let owned = self.role_dependencies(role.oid);
+            let owned = self.role_dependencies(role.oid)?;
             if !owned.is_empty() {
                 return Err(PgError::new(
                     SqlState::DEPENDENT_OBJECTS_STILL_EXIST,

@@ -9,6 +9,7 @@ mod depends;
 mod information_schema;
 mod information_triggers;
 mod information_usage;
+mod large_objects;
 mod locks;
 mod relations;
 mod session;
@@ -26,7 +27,7 @@ pub(crate) use zones::{abbreviations, zones};
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::{oid, Datum, Oid};
+use pgsqlite_types::{oid, Datum, Oid, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -179,6 +180,8 @@ enum Maker {
     Path(fn(&mut Rows, &SessionState)),
     /// About the session.
     Session(fn(&mut Rows, &SessionState)),
+    /// About what only the file knows.
+    File(fn(&mut Rows, &rusqlite::Connection) -> Result<()>),
     /// There can be no rows: what they describe does not exist here.
     Empty,
 }
@@ -189,8 +192,6 @@ const EMPTY: &[&str] = &[
     "pg_foreign_data_wrapper",
     "pg_foreign_server",
     "pg_foreign_table",
-    "pg_largeobject",
-    "pg_largeobject_metadata",
     "pg_parameter_acl",
     "pg_prepared_xacts",
     "pg_publication",
@@ -216,7 +217,7 @@ const EMPTY: &[&str] = &[
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {
-    use Maker::{Catalog, Empty, Fixed, Path, Session};
+    use Maker::{Catalog, Empty, File, Fixed, Path, Session};
     if relation.schema == "information_schema" {
         return information_schema::maker(relation.name).map(Path);
     }
@@ -288,6 +289,8 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_cursors" => Session(session::cursors),
         "pg_prepared_statements" => Session(session::prepared_statements),
         "pg_locks" => Session(locks::locks),
+        "pg_largeobject" => File(large_objects::pages),
+        "pg_largeobject_metadata" => File(large_objects::metadata),
         "pg_stat_activity" => Session(statistics::activity),
         "pg_stat_database" => Session(statistics::stat_database),
         "pg_stat_statements" => Session(statistics::stat_statements),
@@ -324,7 +327,11 @@ struct Made {
 
 /// The rows of a system relation as the session sees them: of the built-ins made once, of the database kept for the newest
 /// snapshot they were made from.
-pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table> {
+pub fn table(
+    relation: &'static SystemRelation,
+    cell: &SessionCell,
+    connection: &rusqlite::Connection,
+) -> Result<Arc<Table>> {
     static CACHE: OnceLock<Mutex<HashMap<Oid, Made>>> = OnceLock::new();
     let cache = CACHE.get_or_init(Default::default);
     let state = cell.state();
@@ -337,7 +344,7 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
     if let Some(made) = lock().get(&relation.oid) {
         let of_this = |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
         if made.from.as_ref().is_none_or(of_this) && made.path == path && made.database == database {
-            return made.table.clone();
+            return Ok(made.table.clone());
         }
     }
     let mut rows = Rows::new(relation);
@@ -356,6 +363,7 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
             keep = Some(Some(Arc::downgrade(&state.catalog)));
         }
         Some(Maker::Session(make)) => make(&mut rows, &state),
+        Some(Maker::File(make)) => make(&mut rows, connection)?,
         Some(Maker::Empty) | None => {}
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });
@@ -363,7 +371,7 @@ pub fn table(relation: &'static SystemRelation, cell: &SessionCell) -> Arc<Table
         lock()
             .insert(relation.oid, Made { from, path: path.to_vec(), database: database.into(), table: table.clone() });
     }
-    table
+    Ok(table)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::CancelHandle;
 use crate::advisory::Wait;
 use crate::engine::Engine;
+use crate::large_object::Descriptors;
 use crate::notify::{Mailbox, Pending};
 use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions};
 use parking_lot::Mutex;
@@ -37,6 +38,8 @@ pub struct SessionServer {
     transaction_id: Mutex<Option<u64>>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
+    /// the large objects that the transaction holds open
+    pub large_objects: Mutex<Descriptors>,
     /// LISTEN and NOTIFY of the running transaction
     pub pending: Mutex<Pending>,
     pub mailbox: Arc<Mailbox>,
@@ -57,6 +60,7 @@ impl SessionServer {
             variables: variables.clone(),
             transaction_id: Mutex::default(),
             relations: Mutex::default(),
+            large_objects: Mutex::default(),
             pending: Mutex::default(),
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
         });
@@ -108,6 +112,7 @@ impl SessionServer {
     pub fn transaction_ended(&self) {
         *self.transaction_id.lock() = None;
         self.relations.lock().clear();
+        self.large_objects.lock().close_all();
         if let Some(engine) = self.engine.upgrade() {
             engine.advisory.release_transaction(self.number);
         }
@@ -140,6 +145,9 @@ fn blocking<R>(run: impl FnOnce() -> R) -> R {
 }
 
 impl ServerFunctions for SessionServer {
+    fn large_objects(&self) -> &Mutex<Descriptors> {
+        &self.large_objects
+    }
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
         let target = sessions().lock().get(&pid).map(|known| known.cancel.clone());
         Ok(match target {

@@ -717,6 +717,7 @@ impl Session {
                 if let Some(connection) = &self.connection {
                     connection.cell.routines.savepoint(i);
                 }
+                self.server.large_objects.lock().savepoint(i);
                 Ok("SAVEPOINT".into())
             }
             K::TransStmtRelease => {
@@ -753,6 +754,7 @@ impl Session {
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines.rollback_to(i);
                 }
+                self.server.large_objects.lock().rollback_to(i);
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);
                 self.take_back_restarts(Some(i));
                 self.transaction.savepoints.truncate(i + 1);

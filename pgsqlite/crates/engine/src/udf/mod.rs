@@ -22,6 +22,7 @@ mod inverted;
 mod json;
 mod json_build;
 mod json_paths;
+mod large_objects;
 mod money;
 mod networks;
 mod numbers;
@@ -66,6 +67,7 @@ use std::sync::{Arc, OnceLock};
 const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     hashes::FUNCTIONS,
+    large_objects::FUNCTIONS,
     strings::FUNCTIONS,
     bits::FUNCTIONS,
     binary::FUNCTIONS,

@@ -3,7 +3,7 @@
 
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::lower::support;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
@@ -16,6 +16,8 @@ pub struct StatementRows {
     touched: RefCell<HashSet<Vec<Key>>>,
     /// the row at hand was there before the statement
     updates: Cell<bool>,
+    /// large objects that the statement has changed
+    pub(crate) changed_objects: RefCell<HashSet<Oid>>,
     /// what WHERE CURRENT OF means
     pub(crate) current: RefCell<Option<Current>>,
 }
@@ -45,21 +47,28 @@ impl StatementRows {
         if !self.touched.borrow().is_empty() {
             self.touched.borrow_mut().clear();
         }
+        if !self.changed_objects.borrow().is_empty() {
+            self.changed_objects.borrow_mut().clear();
+        }
     }
 
     /// While another statement runs inside this one: what was remembered so far.
     pub fn set_aside(&self) -> StatementRows {
         let updates = Cell::new(self.updates.take());
+        let changed_objects = RefCell::new(self.changed_objects.take());
         if self.kept.borrow().is_empty() && self.touched.borrow().is_empty() {
-            return StatementRows { updates, ..Default::default() };
+            return StatementRows { updates, changed_objects, ..Default::default() };
         }
         let (kept, touched) = (RefCell::new(self.kept.take()), RefCell::new(self.touched.take()));
-        StatementRows { kept, touched, updates, ..Default::default() }
+        StatementRows { kept, touched, updates, changed_objects, ..Default::default() }
     }
 
-    /// The other statement has ended.
+    /// The other statement has ended. (What it has changed the one around did not find when it began.)
     pub fn put_back(&self, remembered: StatementRows) {
+        let mut changed = self.changed_objects.take();
         self.clear();
+        changed.extend(remembered.changed_objects.take());
+        self.changed_objects.replace(changed);
         self.updates.set(remembered.updates.get());
         if !remembered.kept.borrow().is_empty() || !remembered.touched.borrow().is_empty() {
             self.kept.replace(remembered.kept.into_inner());

@@ -62,6 +62,8 @@ pub trait ServerFunctions {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// The transaction's number, or the one that it would get now.
     fn latest_transaction_id(&self) -> Result<u64>;
+    /// The large objects that the transaction holds open.
+    fn large_objects(&self) -> &parking_lot::Mutex<crate::large_object::Descriptors>;
     /// Waits; false if the statement was interrupted meanwhile.
     fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool;
     /// What the server counts; None: there is no server any more.

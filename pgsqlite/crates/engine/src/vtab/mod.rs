@@ -7,7 +7,7 @@
 mod series;
 
 use crate::pg_catalog::{self, Table};
-use crate::udf::session_cell::SessionCell;
+use crate::udf::session_cell::{SessionCell, MARKER};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_types::{oid, Datum, PgError, Result};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -43,6 +43,7 @@ struct SystemTable {
     base: ffi::sqlite3_vtab,
     relation: &'static SystemRelation,
     cell: Arc<SessionCell>,
+    db: *mut ffi::sqlite3,
 }
 
 /// The declared type of a system column: its affinity is that of the values.
@@ -73,8 +74,10 @@ unsafe impl<'vtab> VTab<'vtab> for SystemTable {
             source.relation.columns.iter().map(|c| format!("\"{}\" {}", c.1, declared(c.2))).collect();
         let sql = CString::new(format!("CREATE TABLE x({})", columns.join(", ")))
             .map_err(|e| rusqlite::Error::ModuleError(e.to_string()))?;
-        let table =
-            SystemTable { base: ffi::sqlite3_vtab::default(), relation: source.relation, cell: source.cell.clone() };
+        // SAFETY: the connection outlives its virtual tables.
+        let db = unsafe { db.handle() };
+        let (relation, cell) = (source.relation, source.cell.clone());
+        let table = SystemTable { base: ffi::sqlite3_vtab::default(), relation, cell, db };
         Ok((Cow::Owned(sql), table))
     }
 
@@ -123,6 +126,7 @@ unsafe impl<'vtab> VTab<'vtab> for SystemTable {
             base: ffi::sqlite3_vtab_cursor::default(),
             relation: self.relation,
             cell: self.cell.clone(),
+            db: self.db,
             table: Arc::new(Table::default()),
             rows: Rows::All(0),
             position: 0,
@@ -142,6 +146,7 @@ struct Cursor<'vtab> {
     base: ffi::sqlite3_vtab_cursor,
     relation: &'static SystemRelation,
     cell: Arc<SessionCell>,
+    db: *mut ffi::sqlite3,
     table: Arc<Table>,
     rows: Rows,
     position: usize,
@@ -174,7 +179,12 @@ impl ToSql for Borrowed<'_> {
 // SAFETY: the struct is repr(C) and starts with sqlite3_vtab_cursor, as SQLite demands.
 unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
-        self.table = pg_catalog::table(self.relation, &self.cell);
+        // SAFETY: the connection that runs the scan; this view of it does not close it.
+        let connection = unsafe { Connection::from_handle(self.db) }?;
+        self.table = pg_catalog::table(self.relation, &self.cell, &connection).map_err(|error| {
+            self.cell.set_error(error);
+            rusqlite::Error::ModuleError(MARKER.into())
+        })?;
         self.position = 0;
         self.rows = Rows::All(self.table.rows.len());
         if idx_num > 0 {

@@ -26,6 +26,11 @@ pub const ROWS: &[Row] = &[
         Native,
     ),
     row(
+        "be_lo_create be_lo_creat be_lo_from_bytea be_lo_unlink be_lo_get be_lo_get_fragment be_lo_put be_lo_open be_lo_close \
+         be_loread be_lowrite be_lo_truncate be_lo_truncate64 be_lo_lseek be_lo_lseek64 be_lo_tell be_lo_tell64",
+        Native,
+    ),
+    row(
         "pg_relation_size(regclass) pg_relation_size pg_table_size pg_indexes_size pg_total_relation_size \
          pg_database_size_name pg_database_size_oid pg_size_pretty pg_size_pretty_numeric pg_size_bytes",
         Native,

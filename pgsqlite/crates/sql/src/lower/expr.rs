@@ -415,6 +415,7 @@ impl Lowerer<'_> {
             return Ok(format!("{native}({})", texts.join(", ")));
         }
         self.may_wait |= crate::effects::may_wait(proc);
+        self.builtin_writes |= crate::effects::builtin_writes(proc);
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =

@@ -235,6 +235,8 @@ struct Lowerer<'a> {
     routines: Vec<Oid>,
     /// it calls a function that may wait for something, or take its time
     may_wait: bool,
+    /// it calls a built-in function that changes data
+    builtin_writes: bool,
     /// how many parameters the statement has
     parameters: usize,
     /// steps that come behind all that change rows
@@ -256,6 +258,7 @@ impl<'a> Lowerer<'a> {
             in_recursive_term: false,
             routines: vec![],
             may_wait: false,
+            builtin_writes: false,
             parameters: 0,
             after_statements: vec![],
             read_back: None,
@@ -307,7 +310,7 @@ impl<'a> Lowerer<'a> {
 
     /// Whether a function that is called may change data.
     fn calls_writers(&self) -> bool {
-        self.routines.iter().any(|&oid| crate::effects::may_write(self.env.catalog, oid))
+        self.builtin_writes || self.routines.iter().any(|&oid| crate::effects::may_write(self.env.catalog, oid))
     }
 
     fn plan_columns(&self, query: &Query) -> Result<Vec<PlanColumn>> {

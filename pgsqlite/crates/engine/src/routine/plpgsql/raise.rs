@@ -35,6 +35,8 @@ impl Frame<'_> {
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
         let noted = runtime.written.lock().now();
+        let server = self.host.cell.state().server.clone();
+        let opened = server.as_ref().map_or(0, |s| s.large_objects().lock().mark());
         let depth = runtime.depth.get();
         let around = runtime.subtransactions.get();
         runtime.subtransactions.set(around + 1);
@@ -49,6 +51,9 @@ impl Frame<'_> {
             }
             Err(e) => {
                 runtime.depth.set(depth);
+                if let Some(server) = server {
+                    server.large_objects().lock().close_since(opened);
+                }
                 let handler = block.handlers.iter().find(|h| catches(h, &e));
                 let Some(handler) = handler else { return Err(e) };
                 if let Some(name) = &savepoint {

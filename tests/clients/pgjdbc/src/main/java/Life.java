@@ -1,4 +1,4 @@
-// pgjdbc: every type both ways in text and binary, batches, generated keys, metadata, errors, fetch size, COPY, notifications.
+// pgjdbc: every type both ways in text and binary, batches, generated keys, metadata, errors, fetch size, COPY, notifications, large objects.
 import java.io.ByteArrayOutputStream;
 import java.io.StringReader;
 import java.math.BigDecimal;
@@ -8,6 +8,8 @@ import java.sql.*;
 import java.time.*;
 import java.util.*;
 import org.postgresql.PGConnection;
+import org.postgresql.largeobject.LargeObject;
+import org.postgresql.largeobject.LargeObjectManager;
 import org.postgresql.util.PGInterval;
 import org.postgresql.util.PGobject;
 import org.postgresql.util.PSQLException;
@@ -197,11 +199,43 @@ public class Life {
     }
   }
 
+  // large objects: the driver's own interface, and Blob, which Hibernate's @Lob uses
+  static void largeObjects(Connection c) throws Exception {
+    c.setAutoCommit(false);
+    byte[] content = new byte[100_000];
+    new Random(1).nextBytes(content);
+    LargeObjectManager all = c.unwrap(PGConnection.class).getLargeObjectAPI();
+    long number = all.createLO();
+    try (LargeObject o = all.open(number, LargeObjectManager.READWRITE)) {
+      o.write(content); same(o.tell64(), 100_000L);
+      o.seek64(-10, LargeObject.SEEK_END); same(o.read(100), Arrays.copyOfRange(content, 99_990, 100_000));
+      o.truncate64(50_000); same(o.size64(), 50_000L);
+    }
+    c.commit();
+    try (LargeObject o = all.open(number, LargeObjectManager.READ); var in = o.getInputStream()) { same(in.readAllBytes(), Arrays.copyOf(content, 50_000)); }
+    all.delete(number);
+    try (Statement s = c.createStatement()) { s.execute("create table lobs (id int primary key, data oid)"); }
+    try (PreparedStatement p = c.prepareStatement("insert into lobs values (1, ?)")) {
+      p.setBlob(1, new java.io.ByteArrayInputStream(content)); same(p.executeUpdate(), 1);
+    }
+    c.commit();
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select data from lobs")) {
+      same(r.next(), true); Blob b = r.getBlob(1);
+      same(b.length(), 100_000L); same(b.getBytes(1, 100_000), content);
+      same(b.setBytes(3, new byte[] {1, 2}), 2); same(b.getBytes(2, 3), new byte[] {content[1], 1, 2});
+    }
+    c.rollback();
+    try (Statement s = c.createStatement()) { s.execute("select lo_unlink(data) from lobs"); s.execute("drop table lobs"); }
+    c.commit();
+    c.setAutoCommit(true);
+  }
+
   public static void main(String[] args) throws Exception {
     try (Connection c = connect()) {
       types(c);
       statements(c);
       driver(c);
+      largeObjects(c);
     }
     try (Connection c = connect()) {
       String got = Metadata.of(c);
