@@ -268,29 +268,35 @@ impl Ddl<'_> {
                 }
                 Err(e) => return Err(e),
             };
-            let dependents = self.dependents_of_collation(found.oid);
-            if !dependents.is_empty() {
-                if statement.behavior() == ast::DropBehavior::DropCascade {
-                    return Err(PgError::not_supported("DROP COLLATION … CASCADE of a collation that something uses"));
-                }
-                let lines: Vec<String> =
-                    dependents.iter().map(|d| format!("{d} depends on collation {}", found.name)).collect();
-                return Err(PgError::new(
-                    SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                    format!("cannot drop collation {} because other objects depend on it", found.name),
-                )
-                .detail(lines.join("\n"))
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-            }
-            if self.is_named_in_texts(&found.name)? {
-                return Err(PgError::not_supported("DROP COLLATION of a collation that expressions name"));
-            }
-            self.catalog.collations.remove(&found.oid);
-            crate::store::write::delete_object(self.conn, found.oid)?;
-            self.forget_comments(found.oid);
-            self.changed = true;
+            self.remove_collation(&found, statement.behavior() == ast::DropBehavior::DropCascade)?;
         }
         Ok(Some("DROP COLLATION".into()))
+    }
+
+    /// Drops a collation. Errors: 2BP01 where something uses it, 0A000 for that with CASCADE.
+    pub(super) fn remove_collation(&mut self, collation: &UserCollation, cascade: bool) -> Result<()> {
+        let dependents = self.dependents_of_collation(collation.oid);
+        if !dependents.is_empty() {
+            if cascade {
+                return Err(PgError::not_supported("DROP COLLATION … CASCADE of a collation that something uses"));
+            }
+            let lines: Vec<String> =
+                dependents.iter().map(|d| format!("{d} depends on collation {}", collation.name)).collect();
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!("cannot drop collation {} because other objects depend on it", collation.name),
+            )
+            .detail(lines.join("\n"))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        if self.is_named_in_texts(&collation.name)? {
+            return Err(PgError::not_supported("DROP COLLATION of a collation that expressions name"));
+        }
+        self.catalog.collations.remove(&collation.oid);
+        crate::store::write::delete_object(self.conn, collation.oid)?;
+        self.forget_comments(collation.oid);
+        self.changed = true;
+        Ok(())
     }
 
     fn dependents_of_collation(&self, collation: Oid) -> Vec<String> {

@@ -592,6 +592,14 @@ impl Ddl<'_> {
         for collation in collations.into_iter().filter(|c| from.contains(&c.owner)) {
             self.put_collation(UserCollation { owner, ..collation })?;
         }
+        self.reassign_ts_objects(&from, owner)?;
+        let extensions: Vec<Extension> = self.catalog.extensions.values().map(|e| (**e).clone()).collect();
+        for extension in extensions.into_iter().filter(|e| from.contains(&e.owner)) {
+            let extension = Extension { owner, ..extension };
+            store::write::put_extension(self.conn, &extension)?;
+            self.catalog.extensions.insert(extension.name.clone(), extension.into());
+            self.changed = true;
+        }
         for object in self.large_objects_of(&from)? {
             large_object::store::set_owner(self.conn, object, owner)?;
         }
@@ -633,7 +641,11 @@ impl Ddl<'_> {
         );
         targets
             .extend(self.catalog.schemas.values().filter(|s| roles.contains(&s.owner)).map(|s| Object::Schema(s.oid)));
-        self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;
+        let operators = self.catalog.operators.values().map(|o| &o.definition);
+        targets.extend(operators.filter(|o| roles.contains(&o.owner)).map(|o| Object::Operator(o.oid)));
+        let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
+        self.drop_objects(&targets, cascade)?;
+        self.drop_owned_apart(&roles, cascade)?;
         for object in self.large_objects_of(&roles)? {
             large_object::store::unlink(self.conn, object)?;
         }
@@ -705,6 +717,26 @@ impl Ddl<'_> {
         Ok("DROP OWNED".into())
     }
 
+    /// Drops what [`Ddl::drop_objects`] does not know: collations, and objects of text search.
+    fn drop_owned_apart(&mut self, roles: &[Oid], cascade: bool) -> Result<()> {
+        if self.catalog.extensions.values().any(|e| roles.contains(&e.owner)) {
+            return Err(PgError::not_supported("DROP OWNED of a role that owns an extension"));
+        }
+        let configurations = self.catalog.ts_configurations.values().filter(|c| roles.contains(&c.owner));
+        for configuration in configurations.map(|c| c.oid).collect::<Vec<_>>() {
+            self.remove_ts_configuration(configuration)?;
+        }
+        let dictionaries = self.catalog.ts_dictionaries.values().filter(|d| roles.contains(&d.owner));
+        for dictionary in dictionaries.cloned().collect::<Vec<_>>() {
+            self.remove_ts_dictionary(&dictionary, cascade)?;
+        }
+        let collations = self.catalog.collations.values().filter(|c| roles.contains(&c.owner));
+        for collation in collations.cloned().collect::<Vec<_>>() {
+            self.remove_collation(&collation, cascade)?;
+        }
+        Ok(())
+    }
+
     fn large_objects_of(&self, roles: &[Oid]) -> Result<Vec<Oid>> {
         let all = large_object::store::all(self.conn)?;
         Ok(all.into_iter().filter(|(_, owner)| roles.contains(owner)).map(|(object, _)| object).collect())
@@ -739,6 +771,21 @@ impl Ddl<'_> {
         for r in self.catalog.routines.values() {
             let f = &r.function;
             see(f.oid, f.owner, &f.acl, self.describe(Object::Function(f.oid)));
+        }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            see(o.oid, o.owner, &None, self.describe(Object::Operator(o.oid)));
+        }
+        for c in self.catalog.collations.values() {
+            see(c.oid, c.owner, &None, format!("collation {}", c.name));
+        }
+        for c in self.catalog.ts_configurations.values() {
+            see(c.oid, c.owner, &None, format!("text search configuration {}", c.name));
+        }
+        for e in self.catalog.extensions.values() {
+            see(e.oid, e.owner, &None, format!("extension {}", e.name));
+        }
+        for d in self.catalog.ts_dictionaries.values() {
+            see(d.oid, d.owner, &None, format!("text search dictionary {}", d.name));
         }
         for r in self.catalog.relations.values() {
             for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {

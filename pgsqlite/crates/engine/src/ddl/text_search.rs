@@ -286,42 +286,75 @@ impl Ddl<'_> {
             };
             if kind == oid::REGCONFIG {
                 self.own_configuration(&parts)?;
-                if self.names_in_texts(parts.last().copied().unwrap_or_default())? {
-                    return Err(PgError::not_supported(format!("DROP of a {CONFIGURATION} that expressions name")));
-                }
-                self.catalog.ts_configurations.remove(&oid);
+                self.remove_ts_configuration(oid)?;
             } else {
                 let Some(own) = self.catalog.ts_dictionaries.get(&oid).cloned() else {
                     return Err(PgError::not_supported(format!("DROP of the {DICTIONARY} \"{}\"", parts.join("."))));
                 };
                 self.check_owned(DICTIONARY, &own.name, own.owner)?;
-                let users: Vec<String> = self
-                    .catalog
-                    .ts_configurations
-                    .values()
-                    .filter(|c| c.mappings.iter().any(|(_, list)| list.contains(&oid)))
-                    .map(|c| format!("{CONFIGURATION} {} depends on {DICTIONARY} {}", c.name, own.name))
-                    .collect();
-                if !users.is_empty() {
-                    if statement.behavior() == ast::DropBehavior::DropCascade {
-                        return Err(PgError::not_supported(
-                            "DROP TEXT SEARCH DICTIONARY … CASCADE of one that is used",
-                        ));
-                    }
-                    return Err(PgError::new(
-                        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                        format!("cannot drop {DICTIONARY} {} because other objects depend on it", own.name),
-                    )
-                    .detail(users.join("\n"))
-                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-                }
-                self.catalog.ts_dictionaries.remove(&oid);
+                self.remove_ts_dictionary(&own, statement.behavior() == ast::DropBehavior::DropCascade)?;
             }
-            crate::store::write::delete_object(self.conn, oid)?;
-            self.forget_comments(oid);
-            self.changed = true;
         }
         Ok(Some(format!("DROP {}", word.to_uppercase())))
+    }
+
+    /// Drops a configuration. Errors: 0A000 where something may use it.
+    pub(super) fn remove_ts_configuration(&mut self, configuration: Oid) -> Result<()> {
+        let name = self.catalog.ts_configurations.get(&configuration).map_or(String::new(), |c| c.name.clone());
+        if self.names_in_texts(&name)? {
+            return Err(PgError::not_supported(format!("DROP of a {CONFIGURATION} that expressions name")));
+        }
+        self.catalog.ts_configurations.remove(&configuration);
+        self.removed(configuration)
+    }
+
+    /// Drops a dictionary. Errors: 2BP01 where a configuration uses it, 0A000 for that with CASCADE.
+    pub(super) fn remove_ts_dictionary(&mut self, dictionary: &TsDictionary, cascade: bool) -> Result<()> {
+        let users: Vec<String> = self
+            .catalog
+            .ts_configurations
+            .values()
+            .filter(|c| c.mappings.iter().any(|(_, list)| list.contains(&dictionary.oid)))
+            .map(|c| format!("{CONFIGURATION} {} depends on {DICTIONARY} {}", c.name, dictionary.name))
+            .collect();
+        if !users.is_empty() {
+            if cascade {
+                return Err(PgError::not_supported("DROP TEXT SEARCH DICTIONARY … CASCADE of one that is used"));
+            }
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!("cannot drop {DICTIONARY} {} because other objects depend on it", dictionary.name),
+            )
+            .detail(users.join("\n"))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        self.catalog.ts_dictionaries.remove(&dictionary.oid);
+        self.removed(dictionary.oid)
+    }
+
+    /// An object of text search is gone from the catalog, and goes from the file.
+    fn removed(&mut self, object: Oid) -> Result<()> {
+        crate::store::write::delete_object(self.conn, object)?;
+        self.forget_comments(object);
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Gives the configurations and dictionaries of some roles to another one.
+    pub(super) fn reassign_ts_objects(&mut self, from: &[Oid], owner: Oid) -> Result<()> {
+        let configurations: Vec<TsConfiguration> =
+            self.catalog.ts_configurations.values().map(|c| (**c).clone()).collect();
+        for configuration in configurations.into_iter().filter(|c| from.contains(&c.owner)) {
+            self.put_ts_configuration(TsConfiguration { owner, ..configuration })?;
+        }
+        let dictionaries: Vec<TsDictionary> = self.catalog.ts_dictionaries.values().map(|d| (**d).clone()).collect();
+        for dictionary in dictionaries.into_iter().filter(|d| from.contains(&d.owner)) {
+            let dictionary = TsDictionary { owner, ..dictionary };
+            crate::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+            self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));
+            self.changed = true;
+        }
+        Ok(())
     }
 
     /// Whether any stored definition has the name in it: it may mean the configuration.
