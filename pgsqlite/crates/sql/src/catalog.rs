@@ -30,6 +30,8 @@ pub const PG_TEMP: Oid = 13001;
 
 /// OIDs of temporary objects start here: they are not remembered in the file.
 pub const FIRST_TEMPORARY_OID: Oid = 3_000_000_000;
+/// While a trigger runs: the tables of old and of new rows that its REFERENCING names.
+pub const TRANSITION_TABLES: [Oid; 2] = [FIRST_TEMPORARY_OID - 2, FIRST_TEMPORARY_OID - 3];
 /// The role that initdb makes.
 pub const BOOTSTRAP_ROLE: Oid = 10;
 

@@ -45,6 +45,17 @@ impl Ddl<'_> {
             commands.push(&**command);
         }
         let types = commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType).count();
+        for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
+            if let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) {
+                let using = def.raw_default.as_ref().map(|using| self.using_expression(&relation, using));
+                // (what else is wrong with it is told after what is wrong with the column)
+                if let Some(Err(e)) =
+                    using.filter(|r| r.as_ref().is_err_and(|e| e.code() == SqlState::FEATURE_NOT_SUPPORTED))
+                {
+                    return Err(e);
+                }
+            }
+        }
         if types > 0 && commands.len() > 1 {
             commands = self.in_passes(&relation, commands)?;
             if types > 1 && !self.catalog.stands_for_several(&relation) {
@@ -109,6 +120,19 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// USING of a change of type. Errors: 0A000 for a whole row, which is of the old type at one moment and of the new one at the next.
+    fn using_expression(&self, relation: &Relation, using: &ast::Node) -> Result<pgsqlite_sql::typed::Expr> {
+        let expr = self.analyze(|e| analyze::analyze_expression_node(e, using, Some(relation), None))?;
+        match pgsqlite_sql::deparse::whole_row(&expr) {
+            Some(_) if self.catalog.stands_for_several(relation) => {
+                Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot convert whole-row table reference")
+                    .detail("USING expression contains a whole-row table reference."))
+            }
+            Some(location) => Err(PgError::not_supported("a whole row in USING").at(location)),
+            None => Ok(expr),
+        }
+    }
+
     /// The commands of a statement that changes the type of a column in the order in which PostgreSQL carries them out: what takes
     /// something away, the types, the rest. A column that USING of another one reads is dropped after that.
     ///
@@ -124,7 +148,7 @@ impl Ddl<'_> {
         for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
             let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else { continue };
             let Some(using) = &def.raw_default else { continue };
-            let expr = self.analyze(|e| analyze::analyze_expression_node(e, using, Some(relation), None))?;
+            let expr = self.using_expression(relation, using)?;
             let own = relation.column(&command.name).map(|c| c.attnum);
             let used = pgsqlite_sql::deparse::columns_used(&expr).into_iter();
             read.extend(

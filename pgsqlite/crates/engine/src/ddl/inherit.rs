@@ -221,6 +221,12 @@ impl Ddl<'_> {
                 return Err(conflict("identity"));
             }
         }
+        if generates && inherited.generated.is_none() {
+            // (in PostgreSQL an UPDATE of the parent stores values in it)
+            return Err(PgError::not_supported(
+                "a generated column in a child of a table whose column is not generated",
+            ));
+        }
         if generates {
             return Err(PgError::new(
                 SqlState::INVALID_COLUMN_DEFINITION,
@@ -355,10 +361,9 @@ impl Ddl<'_> {
                 return Err(mismatch(format!("column \"{}\" in child table must be a generated column", from.name)));
             }
             if from.generated.is_none() && column.generated.is_some() {
-                return Err(mismatch(format!(
-                    "column \"{}\" in child table must not be a generated column",
-                    from.name
-                )));
+                return Err(PgError::not_supported(
+                    "a generated column in a child of a table whose column is not generated",
+                ));
             }
             if from.generated != column.generated {
                 let message =

@@ -824,6 +824,7 @@ impl<'h> Firing<'h> {
         run: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         use pgsqlite_sql::catalog::{Column, RelationKind, PG_TEMP};
+        use std::hash::{Hash, Hasher};
         if trigger.old_table.is_none() && trigger.new_table.is_none() {
             return run();
         }
@@ -847,9 +848,13 @@ impl<'h> Firing<'h> {
                     ..Column::new(attnum, c.name.clone(), c.type_oid, c.typmod)
                 })
                 .collect();
-            let sqlite_name = format!("pg_transition_{depth}_{}_{}_{}", trigger.oid, u8::from(is_new), columns.len());
+            // (a table of the same columns is used again; not one whose columns were of other types)
+            let mut types = std::collections::hash_map::DefaultHasher::new();
+            columns.iter().for_each(|c| (&c.name, c.type_oid, c.typmod, c.collation).hash(&mut types));
+            let sqlite_name =
+                format!("pg_transition_{depth}_{}_{}_{:x}", trigger.oid, u8::from(is_new), types.finish());
             let relation = Relation {
-                oid: pgsqlite_sql::catalog::FIRST_TEMPORARY_OID - 2 - Oid::from(is_new),
+                oid: pgsqlite_sql::catalog::TRANSITION_TABLES[usize::from(is_new)],
                 schema: PG_TEMP,
                 name: name.clone(),
                 kind: RelationKind::Table,

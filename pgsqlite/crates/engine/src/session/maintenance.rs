@@ -245,12 +245,13 @@ impl Session {
 
     pub(super) async fn reindex(&mut self, r: &ast::ReindexStmt, raw: &RawStatement) -> Result<String> {
         use ast::ReindexObjectType as T;
-        let mut verbose = false;
+        let (mut verbose, mut concurrently) = (false, false);
         for option in options(&r.params) {
             match option.defname.as_str() {
                 "verbose" => verbose = truth(option)?,
                 "concurrently" => {
-                    if truth(option)? {
+                    concurrently = truth(option)?;
+                    if concurrently {
                         self.need_no_block("REINDEX CONCURRENTLY")?;
                     }
                 }
@@ -280,6 +281,9 @@ impl Session {
                     ));
                 }
                 self.need_owned("table", &relation.name, relation.owner)?;
+                if relation.is_partitioned() {
+                    self.need_no_block("REINDEX TABLE")?;
+                }
                 vec![relation]
             }
             T::ReindexObjectIndex => {
@@ -291,6 +295,15 @@ impl Session {
                     ));
                 };
                 self.need_owned("index", &relation.name, relation.owner)?;
+                if catalog.relation(index.table).is_some_and(|table| table.is_partitioned()) {
+                    self.need_no_block("REINDEX INDEX")?;
+                }
+                if concurrently && !index.exclusion.is_empty() {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "concurrent index creation for exclusion constraints is not supported",
+                    ));
+                }
                 // keys of a table are rebuilt together: an index that SQLite made for a constraint has no name of ours
                 catalog.relation(index.table).cloned().into_iter().collect()
             }
@@ -375,9 +388,13 @@ impl Session {
                 )
                 .detail(format!("This operation is not supported for {kind}.")));
             }
-            use pgsqlite_sql::acl::privilege::{DELETE, SELECT, TRUNCATE, UPDATE};
-            // ACCESS SHARE (mode 1) is what reading takes
-            let needed = UPDATE | DELETE | TRUNCATE | if l.mode == 1 { SELECT } else { 0 };
+            use pgsqlite_sql::acl::privilege::{DELETE, INSERT, SELECT, TRUNCATE, UPDATE};
+            // ACCESS SHARE (mode 1) is what reading takes, ROW EXCLUSIVE (3) what writing takes
+            let needed = match l.mode {
+                1 => SELECT,
+                3 => INSERT | UPDATE | DELETE | TRUNCATE,
+                _ => UPDATE | DELETE | TRUNCATE,
+            };
             self.check_relation_privilege(&relation, needed)?;
             let mut all = Vec::new();
             self.check_locked_below(&relation, needed, &mut all)?;

@@ -614,7 +614,7 @@ impl Analyzer<'_> {
     }
 
     /// The elements of ROW(…); `t.*` in it stands for the columns.
-    fn row_elements(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
+    pub(super) fn row_elements(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
         let mut out = Vec::new();
         for node in nodes {
             if let Some(NodeEnum::ColumnRef(c)) = &node.node {

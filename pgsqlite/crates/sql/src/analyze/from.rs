@@ -1146,7 +1146,14 @@ impl Analyzer<'_> {
             [schema, table] => (Some(schema), table),
             _ => return Err(PgError::not_supported("a star with a database").at(c.location)),
         };
-        let Some((up, index)) = self.find_item(schema, table, c.location)? else {
+        let found = match self.find_item(schema, table, c.location) {
+            Err(_) if self.fields_of_parameter(&parts, c.location)?.is_some() => None,
+            found => found?,
+        };
+        let Some((up, index)) = found else {
+            if let Some(fields) = self.fields_of_parameter(&parts, c.location)? {
+                return Ok(fields);
+            }
             return Err(self.missing_table(schema, table, c.location));
         };
         Ok(self.item(up, index).columns.iter().map(|(n, e)| (n.clone(), raise(e, up, c.location))).collect())

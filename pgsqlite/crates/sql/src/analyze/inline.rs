@@ -6,10 +6,10 @@
 use super::variables::{Precedence, Variable, Variables};
 use super::{walk, Analyzer, Level, Statement};
 use crate::parse::NodeEnum;
-use crate::routine::{Function, Language};
+use crate::routine::{Function, Language, Mode};
 use crate::typed::{Expr, ExprKind, QueryBody};
 use crate::volatility::volatility;
-use pgsqlite_types::{oid, Oid, Result};
+use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// Functions that are inlined in one another, at most.
 const DEEPEST: usize = 16;
@@ -246,8 +246,14 @@ pub fn analyze_call(
     };
     let mut columns = Vec::new();
     let mut targets = Vec::new();
+    let modes: Vec<Mode> =
+        environment.catalog.function(procedure).map_or(vec![], |f| f.arguments.iter().map(|a| a.mode).collect());
     for (i, expr) in args.into_iter().enumerate() {
-        let expr = analyzer.resolve_unknown(expr)?;
+        let mut expr = analyzer.resolve_unknown(expr)?;
+        if modes.get(i) == Some(&Mode::Out) {
+            // what stands in the place of an output is not evaluated
+            expr.kind = ExprKind::Const(Datum::Null);
+        }
         let name = format!("a{}", i + 1);
         columns.push(super::plain_column(&name, expr.ty, expr.typmod));
         targets.push(Target { expr, name, origin: (0, 0) });

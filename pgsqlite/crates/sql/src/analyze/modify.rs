@@ -32,6 +32,12 @@ impl Analyzer<'_> {
     /// The table a statement changes, as entry 0.
     fn target_relation(&mut self, r: &ast::RangeVar, verb: &str) -> Result<Arc<Relation>> {
         let relation = self.required_relation(r)?;
+        if crate::catalog::TRANSITION_TABLES.contains(&relation.oid) {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("relation \"{}\" cannot be the target of a modifying statement", relation.name),
+            ));
+        }
         let kind = match &relation.kind {
             RelationKind::Table => {
                 let needed = match verb {
@@ -242,9 +248,13 @@ impl Analyzer<'_> {
                 check_width(query.columns.len(), -1, &named)?;
                 given = named[..query.columns.len()].to_vec();
                 // literals of the select list take the columns' types
+                let mut literals: Vec<(usize, Expr)> = Vec::new();
                 if let QueryBody::Select(body) = &mut query.body {
                     for (i, t) in body.targets.iter_mut().enumerate() {
-                        if t.expr.ty == oid::UNKNOWN {
+                        if t.expr.ty == oid::UNKNOWN && !parts[i].is_empty() {
+                            // (of a part of a column: the part's)
+                            literals.push((i, t.expr.clone()));
+                        } else if t.expr.ty == oid::UNKNOWN {
                             let column = &given[i];
                             let expr = std::mem::replace(&mut t.expr, Expr::new(ExprKind::Default, 0, -1));
                             t.expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
@@ -273,7 +283,10 @@ impl Analyzer<'_> {
                     }
                     values.push(match parts[i] {
                         [] => self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?,
-                        _ => value,
+                        _ => match literals.iter().find(|(at, _)| *at == i) {
+                            Some((_, literal)) => literal.clone(),
+                            None => value,
+                        },
                     });
                 }
                 let values = self.merge_parts(values, &given, &parts)?;
@@ -880,12 +893,25 @@ impl Analyzer<'_> {
         let source = m.source.as_deref().ok_or_else(|| PgError::internal("multiple assignment without a source"))?;
         match &source.node {
             Some(NodeEnum::RowExpr(row)) => {
+                let mismatch = || {
+                    PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values")
+                        .at(row.location)
+                };
+                let star = |node: &ast::Node| match &node.node {
+                    Some(NodeEnum::ColumnRef(c)) => {
+                        c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_))))
+                    }
+                    _ => false,
+                };
+                if row.args.iter().any(star) {
+                    let mut values = self.in_clause(Clause::UpdateSet, |a| a.row_elements(&row.args))?;
+                    if values.len() != m.ncolumns as usize {
+                        return Err(mismatch());
+                    }
+                    return Ok(values.swap_remove(m.colno as usize - 1));
+                }
                 if row.args.len() != m.ncolumns as usize {
-                    return Err(PgError::new(
-                        SqlState::SYNTAX_ERROR,
-                        "number of columns does not match number of values",
-                    )
-                    .at(row.location));
+                    return Err(mismatch());
                 }
                 self.in_clause(Clause::UpdateSet, |a| a.expr(&row.args[m.colno as usize - 1]))
             }

@@ -297,6 +297,7 @@ impl Analyzer<'_> {
             };
             let (both, ty) = self.unify(vec![value, default], "CYCLE")?;
             let (value, default) = (both[0].clone(), both[1].clone());
+            self.check_comparable(ty, -1)?;
             let (differs, ..) = self.resolve_operator("<>", Some(ty), ty, cycle.location)?;
             marks.cycle = Some(Cycle {
                 columns: by,

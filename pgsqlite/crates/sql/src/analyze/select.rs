@@ -589,6 +589,15 @@ impl Analyzer<'_> {
                         seen_other = true;
                     }
                 }
+                // PostgreSQL calls them after the sort if that needs none of them: then a row that stays gives several
+                let calls = super::walk::contains_set_function;
+                let late = targets.iter().find(|t| calls(&t.expr));
+                if let Some(late) = late.filter(|_| !order_by.is_empty() && !order_by.iter().any(|k| calls(&k.expr))) {
+                    return Err(PgError::not_supported(
+                        "DISTINCT ON beside a set-returning function that ORDER BY does not name",
+                    )
+                    .at(late.expr.location));
+                }
                 Ok(Distinct::On(exprs))
             }
         }

@@ -117,6 +117,21 @@ impl<'a> Analyzer<'a> {
         let fields = variables.fields(&parts)?;
         Ok(fields.map(|list| list.into_iter().map(|(name, v)| (name, v.expr(c.location))).collect()))
     }
+
+    /// The star of a parameter of a row type: each of its fields.
+    pub(crate) fn fields_of_parameter(&self, parts: &[&str], location: i32) -> Result<Option<Vec<(String, Expr)>>> {
+        let Some(variables) = self.variables else { return Ok(None) };
+        let Some((whole, used)) = variables.find(parts)? else { return Ok(None) };
+        let Some(fields) = self.env.catalog.composite_fields(self.base_type(whole.ty)) else { return Ok(None) };
+        if used != parts.len() {
+            return Ok(None);
+        }
+        let field = |(index, (name, ty, typmod)): (usize, (String, Oid, i32))| {
+            let kind = ExprKind::Field { arg: Box::new(whole.expr(location)), index, name: name.clone() };
+            (name, Expr::new(kind, ty, location).with_typmod(typmod))
+        };
+        Ok(Some(fields.into_iter().enumerate().map(field).collect()))
+    }
 }
 
 /// There is no such column (or table).
