@@ -387,10 +387,11 @@ impl Lowerer<'_> {
                     return Err(PgError::not_supported("INSERT without values into a table with checks"));
                 }
                 let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
-                let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
+                let (new, new_row) = self.new_row(&row_names);
+                let values = self.checked_row(&target, &columns, &generated, &new_row, kept)?;
                 let with = self.unique("w");
                 text = format!(
-                    "{into} SELECT {} FROM ({}) WHERE 1",
+                    "{into} SELECT {} FROM ({}) AS {new} WHERE 1",
                     values.join(", "),
                     once(&with, &row_names, &format!("VALUES {}", out.join(", ")))
                 );
@@ -413,7 +414,8 @@ impl Lowerer<'_> {
                     let named: Vec<String> =
                         row.iter().enumerate().map(|(i, v)| format!("{v} AS c{}", i + 1)).collect();
                     let row_names: Vec<String> = (1..=columns.len()).map(|i| format!("c{i}")).collect();
-                    let values = self.checked_row(&target, &columns, &generated, &row_names, kept)?;
+                    let (new, new_row) = self.new_row(&row_names);
+                    let values = self.checked_row(&target, &columns, &generated, &new_row, kept)?;
                     let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", named.join(", "));
                     let mut changing = !volatile.is_empty();
                     crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= shows_calls(e));
@@ -421,7 +423,7 @@ impl Lowerer<'_> {
                         let with = self.unique("w");
                         rows = once(&with, &row_names, &rows);
                     }
-                    text = format!("{into} SELECT {} FROM ({rows}) WHERE 1", values.join(", "));
+                    text = format!("{into} SELECT {} FROM ({rows}) AS {new} WHERE 1", values.join(", "));
                 } else {
                     let row = self.insert_row(&target, values, &columns, kept, &[])?;
                     text = format!("{into} SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", row.join(", "));
@@ -434,6 +436,14 @@ impl Lowerer<'_> {
         // RETURNING sees the new row by the bare names of the target's columns
         self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
+    }
+
+    /// A name for the rows of an INSERT, and their columns behind it: in a sub-query of a check a bare name could be taken for a
+    /// column of that.
+    fn new_row(&mut self, names: &[String]) -> (String, Vec<String>) {
+        let alias = self.unique("t");
+        let columns = names.iter().map(|name| format!("{alias}.{name}")).collect();
+        (alias, columns)
     }
 
     /// `INSERT INTO` for rows that get no value: a column that is NULL without one stands for all.
