@@ -164,7 +164,7 @@ fn statement_writes(statement: &Statement) -> bool {
         K::ForQuery { query, .. } | K::ReturnQuery(query) => query_writes(query),
         K::Open { query: Some(query), .. } => query_writes(query),
         K::DynamicExecute { .. } | K::Call(_) | K::Commit { .. } | K::Rollback { .. } => true,
-        K::Perform(sql) => text_writes(&format!("SELECT {}", sql.text)),
+        K::Perform(sql) => text_writes(&sql.text),
         _ => false,
     }
 }

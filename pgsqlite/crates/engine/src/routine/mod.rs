@@ -7,6 +7,7 @@
 //! * [`trigger`]: statements that fire triggers; [`after`]: what comes when their rows are stored; [`foreign_key`]: the foreign keys that
 //!   SQLite cannot carry out; [`builtin_triggers`]: PostgreSQL's own trigger functions
 //! * [`aggregate`]: aggregates made of functions
+//! * [`cursors`]: what functions leave open
 //! * [`sql`]: bodies in SQL; [`plpgsql`]: bodies in PL/pgSQL; [`utility`]: DDL and the like inside a body
 //!
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
@@ -16,6 +17,7 @@ pub(crate) mod after;
 pub(crate) mod aggregate;
 pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
+pub(crate) mod cursors;
 mod exclusion;
 mod foreign_key;
 pub(crate) mod plpgsql;
@@ -113,6 +115,8 @@ pub struct Runtime {
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
     /// rows that the connection has written of the tables that are watched
     pub(crate) written: Arc<Mutex<Written>>,
+    /// the cursors that functions have opened
+    pub(crate) cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
     pub(crate) cursors_stand: Cell<bool>,
 }
@@ -685,6 +689,16 @@ pub(crate) fn in_query(mut error: PgError, query: &str, shift: i64) -> PgError {
         }
     }
     error
+}
+
+/// As [`in_query`]; an error without a place in the text gets `line`, which has the text, as CONTEXT.
+pub(crate) fn of_query(error: PgError, query: &str, shift: i64, line: impl Into<String>) -> PgError {
+    let told = error.fields().internal_query.is_some();
+    let error = in_query(error, query, shift);
+    match error.fields().internal_query.is_some() && !told {
+        true => error,
+        false => add_context(error, line),
+    }
 }
 
 /// A line more of CONTEXT, from the inside out.

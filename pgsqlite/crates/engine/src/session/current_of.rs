@@ -14,7 +14,7 @@ use pgsqlite_types::{Datum, Oid, PgError, Result};
 use std::sync::Arc;
 
 /// Whether a cursor over the query can go back if nothing is said of it: what PostgreSQL's plan of it would most likely allow.
-pub(super) fn goes_back(select: &ast::SelectStmt) -> bool {
+pub(crate) fn goes_back(select: &ast::SelectStmt) -> bool {
     if !select.values_lists.is_empty() {
         return true;
     }

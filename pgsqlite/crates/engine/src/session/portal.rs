@@ -82,6 +82,16 @@ impl Portal {
         }
     }
 
+    /// A cursor whose rows are there, and which stands on one of them.
+    pub fn of_rows(prepared: Arc<Prepared>, formats: Vec<Format>, rows: Vec<Vec<Datum>>, position: u64) -> Portal {
+        let mut portal = Portal::new(Some(prepared), vec![], formats);
+        portal.spool = Spool::new(Keep::All);
+        rows.into_iter().for_each(|row| portal.spool.push(row.into()));
+        portal.position = position;
+        portal.state = State::Exhausted;
+        portal
+    }
+
     pub fn source(&self) -> Option<super::StatementSource> {
         self.prepared.clone().map(super::StatementSource)
     }

@@ -32,6 +32,7 @@ impl Session {
             Access::Read
         };
         self.activity.set_writes(self.transaction.slot.is_some());
+        self.tell_cursor_names();
         connection.cell.routines.access.set(access);
         let mut modes = connection.cell.routines.modes.borrow_mut();
         if *modes != self.transaction.constraints {

@@ -38,6 +38,8 @@ pub struct SessionServer {
     transaction_id: Mutex<Option<u64>>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
+    /// how many cursors have got no name
+    unnamed: AtomicU64,
     /// the large objects that the transaction holds open
     pub large_objects: Mutex<Descriptors>,
     /// LISTEN and NOTIFY of the running transaction
@@ -60,6 +62,7 @@ impl SessionServer {
             variables: variables.clone(),
             transaction_id: Mutex::default(),
             relations: Mutex::default(),
+            unnamed: AtomicU64::new(0),
             large_objects: Mutex::default(),
             pending: Mutex::default(),
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
@@ -145,6 +148,9 @@ fn blocking<R>(run: impl FnOnce() -> R) -> R {
 }
 
 impl ServerFunctions for SessionServer {
+    fn next_portal(&self) -> String {
+        format!("<unnamed portal {}>", self.unnamed.fetch_add(1, Ordering::Relaxed) + 1)
+    }
     fn large_objects(&self) -> &Mutex<Descriptors> {
         &self.large_objects
     }

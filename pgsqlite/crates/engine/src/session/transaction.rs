@@ -342,6 +342,7 @@ impl Session {
         let Some(connection) = &self.connection else { return Ok(()) };
         self.notices.extend(connection.cell.take_notices());
         self.take_routine_changes()?;
+        self.take_function_cursors()?;
         for (name, value, local) in self.variables.take_changes() {
             // the native has checked the value; whether it may be changed now depends on the transaction
             self.set_setting(&name, value.as_deref(), local)?;

@@ -62,6 +62,8 @@ pub trait ServerFunctions {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// The transaction's number, or the one that it would get now.
     fn latest_transaction_id(&self) -> Result<u64>;
+    /// The name of the next cursor without one.
+    fn next_portal(&self) -> String;
     /// The large objects that the transaction holds open.
     fn large_objects(&self) -> &parking_lot::Mutex<crate::large_object::Descriptors>;
     /// Waits; false if the statement was interrupted meanwhile.

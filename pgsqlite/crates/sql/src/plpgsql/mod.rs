@@ -272,6 +272,7 @@ pub enum StatementKind {
         using: Vec<Sql>,
         into: Option<Into>,
     },
+    /// the query, which SELECT begins instead of PERFORM
     Perform(Sql),
     Call(Sql),
     GetDiagnostics {

@@ -1,55 +1,18 @@
-//! Cursors of a body: their rows are read when they are opened, and show the state of that moment. WHERE CURRENT OF means the row
-//! of a table that a cursor stands on ([`Standing`]).
+//! What a body does with cursors: their rows are read when they are opened, and show the state of that moment. WHERE CURRENT OF means
+//! the row of a table that a cursor stands on ([`Standing`]).
 
-use super::super::add_context;
-use super::super::statement::Column;
+use super::super::cursors::Open;
+use super::super::statement::Planned;
+use super::super::{add_context, of_query};
+use super::expressions::{one_statement, Using};
 use super::run::{Flow, Frame};
 use super::values::{Typed, Value};
 use super::Kind;
 use crate::standing::{state, Standing};
 use crate::udf::rows::Current;
+use pgsqlite_sql::parse::{parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Direction, Query, Sql, Statement, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
-use std::collections::HashMap;
-
-/// An open cursor.
-struct Open {
-    columns: Vec<Column>,
-    /// with the hidden columns of `standing` behind the others
-    rows: Vec<Vec<Datum>>,
-    /// the row it stands on: 0 before the first, one more than there are behind the last
-    at: usize,
-    scroll: Option<bool>,
-    /// the tables that its rows are of; None: that is not known
-    standing: Option<Standing>,
-    /// a loop goes over its rows
-    pinned: bool,
-    /// the transaction that it was opened in has ended
-    held: bool,
-}
-
-impl Open {
-    /// The row of a number from 1, without the hidden columns.
-    fn row(&self, number: usize) -> Option<Vec<Datum>> {
-        let row = self.rows.get(number.checked_sub(1)?)?;
-        Some(row[..self.columns.len()].to_vec())
-    }
-}
-
-/// The cursors that a body has opened, by name.
-#[derive(Default)]
-pub(crate) struct Cursors {
-    open: HashMap<String, Open>,
-    unnamed: usize,
-}
-
-impl Cursors {
-    /// The transaction ends, and they with it. Those of loops are held: their rows are there.
-    pub fn close_all(&mut self) {
-        self.open.retain(|_, open| open.pinned);
-        self.open.values_mut().for_each(|open| open.held = true);
-    }
-}
 
 impl Frame<'_> {
     fn cursor_name(&self, variable: usize) -> Result<String> {
@@ -86,18 +49,20 @@ impl Frame<'_> {
             }
             _ if declared.cursor.is_some() => declared.name.clone(),
             _ => {
-                self.cursors.unnamed += 1;
-                format!("<unnamed portal {}>", self.cursors.unnamed)
+                let server = self.host.cell.state().server.clone();
+                server.ok_or_else(|| PgError::not_supported("a cursor without a name outside a session"))?.next_portal()
             }
         };
-        if self.cursors.open.contains_key(&name) {
+        let cursors = &self.host.routines().cursors;
+        if cursors.borrow().is_taken(&name) {
             return Err(PgError::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
         }
         let open = match (query, &declared.cursor) {
             (Some(Query::Static(sql)), _) => self.opened(sql, scroll)?,
-            (Some(query), _) => {
-                let (columns, rows) = self.query_rows(query)?;
-                Open { columns, rows, at: 0, scroll, standing: None, pinned: false, held: false }
+            (Some(Query::Dynamic { text, using }), _) => {
+                let (text, using) = (self.dynamic_text(text)?, self.using(using)?);
+                self.opened_text(&text, &using, scroll)
+                    .map_err(|e| of_query(e, &text, 0, format!("SQL statement \"{text}\"")))?
             }
             (None, Some(cursor)) => {
                 let cursor = cursor.clone();
@@ -107,31 +72,73 @@ impl Frame<'_> {
             (None, None) => return Err(PgError::internal("a cursor without a query")),
         };
         self.values[variable] = Value::Scalar(Datum::Text(name.clone()));
-        self.cursors.open.insert(name, open);
+        cursors.borrow_mut().insert(name, open);
         Ok(())
     }
 
-    /// A cursor over the rows of a query. Which rows of tables they are is known where somebody may ask for it: the body says WHERE CURRENT OF,
-    /// or the rows are locked.
+    /// A cursor over the rows of a query of the body.
     fn opened(&self, sql: &Sql, scroll: Option<bool>) -> Result<Open> {
-        let mut words = sql.text.split_ascii_whitespace();
-        let locks = words.any(|w| w.eq_ignore_ascii_case("for"));
-        if !locks && !self.program.may_use_position() {
-            let (columns, rows) = self.query_rows(&Query::Static(sql.clone()))?;
-            return Ok(Open { columns, rows, at: 0, scroll, standing: None, pinned: false, held: false });
-        }
         let expression = self.planned_cursor(sql)?;
-        let rows = expression
-            .planned
-            .rows(self.host, &self.parameters(&expression))
-            .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)))?;
-        let mut standing = expression.standing.clone().unwrap_or_default();
-        let mut columns = expression.planned.columns.clone().ok_or_else(super::run::no_rows)?;
+        let parameters = self.parameters(&expression);
+        self.open_planned(&sql.text, &expression.planned, expression.standing.clone(), &parameters, scroll)
+            .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)))
+    }
+
+    /// A cursor over the rows of a query that the body has made. Errors: 42P11 where it is not one query.
+    fn opened_text(&self, text: &str, using: &[Typed], scroll: Option<bool>) -> Result<Open> {
+        crate::routine::check_escapes(self.host, text)?;
+        let statements = parse(text)?;
+        let [statement] = &statements[..] else {
+            return Err(PgError::new(SqlState::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor"));
+        };
+        let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
+        let plan = |node: &NodeEnum| Planned::new(self.host, node, &Using { types: &types }, || types.clone());
+        let extended = self.standing_of(&statement.node)?;
+        let (planned, standing) = match extended.and_then(|(standing, node)| Some((plan(&node).ok()?, Some(standing))))
+        {
+            Some(found) => found,
+            None => (plan(&statement.node)?, None),
+        };
+        let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
+        self.open_planned(text, &planned, standing, &values, scroll)
+    }
+
+    fn open_planned(
+        &self,
+        text: &str,
+        planned: &Planned,
+        standing: Option<Standing>,
+        parameters: &[Datum],
+        scroll: Option<bool>,
+    ) -> Result<Open> {
+        let (Some(mut columns), Some(mut described)) = (planned.columns.clone(), planned.plan.columns.clone()) else {
+            return Err(super::run::no_rows());
+        };
+        let rows = planned.rows(self.host, parameters)?;
+        let mut standing = standing.unwrap_or_default();
         columns.truncate(columns.len() - standing.hidden());
+        described.truncate(columns.len());
         if standing.hidden() > 0 {
             self.host.watch_standing(&mut standing);
         }
-        Ok(Open { columns, rows, at: 0, scroll, standing: Some(standing), pinned: false, held: false })
+        let forward = match one_statement(text) {
+            Ok(NodeEnum::SelectStmt(select)) => {
+                !select.locking_clause.is_empty() || !crate::session::current_of::goes_back(&select)
+            }
+            _ => true,
+        };
+        let scroll = scroll.or(forward.then_some(false));
+        let mut open = Open::new(text.to_string(), columns, described, rows);
+        (open.scroll, open.standing) = (scroll, Some(standing));
+        Ok(open)
+    }
+
+    /// 34000: there is no such cursor; 0A000: it is none of a function's that runs.
+    fn no_cursor(&self, name: &str) -> PgError {
+        match self.host.routines().cursors.borrow().is_of_session(name) {
+            true => PgError::not_supported(format!("the session's cursor \"{name}\" in a function")),
+            false => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")),
+        }
     }
 
     /// The row that a statement means by WHERE CURRENT OF `cursor`, a variable or a cursor's name. `tables`: those that it may change; `names`: what
@@ -144,24 +151,22 @@ impl Frame<'_> {
             Some(v) => self.cursor_name(v).unwrap_or_else(|_| cursor.to_string()),
             None => cursor.to_string(),
         };
-        let open = self.cursors.open.get(&name);
-        if open.is_some_and(|open| open.held) {
+        let cursors = self.host.routines().cursors.borrow();
+        let open = cursors.get(&name).ok_or_else(|| self.no_cursor(&name))?;
+        if open.held {
             return Err(state(format!("cursor \"{name}\" is held from a previous transaction")));
         }
-        let Some((open, standing)) = open.and_then(|open| Some((open, open.standing.as_ref()?))) else {
-            return Err(PgError::not_supported(
-                "WHERE CURRENT OF a cursor of another function or session, or of EXECUTE,",
-            ));
-        };
+        let standing = open.standing.as_ref().ok_or_else(|| PgError::internal("a cursor without its tables"))?;
         let row = open.at.checked_sub(1).and_then(|i| open.rows.get(i)).map(Vec::as_slice);
         let row = standing.current(&name, tables, row, &self.host.catalog(), &self.host.routines().written.lock())?;
         Ok(Current { cursor: cursor.to_string(), row })
     }
 
     /// Takes out of a cursor FOR UPDATE, on its way to row `target`, the rows that the transaction has changed since it was opened.
-    fn pass_over(&mut self, name: &str, target: i64) -> Result<()> {
+    fn pass_over(&self, name: &str, target: i64) -> Result<()> {
         let host = self.host;
-        let Some(open) = self.cursors.open.get_mut(name) else { return Ok(()) };
+        let mut cursors = host.routines().cursors.borrow_mut();
+        let Some(open) = cursors.get_mut(name) else { return Ok(()) };
         let Some(standing) = open.standing.as_ref().filter(|s| s.locks() && !open.held) else { return Ok(()) };
         let catalog = host.catalog();
         let written = host.routines().written.lock();
@@ -221,9 +226,8 @@ impl Frame<'_> {
                 PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "relative or absolute cursor position is null")
             })
         };
-        let Some(at) = self.cursors.open.get(&name).map(|open| open.at as i64) else {
-            return Err(PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
-        };
+        let cursors = &self.host.routines().cursors;
+        let at = cursors.borrow().get(&name).map(|open| open.at as i64).ok_or_else(|| self.no_cursor(&name))?;
         let number = match direction {
             Direction::Absolute(sql)
             | Direction::Relative(sql)
@@ -241,7 +245,8 @@ impl Frame<'_> {
             _ => at.saturating_add(number),
         };
         self.pass_over(&name, target)?;
-        let end = self.cursors.open[&name].rows.len() as i64;
+        let gone = || PgError::internal("a cursor that is gone");
+        let end = cursors.borrow().get(&name).ok_or_else(gone)?.rows.len() as i64;
         let new = match direction {
             Direction::Last => end,
             Direction::Absolute(_) if number < 0 => end + 1 + number,
@@ -250,7 +255,8 @@ impl Frame<'_> {
             _ => target,
         };
         let new = new.clamp(0, end + 1);
-        let open = self.cursors.open.get_mut(&name).ok_or_else(|| PgError::internal("a cursor that is gone"))?;
+        let mut cursors = cursors.borrow_mut();
+        let open = cursors.get_mut(&name).ok_or_else(gone)?;
         if new < at && open.scroll == Some(false) {
             return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
                 .hint("Declare it with SCROLL option to enable backward scan."));
@@ -258,6 +264,7 @@ impl Frame<'_> {
         open.at = new as usize;
         let row = open.row(open.at);
         let columns = open.columns.clone();
+        drop(cursors);
         let found = match direction {
             // MOVE counts the rows it has passed
             Direction::ForwardAll | Direction::Forward(Some(_)) => (new - at).min(end - at) > 0,
@@ -273,13 +280,12 @@ impl Frame<'_> {
 
     pub(super) fn close_cursor(&mut self, cursor: usize) -> Result<()> {
         let name = self.cursor_name(cursor)?;
-        if self.cursors.open.get(&name).is_some_and(|open| open.pinned) {
+        let cursors = &self.host.routines().cursors;
+        if cursors.borrow().get(&name).is_some_and(|open| open.pinned) {
             return Err(state(format!("cannot drop pinned portal \"{name}\"")));
         }
-        if self.cursors.open.remove(&name).is_none() {
-            return Err(PgError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
-        }
-        Ok(())
+        let closed = cursors.borrow_mut().remove(&name);
+        closed.map(drop).ok_or_else(|| self.no_cursor(&name))
     }
 
     /// FOR record IN cursor LOOP
@@ -296,7 +302,7 @@ impl Frame<'_> {
         let name = self.cursor_name(cursor)?;
         let targets = [Target { variable, fields: vec![], subscripts: String::new() }];
         let result = self.over_cursor(label, &targets, &name, body);
-        self.cursors.open.remove(&name);
+        self.host.routines().cursors.borrow_mut().remove(&name);
         if !matches!(before, Value::Scalar(Datum::Text(_))) {
             self.values[cursor] = before;
         }
@@ -314,14 +320,17 @@ impl Frame<'_> {
         let mut found = false;
         let mut flow = Flow::Next;
         loop {
-            let at = self.cursors.open.get(name).map_or(0, |open| open.at as i64);
+            let cursors = &self.host.routines().cursors;
+            let at = cursors.borrow().get(name).map_or(0, |open| open.at as i64);
             self.pass_over(name, at + 1)?;
-            let Some(open) = self.cursors.open.get_mut(name) else {
-                return Err(PgError::internal("the cursor of a loop is gone"));
+            let (row, columns) = {
+                let mut cursors = cursors.borrow_mut();
+                let gone = || PgError::internal("the cursor of a loop is gone");
+                let open = cursors.get_mut(name).ok_or_else(gone)?;
+                open.pinned = true;
+                open.at = (open.at + 1).min(open.rows.len() + 1);
+                (open.row(open.at), open.columns.clone())
             };
-            open.pinned = true;
-            open.at = (open.at + 1).min(open.rows.len() + 1);
-            let (row, columns) = (open.row(open.at), open.columns.clone());
             if row.is_none() {
                 if !found {
                     self.assign_row(targets, &columns, None)?;

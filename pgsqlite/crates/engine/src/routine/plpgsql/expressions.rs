@@ -1,7 +1,7 @@
 //! The SQL in a body: planned when it runs for the first time, with the variables that it names as parameters.
 
 use super::super::statement::{Column, Done, Planned, Rows};
-use super::super::{add_context, in_query};
+use super::super::{add_context, of_query};
 use super::run::Frame;
 use super::values::{Shape, Typed};
 use super::{Kind, Value};
@@ -188,7 +188,7 @@ impl<'h> Frame<'h> {
             let shown = format!("{}{}", sql.lead, sql.text);
             let shift = if expression { sql.lead.len() as i64 - 7 } else { 0 };
             let line = format!("{word} \"{shown}\"");
-            add_context(in_query(e, &shown, shift), line)
+            of_query(e, &shown, shift, line)
         };
         let text = if expression { format!("SELECT {}", sql.text) } else { sql.text.clone() };
         let node = one_statement(&text).map_err(context)?;
@@ -206,19 +206,26 @@ impl<'h> Frame<'h> {
             }
         }
         let extended = match one_statement(&sql.text) {
-            Ok(NodeEnum::SelectStmt(select)) => self.host.with_environment(|environment| {
-                Standing::of(&select, |schema, name| Ok(find_relation(environment, schema, name)))
-            })?,
-            _ => None,
+            Ok(node) => self.standing_of(&node)?,
+            Err(_) => None,
         };
         // (what groups without saying so has no such columns; errors are told of the query as it is written)
-        let planned = extended.and_then(|(standing, select)| {
-            let expression = self.plan_node(&NodeEnum::SelectStmt(Box::new(select)), sql.names).ok()?;
+        let planned = extended.and_then(|(standing, node)| {
+            let expression = self.plan_node(&node, sql.names).ok()?;
             Some(Rc::new(Expression { standing: Some(standing), ..expression }))
         });
         let Some(planned) = planned else { return self.planned(sql, false) };
         self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
         Ok(planned)
+    }
+
+    /// The tables of a cursor's query and the query with the numbers of their rows; None: its rows are not those of tables.
+    pub(super) fn standing_of(&self, node: &NodeEnum) -> Result<Option<(Standing, NodeEnum)>> {
+        let NodeEnum::SelectStmt(select) = node else { return Ok(None) };
+        let found = self.host.with_environment(|environment| {
+            Standing::of(select, |schema, name| Ok(find_relation(environment, schema, name)))
+        })?;
+        Ok(found.map(|(standing, select)| (standing, NodeEnum::SelectStmt(Box::new(select)))))
     }
 
     pub(super) fn plan_node(&self, node: &NodeEnum, names: usize) -> Result<Expression> {
@@ -405,7 +412,7 @@ impl<'h> Frame<'h> {
         using: &[Typed],
         rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
     ) -> Result<Dynamic> {
-        let context = |e: PgError| add_context(in_query(e, text, 0), format!("SQL statement \"{text}\""));
+        let context = |e: PgError| of_query(e, text, 0, format!("SQL statement \"{text}\""));
         crate::routine::check_escapes(self.host, text)?;
         let statements = parse(text).map_err(context)?;
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();

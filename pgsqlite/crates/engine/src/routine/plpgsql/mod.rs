@@ -145,13 +145,6 @@ impl Program {
         })
     }
 
-    /// The body may say WHERE CURRENT OF a cursor: the words are in it.
-    fn may_use_position(&self) -> bool {
-        let source = self.source.to_ascii_lowercase();
-        let mut words = source.split_ascii_whitespace();
-        words.any(|word| word == "current") && source.contains("of")
-    }
-
     /// It is a trigger function's.
     pub fn is_trigger(&self) -> bool {
         matches!(self.result, Result_::Trigger)

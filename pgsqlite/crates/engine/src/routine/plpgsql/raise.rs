@@ -35,6 +35,7 @@ impl Frame<'_> {
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
         let noted = runtime.written.lock().now();
+        let cursors = runtime.cursors.borrow().mark();
         let server = self.host.cell.state().server.clone();
         let opened = server.as_ref().map_or(0, |s| s.large_objects().lock().mark());
         let depth = runtime.depth.get();
@@ -51,6 +52,7 @@ impl Frame<'_> {
             }
             Err(e) => {
                 runtime.depth.set(depth);
+                runtime.cursors.borrow_mut().close_since(cursors);
                 if let Some(server) = server {
                     server.large_objects().lock().close_since(opened);
                 }

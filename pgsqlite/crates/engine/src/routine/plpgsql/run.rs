@@ -24,7 +24,6 @@ pub(crate) struct Frame<'h> {
     pub count: u64,
     /// the errors that handlers are working on, innermost last
     pub errors: Vec<PgError>,
-    pub cursors: super::cursors::Cursors,
     /// in a trigger: what NEW and OLD are, also where there is none
     pub table_row: Option<Rc<Shape>>,
     /// the types of the subjects of CASE, by hidden variable
@@ -60,7 +59,6 @@ impl<'h> Frame<'h> {
             returned_row: None,
             count: 0,
             errors: vec![],
-            cursors: Default::default(),
             table_row: None,
             hidden: Default::default(),
         }
@@ -304,7 +302,7 @@ impl<'h> Frame<'h> {
             K::DynamicExecute { text, using, into } => self.execute_dynamic(text, using, into.as_ref())?,
             K::Perform(sql) => {
                 let mut rows = 0;
-                self.run_sql(sql, true, &mut |_| {
+                self.run_sql(sql, false, &mut |_| {
                     rows += 1;
                     Ok(true)
                 })?;
@@ -324,7 +322,7 @@ impl<'h> Frame<'h> {
             K::Commit { .. } | K::Rollback { .. } => {
                 self.host.routines().end_transaction(matches!(statement.kind, K::Commit { .. }))?;
                 // (loops have read their rows)
-                self.cursors.close_all();
+                self.host.routines().cursors.borrow_mut().end_transaction();
             }
         }
         Ok(Flow::Next)

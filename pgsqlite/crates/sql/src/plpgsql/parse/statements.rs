@@ -70,7 +70,8 @@ impl Parser<'_> {
             }
             "perform" => {
                 self.advance();
-                Ok(K::Perform(self.last_expression()?))
+                let query = self.last_expression()?;
+                Ok(K::Perform(Sql { text: format!("SELECT {}", query.text), ..query }))
             }
             "call" => {
                 let sql = self.query(&[";"])?;
