@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Prepared statements kept per connection.
 const STATEMENT_CACHE: usize = 128;
@@ -158,6 +159,25 @@ impl RawStatement {
     }
 }
 
+/// How long SQLite may go on.
+#[derive(Default)]
+struct Allowance {
+    until: Cell<Option<Instant>>,
+    used_up: Cell<bool>,
+}
+
+/// So many steps of SQLite's machine pass between two looks at the clock: some ten microseconds.
+const STEPS: c_int = 1000;
+
+/// The progress handler of [`Connection::allow`].
+unsafe extern "C" fn look_at_clock(allowance: *mut std::ffi::c_void) -> c_int {
+    // SAFETY: that of a connection, on whose thread SQLite calls this.
+    let allowance = unsafe { &*allowance.cast::<Allowance>() };
+    let over = allowance.until.get().is_some_and(|until| Instant::now() >= until);
+    allowance.used_up.set(over);
+    c_int::from(over)
+}
+
 /// The functions' statements go before their connection does.
 struct ClearRoutines(Arc<SessionCell>);
 
@@ -194,6 +214,8 @@ pub struct Connection {
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
+    /// boxed: SQLite's progress handler has its address
+    allowance: Box<Allowance>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
@@ -222,6 +244,7 @@ impl Connection {
             compared: Cell::new(None),
             temporary: Cell::new(false),
             interrupt,
+            allowance: Box::default(),
             lease: None,
         })
     }
@@ -233,6 +256,24 @@ impl Connection {
 
     pub fn interrupt_handle(&self) -> Arc<rusqlite::InterruptHandle> {
         self.interrupt.clone()
+    }
+
+    /// From now on what SQLite does here is interrupted when `until` has passed.
+    pub fn allow(&self, until: Instant) {
+        self.allowance.until.set(Some(until));
+        self.allowance.used_up.set(false);
+        let allowance: *const Allowance = &*self.allowance;
+        // SAFETY: a live connection; the box lives until after disallow() or the connection's end.
+        unsafe {
+            ffi::sqlite3_progress_handler(self.handle(), STEPS, Some(look_at_clock), allowance.cast_mut().cast());
+        }
+    }
+
+    /// The end of [`Connection::allow`]. Returns whether SQLite was interrupted.
+    pub fn disallow(&self) -> bool {
+        // SAFETY: a live connection.
+        unsafe { ffi::sqlite3_progress_handler(self.handle(), 0, None, std::ptr::null_mut()) };
+        self.allowance.used_up.get()
     }
 
     pub fn is_autocommit(&self) -> bool {

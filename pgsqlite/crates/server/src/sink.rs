@@ -87,6 +87,14 @@ impl RowSink for WireSink<'_> {
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
 
+    fn mark(&self) -> Option<usize> {
+        Some(self.out.buffer.len())
+    }
+
+    fn take_back(&mut self, mark: usize) {
+        self.out.buffer.truncate(mark);
+    }
+
     fn takes_rows_aside(&self) -> bool {
         self.describe
     }

@@ -12,6 +12,7 @@
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
+mod brief;
 mod cancel;
 mod characteristics;
 pub mod client_text;

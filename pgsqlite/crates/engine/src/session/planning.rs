@@ -87,6 +87,7 @@ impl Session {
                 epoch,
                 shows_session: false,
                 entry: Default::default(),
+                lasts: Default::default(),
                 role: view.role,
             });
         }
@@ -108,6 +109,7 @@ impl Session {
             shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
             entry: Default::default(),
+            lasts: Default::default(),
             columns,
             epoch,
             role: view.role,

@@ -9,6 +9,7 @@ use pgsqlite_sql::plan::Plan;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use super::OutputColumn;
@@ -42,6 +43,8 @@ pub struct Prepared {
     pub role: Oid,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
+    /// a query that was begun among other tasks took longer than that allows ([`super::brief`])
+    pub lasts: AtomicBool,
     /// its entry in pg_stat_statements
     pub entry: crate::statistics::statements::Slot,
 }

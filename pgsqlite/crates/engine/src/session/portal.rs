@@ -96,6 +96,15 @@ impl Portal {
         self.prepared.clone().map(super::StatementSource)
     }
 
+    /// As if nothing had been executed: its query is given up, and nobody has seen a row.
+    pub fn begin_anew(&mut self) {
+        debug_assert!(!matches!(self.state, State::Running { .. }), "its statement was given back");
+        self.state = State::New;
+        self.spool = Spool::new(self.spool.keep);
+        self.position = 0;
+        self.paused = 0;
+    }
+
     /// Nothing has been executed yet.
     pub fn is_new(&self) -> bool {
         matches!(self.state, State::New)
@@ -125,6 +134,11 @@ impl Portal {
             State::Broken(e) => Err(e.clone()),
             _ => Ok(()),
         }
+    }
+
+    /// Reads from a connection of its own.
+    pub fn reads_apart(&self) -> bool {
+        self.own.is_some()
     }
 
     /// Reads from the session's connection, with rows to come.
@@ -221,9 +235,7 @@ impl Session {
                 if let Some((cursor, tables)) = &query.current_of {
                     self.show_current(cursor, tables)?;
                 }
-                let result = self.on_sqlite(portal, query.bounded, |session, portal| {
-                    session.run_plan(portal, query, prepared.epoch, max_rows, sink)
-                });
+                let result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
                 if query.current_of.is_some() {
                     if let Some(connection) = &self.connection {
                         connection.cell.rows.current.take();
@@ -286,7 +298,11 @@ impl Session {
         let mut statement = connection.prepare(&step.sql)?;
         // SAFETY: the portal owns the values in a box and outlives the statement's execution.
         unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-        match tokio::task::block_in_place(|| connection.step(&mut statement)) {
+        let first = match plan.bounded {
+            true => connection.step(&mut statement),
+            false => tokio::task::block_in_place(|| connection.step(&mut statement)),
+        };
+        match first {
             Ok(Step::Row) => {
                 portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
                 Ok(())
@@ -500,7 +516,7 @@ impl Session {
     }
 
     /// Runs (or goes on with) the steps of a plan.
-    fn run_plan(
+    pub(super) fn run_plan(
         &mut self,
         portal: &mut Portal,
         plan: &QueryPlan,

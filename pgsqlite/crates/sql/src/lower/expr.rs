@@ -416,6 +416,7 @@ impl Lowerer<'_> {
         }
         self.may_wait |= crate::effects::may_wait(proc);
         self.builtin_writes |= crate::effects::builtin_writes(proc);
+        self.volatile |= builtin::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v');
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =

@@ -237,6 +237,8 @@ struct Lowerer<'a> {
     may_wait: bool,
     /// it calls a built-in function that changes data
     builtin_writes: bool,
+    /// it calls a built-in function that is volatile
+    volatile: bool,
     /// how many parameters the statement has
     parameters: usize,
     /// steps that come behind all that change rows
@@ -259,6 +261,7 @@ impl<'a> Lowerer<'a> {
             routines: vec![],
             may_wait: false,
             builtin_writes: false,
+            volatile: false,
             parameters: 0,
             after_statements: vec![],
             read_back: None,
@@ -285,6 +288,7 @@ impl<'a> Lowerer<'a> {
         steps.push(Step::new(sql, StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
         let locks = locks::of_query(&query);
+        let reads_only = modifies.is_empty() && !locks.any && steps.len() == 1;
         Ok(Plan {
             parameters,
             columns: Some(columns),
@@ -298,6 +302,7 @@ impl<'a> Lowerer<'a> {
                 calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,
                 bounded: is_bounded(&query, self.env),
+                repeatable: reads_only && !self.volatile && self.routines.is_empty(),
                 shares: false,
                 constant: is_constant(&query),
                 steps,

@@ -229,6 +229,7 @@ impl Lowerer<'_> {
             tag,
             writes: true,
             bounded: false,
+            repeatable: false,
             shares: false,
             modifies,
             constant: false,
