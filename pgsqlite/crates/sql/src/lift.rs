@@ -3,7 +3,7 @@
 //! Clients of the simple protocol write their values into the text. [`mask`] finds the literals of a text without parsing
 //! it; texts with the same mask have the same parse tree but for their literals' values. [`lift`] puts parameters in the
 //! place of those whose value can decide nothing but the result: operands of comparisons, items of IN and BETWEEN, values
-//! of INSERT and SET. All others (ORDER BY positions, LIMIT, type modifiers, arguments of functions …) stay what they
+//! of INSERT and SET, numbers that SET calculates with. All others (ORDER BY positions, LIMIT, type modifiers, arguments of functions …) stay what they
 //! are, and a text shares the plan only where they are the same.
 //!
 //! A parameter in the place of a literal is typed as the literal would be: an integer as int4, a decimal as numeric, a
@@ -234,6 +234,7 @@ impl Lifter<'_> {
                     if let Some(NodeEnum::ResTarget(target)) = &mut target.node {
                         if let Some(value) = target.val.as_mut().filter(|_| target.indirection.is_empty()) {
                             self.value(value);
+                            self.operands(value);
                         }
                     }
                 }
@@ -320,6 +321,26 @@ impl Lifter<'_> {
         }
     }
 
+    /// Lifts the numbers of a calculation (`n + 5`), whose types choose the operator. (Not in conditions: an index of an expression
+    /// is found by its constants.)
+    fn operands(&mut self, node: &mut ast::Node) {
+        let Some(NodeEnum::AExpr(e)) = &mut node.node else { return };
+        if e.kind != ast::AExprKind::AexprOp as i32 || !is_arithmetic(&e.name) {
+            return;
+        }
+        let (Some(left), Some(right)) = (&mut e.lexpr, &mut e.rexpr) else { return };
+        if is_fixed(left) && is_fixed(right) {
+            return;
+        }
+        for side in [left, right] {
+            match &side.node {
+                Some(NodeEnum::AConst(c)) if matches!(c.val, Some(ast::a_const::Val::Sval(_))) => {}
+                Some(NodeEnum::AConst(_)) => self.value(side),
+                _ => self.operands(side),
+            }
+        }
+    }
+
     /// Lifts a literal; anything else stays.
     fn value(&mut self, node: &mut ast::Node) {
         let Some(NodeEnum::AConst(constant)) = &node.node else { return };
@@ -361,11 +382,18 @@ fn is_fixed(node: &ast::Node) -> bool {
 }
 
 fn is_comparison(name: &[ast::Node]) -> bool {
+    matches!(operator(name), Some("=" | "<>" | "!=" | "<" | "<=" | ">" | ">="))
+}
+
+fn is_arithmetic(name: &[ast::Node]) -> bool {
+    matches!(operator(name), Some("+" | "-" | "*" | "/"))
+}
+
+/// An operator's name, if no schema stands before it.
+fn operator(name: &[ast::Node]) -> Option<&str> {
     match name {
-        [ast::Node { node: Some(NodeEnum::String(s)) }] => {
-            matches!(s.sval.as_str(), "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=")
-        }
-        _ => false,
+        [ast::Node { node: Some(NodeEnum::String(s)) }] => Some(&s.sval),
+        _ => None,
     }
 }
 
@@ -431,7 +459,11 @@ mod tests {
         );
         assert_eq!(lifted("SELECT * FROM t WHERE a = 3000000000 OR 1 = 1 OR f(2) OR a + 1 = 2"), ["2:23"]);
         assert_eq!(lifted("INSERT INTO t VALUES (1, 'a', 1 + 1), (- 2, NULL, true)"), ["1:23", "'a':0", "-2:23"]);
-        assert_eq!(lifted("UPDATE t SET n = n + 1, s = 'x' WHERE id = 9"), ["'x':0", "9:23"]);
+        assert_eq!(lifted("UPDATE t SET n = n + 1, s = 'x' WHERE id = 9"), ["1:23", "'x':0", "9:23"]);
+        assert_eq!(
+            lifted("UPDATE t SET a = 2 * (a - -3) + f(4), b = 5 + 6, c = c || 'x', d = d - '7', e = e / 8.5 WHERE a + 9 = 10"),
+            ["2:23", "-3:23", "8.5:1700", "10:23"]
+        );
         assert_eq!(lifted("DELETE FROM t WHERE d = date '2020-01-01' OR e > '5'::int"), Vec::<String>::new());
     }
 }
