@@ -330,3 +330,15 @@ fn check_nesting(text: &str) -> Result<()> {
     }
     Ok(())
 }
+
+/// Where the first sub-query of an expression begins.
+pub fn first_sub_query(node: &ast::Node) -> Option<i32> {
+    let node = node.node.as_ref()?;
+    if let NodeEnum::SubLink(link) = node {
+        return Some(link.location);
+    }
+    node.nodes().into_iter().find_map(|(n, ..)| match n {
+        pg_query::NodeRef::SubLink(link) => Some(link.location),
+        _ => None,
+    })
+}

@@ -429,7 +429,8 @@ impl Ddl<'_> {
                     Language::Sql => SqlState::INVALID_FUNCTION_DEFINITION,
                     _ => SqlState::FEATURE_NOT_SUPPORTED,
                 };
-                return Err(PgError::new(code, format!("{by} cannot accept type {}", self.display_type(ty))));
+                let shown = if ty == oid::ANY { "\"any\"".to_string() } else { self.display_type(ty) };
+                return Err(PgError::new(code, format!("{by} cannot accept type {shown}")));
             }
         }
         if returns == oid::TRIGGER && !arguments.is_empty() {

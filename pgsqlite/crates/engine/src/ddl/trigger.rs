@@ -140,7 +140,7 @@ impl Ddl<'_> {
             columns.push(found.attnum);
         }
         let condition = match s.when_clause.as_deref() {
-            Some(_) => Some(self.trigger_condition(&relation, s.row, timing, &events)?),
+            Some(_) => Some(self.trigger_condition(s.when_clause.as_deref(), &relation, s.row, timing, &events)?),
             None => None,
         };
         let function = self.trigger_function(&strings(&s.funcname))?;
@@ -311,9 +311,20 @@ impl Ddl<'_> {
     }
 
     /// WHEN as it is stored. Errors: 42P17 for rows that there are none of.
-    fn trigger_condition(&self, relation: &Relation, row: bool, timing: Timing, events: &[Event]) -> Result<String> {
+    fn trigger_condition(
+        &self,
+        when: Option<&ast::Node>,
+        relation: &Relation,
+        row: bool,
+        timing: Timing,
+        events: &[Event],
+    ) -> Result<String> {
         let (mut old, mut new) = (false, false);
         let mut generated = None;
+        if let Some(location) = when.and_then(pgsqlite_sql::parse::first_sub_query) {
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in trigger WHEN condition")
+                .at(location));
+        }
         let (text, from) = self.condition_source()?;
         let mut places = (-1, -1);
         for (start, end) in pgsqlite_sql::parse::words(&text)? {

@@ -79,6 +79,8 @@ pub struct Runtime {
     /// loops over the rows of data modifications that run
     writing_loops: Cell<usize>,
     depth: Cell<usize>,
+    /// where the bodies that run are, the innermost last
+    pub(crate) places: RefCell<Vec<Place>>,
     /// how many of the functions that run are triggers'
     pub trigger_depth: Cell<usize>,
     /// a function that is not volatile runs: it changes nothing
@@ -119,6 +121,25 @@ pub struct Runtime {
     pub(crate) cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
     pub(crate) cursors_stand: Cell<bool>,
+}
+
+/// Where a body that runs is.
+pub(crate) struct Place {
+    /// `PL/pgSQL function f(integer)`, or all of the line for a body in SQL
+    pub body: Rc<str>,
+    /// None: a body in SQL
+    pub at: Option<(u32, &'static str)>,
+    /// the text of the SQL statement that it runs
+    pub statement: Option<String>,
+}
+
+/// A body runs, as long as this lives.
+pub(crate) struct Entered<'a>(&'a Runtime);
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.places.borrow_mut().pop();
+    }
 }
 
 /// The session's side of COMMIT and ROLLBACK in a body, which runs on a thread of its own meanwhile.
@@ -198,6 +219,40 @@ impl Runtime {
         let mut waited = self.waited.borrow_mut();
         waited.truncate(number + 1);
         *self.pending.borrow_mut() = waited.get(number).cloned().unwrap_or_default();
+    }
+
+    pub(crate) fn enter(&self, body: Rc<str>, at: Option<(u32, &'static str)>) -> Entered<'_> {
+        self.places.borrow_mut().push(Place { body, at, statement: None });
+        Entered(self)
+    }
+
+    /// The innermost body is at this statement.
+    pub(crate) fn at(&self, line: u32, what: &'static str) {
+        if let Some(place) = self.places.borrow_mut().last_mut() {
+            place.at = Some((line, what));
+        }
+    }
+
+    /// The SQL that the innermost body runs. None: no more.
+    pub(crate) fn runs(&self, statement: Option<String>) {
+        if let Some(place) = self.places.borrow_mut().last_mut() {
+            place.statement = statement;
+        }
+    }
+
+    /// What `PG_CONTEXT` says: the bodies that run, from the inside out.
+    pub(crate) fn context(&self) -> String {
+        let mut lines = Vec::new();
+        for place in self.places.borrow().iter().rev() {
+            if let Some(statement) = &place.statement {
+                lines.push(format!("SQL statement \"{statement}\""));
+            }
+            lines.push(match place.at {
+                Some((line, what)) => format!("PL/pgSQL function {} line {line} at {what}", place.body),
+                None => place.body.to_string(),
+            });
+        }
+        lines.join("\n")
     }
 
     /// Who ends the transaction from now on. None: nobody can.

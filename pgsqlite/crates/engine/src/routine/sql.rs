@@ -88,6 +88,7 @@ impl SqlFunction {
                 Ok(())
             };
             let mut run = run;
+            let _place = host.routines().enter(format!("SQL function \"{}\" statement {}", f.name, i + 1).into(), None);
             run().map_err(|e| {
                 add_context(in_query(e, &f.source, 0), format!("SQL function \"{}\" statement {}", f.name, i + 1))
             })?;

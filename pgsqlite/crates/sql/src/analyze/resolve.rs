@@ -496,8 +496,9 @@ impl<'a> Analyzer<'a> {
         let mut candidates: Vec<Candidate<Proc>> = Vec::new();
         for &proc in procs {
             let n = proc.args.len();
-            if actual.len() <= n && actual.len() + proc.default_count >= n && (proc.variadic == 0 || explicit_variadic)
-            {
+            // (with fewer arguments than parameters the array itself has its default)
+            let whole = proc.variadic == 0 || explicit_variadic || actual.len() < n;
+            if actual.len() <= n && actual.len() + proc.default_count >= n && whole {
                 if explicit_variadic && proc.variadic == 0 {
                     continue;
                 }

@@ -88,6 +88,8 @@ pub struct Body {
     pub texts: usize,
     /// `#variable_conflict`
     pub conflict: Conflict,
+    /// `#print_strict_params on`
+    pub print_strict_params: bool,
 }
 
 /// What a name means that is both a variable and a column.

@@ -33,6 +33,17 @@ pub(super) struct Expression {
     pub standing: Option<Standing>,
 }
 
+/// What a piece of SQL in a body follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// it is a statement
+    Nothing,
+    /// it is an expression
+    Select,
+    /// PERFORM, which stands for SELECT
+    Perform,
+}
+
 /// The names that a piece of SQL sees.
 struct Scope<'f, 'h> {
     frame: &'f Frame<'h>,
@@ -174,12 +185,22 @@ pub(super) fn one_statement(text: &str) -> Result<NodeEnum> {
 impl<'h> Frame<'h> {
     /// The plan of a piece of SQL. `expression`: the text follows SELECT.
     pub(super) fn planned(&self, sql: &Sql, expression: bool) -> Result<Rc<Expression>> {
+        self.planned_as(sql, if expression { Follows::Select } else { Follows::Nothing })
+    }
+
+    fn planned_as(&self, sql: &Sql, follows: Follows) -> Result<Rc<Expression>> {
+        let expression = follows != Follows::Nothing;
         if let Some(found) = &self.program.plans.borrow()[sql.id] {
             if self.fits(found) {
                 return Ok(found.clone());
             }
         }
         let context = |e: PgError| {
+            if follows == Follows::Perform {
+                let shown = format!("SELECT {}", sql.text);
+                let line = format!("SQL statement \"{shown}\"");
+                return add_context(in_query(e, &shown, 0), line);
+            }
             let word = match expression {
                 true if !sql.lead.is_empty() => "PL/pgSQL assignment",
                 true => "SQL expression",
@@ -313,14 +334,18 @@ impl<'h> Frame<'h> {
             .collect()
     }
 
-    /// Runs a statement; its rows go to `rows`.
-    pub(super) fn run_sql(&self, sql: &Sql, expression: bool, rows: Rows) -> Result<(Rc<Expression>, Done)> {
-        let planned = self.planned(sql, expression)?;
+    /// Runs a statement; its rows go to `rows`. `performed`: the text follows PERFORM, which stands for SELECT.
+    pub(super) fn run_sql(&self, sql: &Sql, performed: bool, rows: Rows) -> Result<(Rc<Expression>, Done)> {
+        let planned = match performed {
+            true => self.planned_as(sql, Follows::Perform)?,
+            false => self.planned(sql, false)?,
+        };
         let parameters = self.parameters(&planned);
-        let done = self.run_planned(&planned.planned, sql.names, &parameters, rows).map_err(|e| {
-            let word = if expression { "SQL expression" } else { "SQL statement" };
-            add_context(e, format!("{word} \"{}\"", sql.text))
-        })?;
+        let text = if performed { format!("SELECT {}", sql.text) } else { sql.text.clone() };
+        self.host.routines().runs(Some(text.clone()));
+        let done = self.run_planned(&planned.planned, sql.names, &parameters, rows);
+        self.host.routines().runs(None);
+        let done = done.map_err(|e| add_context(e, format!("SQL statement \"{text}\"")))?;
         Ok((planned, done))
     }
 
@@ -332,6 +357,43 @@ impl<'h> Frame<'h> {
                 planned.run_at(self.host, current, parameters, rows)
             }
             None => planned.run(self.host, parameters, rows),
+        }
+    }
+
+    /// An error of INTO STRICT with the values of the variables in the statement, as `#print_strict_params` asks.
+    pub(super) fn with_parameters(&self, error: PgError, expression: &Expression) -> PgError {
+        let values = self.parameters(expression);
+        let mut shown = Vec::new();
+        for (source, value) in expression.sources.iter().zip(&values) {
+            let (name, ty) = match source {
+                Source::Variable(v) => (self.program.body.variables[*v].name.clone(), self.known_type(*v)),
+                Source::Field(v, i) => match &self.values[*v] {
+                    Value::Row(Some(row)) => row.shape.fields.get(*i).map_or_else(Default::default, |(name, ty, _)| {
+                        (format!("{}.{name}", self.program.body.variables[*v].name), *ty)
+                    }),
+                    _ => continue,
+                },
+            };
+            let text = match value.is_null() {
+                true => "NULL".to_string(),
+                false => match self.host.text_of(value, ty) {
+                    Ok(text) => format!("'{}'", text.replace('\'', "''")),
+                    Err(_) => continue,
+                },
+            };
+            shown.push(format!("{name} = {text}"));
+        }
+        match shown.is_empty() {
+            true => error,
+            false => error.detail(format!("parameters: {}", shown.join(", "))),
+        }
+    }
+
+    fn known_type(&self, variable: usize) -> Oid {
+        match (&self.program.kinds[variable], &self.values[variable]) {
+            (Kind::Scalar { ty, .. }, _) => *ty,
+            (_, Value::Row(Some(row))) => row.shape.ty,
+            _ => oid::RECORD,
         }
     }
 
@@ -417,11 +479,16 @@ impl<'h> Frame<'h> {
         let statements = parse(text).map_err(context)?;
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
-        let mut last = Dynamic { rows: 0, columns: None };
+        let mut last = Ok(Dynamic { rows: 0, columns: None });
+        self.host.routines().runs(Some(text.to_string()));
         for statement in statements {
-            last = self.dynamic_statement(&statement.node, &types, &values, rows).map_err(context)?;
+            last = self.dynamic_statement(&statement.node, &types, &values, rows).map_err(context);
+            if last.is_err() {
+                break;
+            }
         }
-        Ok(last)
+        self.host.routines().runs(None);
+        last
     }
 
     fn dynamic_statement(

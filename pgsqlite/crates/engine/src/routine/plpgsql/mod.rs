@@ -51,7 +51,7 @@ enum Result_ {
 /// A compiled body.
 pub(crate) struct Program {
     /// for CONTEXT: `f(integer)`
-    name: String,
+    name: Rc<str>,
     source: String,
     body: Body,
     kinds: Vec<Kind>,
@@ -107,7 +107,7 @@ impl Program {
         };
         let path = host.cell.state().search_path.clone();
         let name = super::shown(&host.catalog(), &path, f);
-        let mut program = Program::of(host, &f.source, tree::parse(&f.source, &given), name.clone())
+        let mut program = Program::of(host, &f.source, tree::parse(&f.source, &given), name.into())
             .map_err(|e| super::add_context(e, format!("compilation of PL/pgSQL function \"{}\"", f.name)))?;
         program.inputs = inputs;
         program.result = result;
@@ -126,7 +126,7 @@ impl Program {
         Program::of(host, source, tree::parse_new(source, &given), "inline_code_block".into())
     }
 
-    fn of(host: Host, source: &str, body: Result<Body>, name: String) -> Result<Program> {
+    fn of(host: Host, source: &str, body: Result<Body>, name: Rc<str>) -> Result<Program> {
         super::check_escapes(host, source)?;
         let body = body?;
         let kinds = kinds_of(host, &body)?;

@@ -223,7 +223,7 @@ impl Frame<'_> {
                 ("pg_routine_oid", _) => {
                     return Err(PgError::not_supported("GET DIAGNOSTICS … PG_ROUTINE_OID"));
                 }
-                ("pg_context", _) => return Err(PgError::not_supported("GET DIAGNOSTICS … PG_CONTEXT")),
+                ("pg_context", _) => (Datum::Text(self.host.routines().context()), oid::TEXT),
                 (item, Some(error)) => {
                     let f = error.fields();
                     let text = match item {
@@ -260,7 +260,10 @@ impl Frame<'_> {
         let catalog = self.host.catalog();
         let f = catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?.clone();
         let types: Vec<_> = expression.planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
-        let outcome = super::super::call(self.host, procedure, &types, f.returns, args).map_err(context)?;
+        self.host.routines().runs(Some(sql.text.clone()));
+        let outcome = super::super::call(self.host, procedure, &types, f.returns, args);
+        self.host.routines().runs(None);
+        let outcome = outcome.map_err(context)?;
         let super::super::Outcome::Value(value) = outcome else { return Err(PgError::internal("a set from CALL")) };
         if f.outputs().next().is_none() {
             return Ok(());

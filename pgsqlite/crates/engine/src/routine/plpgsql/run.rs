@@ -67,6 +67,7 @@ impl<'h> Frame<'h> {
     /// Runs the body; what RETURN gave, as the function's type. (No handler of the body sees an error of that conversion.)
     pub fn run_body(&mut self) -> Result<Option<Datum>> {
         let program = self.program;
+        let _entered = self.host.routines().enter(program.name.clone(), Some((0, "function entry")));
         self.block(&program.body.block)?;
         let Some(typed) = self.returned.take() else { return Ok(None) };
         let value = match program.result {
@@ -83,6 +84,7 @@ impl<'h> Frame<'h> {
     /// Runs the body of a trigger function; the values of the row that it returned, as fields of `shape`.
     pub fn run_trigger(&mut self, shape: Option<&Rc<Shape>>) -> Result<Option<Vec<Datum>>> {
         let program = self.program;
+        let _entered = self.host.routines().enter(program.name.clone(), Some((0, "function entry")));
         let flow = self.block(&program.body.block)?;
         if flow != Flow::Return {
             return Err(add_context(
@@ -180,6 +182,7 @@ impl<'h> Frame<'h> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<Flow> {
+        self.host.routines().at(statement.line, word(&statement.kind));
         let result = self.run(statement);
         match (&statement.kind, result) {
             (K::Block(_), result) => result,
@@ -444,14 +447,20 @@ impl<'h> Frame<'h> {
     ) -> Result<Flow> {
         use pgsqlite_types::array::Array;
         let typed = self.eval(array)?;
-        let Datum::Text(text) = &typed.value else {
+        if typed.value.is_null() {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null"));
-        };
+        }
         let catalog = self.host.catalog();
         let array_type = catalog.base_type(typed.ty);
-        let element = catalog.element_type(array_type).ok_or_else(|| {
-            PgError::new(SqlState::DATATYPE_MISMATCH, "FOREACH expression must yield an array, not type")
-        })?;
+        let mismatch = |message: String| PgError::new(SqlState::DATATYPE_MISMATCH, message);
+        let (Some(element), Datum::Text(text)) = (catalog.element_type(array_type), &typed.value) else {
+            let path = self.host.cell.state().search_path.clone();
+            let names = pgsqlite_sql::deparse::Names::new(&catalog, &path);
+            return Err(mismatch(format!(
+                "FOREACH expression must yield an array, not type {}",
+                names.type_name(typed.ty, -1)
+            )));
+        };
         let codec = self.host.cell.codec(element)?;
         let array =
             Array::from_storage(text, &codec).ok_or_else(|| PgError::internal("a stored array is malformed"))?;
@@ -460,6 +469,18 @@ impl<'h> Frame<'h> {
                 SqlState::ARRAY_SUBSCRIPT_ERROR,
                 format!("slice dimension ({slice}) is out of the valid range 0..{}", array.dimensions.len()),
             ));
+        }
+        if let [Target { variable, fields, .. }] = targets {
+            let is_array = match &self.program.kinds[*variable] {
+                Kind::Scalar { ty, .. } => catalog.element_type(catalog.base_type(*ty)).is_some(),
+                Kind::Record(_) => false,
+            };
+            if fields.is_empty() && slice > 0 && !is_array {
+                return Err(mismatch("FOREACH ... SLICE loop variable must be of an array type".into()));
+            }
+            if fields.is_empty() && slice == 0 && is_array {
+                return Err(mismatch("FOREACH loop variable must not be of an array type".into()));
+            }
         }
         let inner: Vec<usize> = array.dimensions[array.dimensions.len() - slice..].to_vec();
         let size = inner.iter().product::<usize>().max(1);
@@ -600,7 +621,11 @@ impl<'h> Frame<'h> {
                 let columns = expression.planned.columns.clone().ok_or_else(|| {
                     PgError::new(SqlState::SYNTAX_ERROR, "INTO used with a command that cannot return data")
                 })?;
-                self.rows_into(into, &columns, rows, into.strict || modifies)?;
+                let strict = into.strict && self.program.body.print_strict_params;
+                self.rows_into(into, &columns, rows, into.strict || modifies).map_err(|e| match e.code() {
+                    SqlState::NO_DATA_FOUND | SqlState::TOO_MANY_ROWS if strict => self.with_parameters(e, &expression),
+                    _ => e,
+                })?;
             }
         }
         Ok(())

@@ -19,9 +19,10 @@ impl Parser<'_> {
                 }
                 // it changes the DETAIL of errors of INTO STRICT
                 "print_strict_params" => {
-                    let on = self.identifier()?;
-                    if on == "on" {
-                        return Err(PgError::not_supported("#print_strict_params"));
+                    self.body.print_strict_params = match self.identifier()?.as_str() {
+                        "on" => true,
+                        "off" => false,
+                        _ => return Err(self.syntax_error()),
                     }
                 }
                 "dump" => {}
@@ -152,11 +153,12 @@ impl Parser<'_> {
             self.expect_word("for")?;
             let variable = match self.token().clone() {
                 Token::Parameter(n) => {
+                    let place = self.at;
                     self.advance();
-                    self.body
-                        .look_up(self.names, &[&format!("${n}")])
-                        .ok_or_else(|| self.not_known(&format!("${n}")))?
-                        .0
+                    let found = self.body.look_up(self.names, &[&format!("${n}")]);
+                    let missing =
+                        || PgError::new(SqlState::UNDEFINED_OBJECT, format!("variable \"${n}\" does not exist"));
+                    found.ok_or_else(|| self.at_word(place, missing()))?.0
                 }
                 _ => {
                     let parts = self.dotted()?;

@@ -194,12 +194,14 @@ impl Parser<'_> {
         self.advance();
         let mut label = None;
         if !self.is_word("when") && !self.is_mark(";") {
+            let place = self.at;
             let name = self.identifier()?;
             let Some((_, is_loop)) = self.labels.iter().rev().find(|(l, _)| l.as_ref() == Some(&name)) else {
-                return Err(PgError::new(
+                let error = PgError::new(
                     SqlState::SYNTAX_ERROR,
                     format!("there is no label \"{name}\" attached to any block or loop enclosing this statement"),
-                ));
+                );
+                return Err(self.at_word(place, error));
             };
             if !exit && !is_loop {
                 return Err(PgError::new(

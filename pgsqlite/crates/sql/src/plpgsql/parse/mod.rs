@@ -65,7 +65,14 @@ pub fn parse_new(text: &str, given: &Given) -> Result<Body> {
 fn parse_body(text: &str, given: &Given, check: bool) -> Result<Body> {
     let tokens = scan(text)?;
     let block = Block { label: None, line: 0, declared: vec![], body: vec![], handlers: vec![], error_variables: None };
-    let body = Body { variables: vec![], names: vec![], block, texts: 0, conflict: Conflict::default() };
+    let body = Body {
+        variables: vec![],
+        names: vec![],
+        block,
+        texts: 0,
+        conflict: Conflict::default(),
+        print_strict_params: false,
+    };
     let mut parser = Parser { text, tokens, at: 0, body, names: 0, given, labels: vec![], depth: 0, check };
     parser.push_name(given.name.clone(), NameKind::Block);
     for (names, ty) in &given.variables {
