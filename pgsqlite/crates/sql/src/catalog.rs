@@ -106,6 +106,31 @@ pub struct Column {
     pub acl: Option<Vec<AclItem>>,
     #[serde(default, skip_serializing_if = "Inherited::is_none")]
     pub inherited: Inherited,
+    #[serde(default, skip_serializing_if = "ColumnKeeping::is_plain")]
+    pub keeping: ColumnKeeping,
+}
+
+/// What ALTER TABLE has said about how a column is kept: shown and dumped, of no other effect.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+pub struct ColumnKeeping {
+    /// SET STATISTICS; None: -1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<i32>,
+    /// SET STORAGE: `p`, `e`, `x` or `m`; None: the type's own
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<char>,
+    /// SET COMPRESSION: `p` or `l`; None: the server's own
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<char>,
+    /// SET (…): `n_distinct=5`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl ColumnKeeping {
+    fn is_plain(&self) -> bool {
+        *self == ColumnKeeping::default()
+    }
 }
 
 impl Column {
@@ -129,6 +154,7 @@ impl Column {
             sqlite_generated: false,
             acl: None,
             inherited: Inherited::default(),
+            keeping: ColumnKeeping::default(),
         }
     }
 

@@ -239,6 +239,27 @@ impl Ddl<'_> {
             relation.columns[attnum as usize - 1].default = default;
             return self.put_relation(relation);
         }
+        if matches!(
+            &relation.kind,
+            RelationKind::Table | RelationKind::MaterializedView { .. } | RelationKind::Index(_)
+        ) {
+            match kind {
+                T::AtSetStatistics => return self.set_column_statistics(relation, command),
+                T::AtSetOptions | T::AtResetOptions if !matches!(&relation.kind, RelationKind::Index(_)) => {
+                    return self.set_column_options(relation, command, kind == T::AtResetOptions)
+                }
+                T::AtSetStorage if !matches!(&relation.kind, RelationKind::Index(_)) => {
+                    return self.set_column_storage(relation, command)
+                }
+                T::AtSetCompression if !matches!(&relation.kind, RelationKind::Index(_)) => {
+                    return self.set_column_compression(relation, command)
+                }
+                T::AtSetAccessMethod if !matches!(&relation.kind, RelationKind::Index(_)) => {
+                    return self.check_table_method(&command.name)
+                }
+                _ => {}
+            }
+        }
         if let (RelationKind::Sequence(_), T::AtSetLogged | T::AtSetUnLogged) = (&relation.kind, kind) {
             return self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation });
         }
@@ -1147,6 +1168,8 @@ impl Ddl<'_> {
             let collation = self.column_collation(def.coll_clause.as_deref(), ty)?;
             let changed = &mut new.columns[column.attnum as usize - 1];
             changed.type_oid = ty;
+            changed.keeping.storage = None;
+            changed.keeping.compression = None;
             changed.typmod = typmod;
             changed.collation = collation;
             changed.storage = StorageForm::Canonical;

@@ -55,7 +55,14 @@ impl Ddl<'_> {
                 let message = format!("cannot alter inherited column \"{}\" of relation \"{other}\"", command.name);
                 Err(invalid_table(message))
             }
-            T::AtColumnDefault | T::AtSetNotNull | T::AtDropNotNull | T::AtAlterColumnType | T::AtDropExpression
+            T::AtColumnDefault
+            | T::AtSetNotNull
+            | T::AtDropNotNull
+            | T::AtAlterColumnType
+            | T::AtDropExpression
+            | T::AtSetStatistics
+            | T::AtSetStorage
+            | T::AtSetCompression
                 if !only =>
             {
                 self.alter_command(table, command)?;

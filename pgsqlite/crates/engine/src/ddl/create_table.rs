@@ -368,9 +368,6 @@ impl Ddl<'_> {
             ));
         }
         check_column_name(&relation.columns, name, def.location)?;
-        if !matches!(def.compression.as_str(), "" | "default" | "pglz") {
-            return Err(PgError::not_supported("COMPRESSION").at(def.location));
-        }
         if !def.storage_name.is_empty() {
             return Err(PgError::not_supported("STORAGE").at(def.location));
         }
@@ -386,15 +383,8 @@ impl Ddl<'_> {
             None => self.type_name(type_name)?,
         };
         self.check_column_type(name, type_oid, type_name.location)?;
-        let plain =
-            pgsqlite_types::catalog::by_oid(self.catalog.base_type(type_oid)).is_some_and(|t| t.storage == b'p');
-        if def.compression == "pglz" && plain {
-            return Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!("column data type {} does not support compression", self.display_type(type_oid)),
-            ));
-        }
         let mut column = Column::new(attnum, name, type_oid, typmod);
+        column.keeping.compression = self.compression(&def.compression, type_oid)?;
         column.collation = self.column_collation(def.coll_clause.as_deref(), type_oid)?;
         if serial.is_some() {
             column.not_null = true;
@@ -704,6 +694,12 @@ impl Ddl<'_> {
             let mut column = Column::new(attnum, from.name.clone(), from.type_oid, from.typmod);
             column.not_null = from.not_null;
             column.collation = from.collation;
+            if including(1) {
+                column.keeping.compression = from.keeping.compression;
+            }
+            if including(8) {
+                column.keeping.storage = from.keeping.storage;
+            }
             if including(3) {
                 column.default.clone_from(&from.default);
             }
@@ -784,7 +780,8 @@ impl Ddl<'_> {
                 continue;
             }
             let constraint = self.check_constraint(&relation, check)?;
-            relation.constraints.push(constraint);
+            // (a new table has no rows that NOT VALID could be about)
+            relation.constraints.push(Constraint { not_valid: false, ..constraint });
         }
         let mut comments: Vec<(Oid, Oid, String)> = Vec::new();
         for check in elements.copied_checks {
@@ -839,7 +836,7 @@ impl Ddl<'_> {
         }
         for spec in &elements.foreign_keys {
             let constraint = self.foreign_key(&relation, spec)?;
-            relation.constraints.push(constraint);
+            relation.constraints.push(Constraint { not_valid: false, ..constraint });
             self.catalog.add_relation(relation.clone());
         }
         let sql = self.table_sql(&relation, &relation.sqlite_name)?;

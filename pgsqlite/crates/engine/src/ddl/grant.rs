@@ -313,15 +313,16 @@ impl Ddl<'_> {
                     format!("permission denied for {word} {name}"),
                 ));
             }
-            if bits & held != bits {
+            // (ALL means what can be granted)
+            if bits & held != bits && !change.words.is_empty() {
                 let (code, verb) = match change.grant {
                     true => (SqlState::PRIVILEGE_NOT_GRANTED, "granted"),
                     false => (SqlState::PRIVILEGE_NOT_REVOKED, "revoked"),
                 };
                 let message = format!("not all privileges were {verb} for \"{name}\"");
                 self.notices.push(PgError::new(code, message).severity(Severity::Warning));
-                bits &= held;
             }
+            bits &= held;
             user
         };
         if bits != 0 {

@@ -14,6 +14,7 @@ mod aggregate;
 mod alter_table;
 mod alter_tree;
 mod collation;
+mod column_keeping;
 mod composite;
 mod create_as;
 mod create_table;

@@ -618,6 +618,8 @@ impl Ddl<'_> {
                 self.change_collation(&parts, |c| c.owner = owner)?;
                 Ok("ALTER COLLATION".into())
             }
+            T::ObjectTsconfiguration => self.own_ts_configuration(&parts, owner),
+            T::ObjectTsdictionary => self.own_ts_dictionary(&parts, owner),
             T::ObjectType | T::ObjectDomain => {
                 let mut user_type = (*self.find_owned_type(&parts)?).clone();
                 self.check_becomes_owner(owner)?;

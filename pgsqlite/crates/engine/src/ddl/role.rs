@@ -75,10 +75,7 @@ impl Ddl<'_> {
                             format!("invalid connection limit: {limit}"),
                         ));
                     }
-                    if limit != -1 {
-                        // sessions are not counted by role
-                        return Err(PgError::not_supported("CONNECTION LIMIT").at(option.location));
-                    }
+                    role.connection_limit = limit as i32;
                 }
                 "validUntil" => role.valid_until = self.valid_until(option)?,
                 "password" => {

@@ -170,6 +170,8 @@ impl Ddl<'_> {
         sequence.owned_by = owned_by;
         sequence.identity = identity;
         let Lasting { temporary, unlogged } = lasting;
+        // (that of a table's column is the table's owner's)
+        let owner = owned_by.and_then(|(table, _)| self.catalog.relation(table)).map(|table| table.owner);
         let oid = self.new_oid(temporary)?;
         let start = sequence.start;
         self.put_relation(Relation {
@@ -178,7 +180,7 @@ impl Ddl<'_> {
             name: name.clone(),
             kind: RelationKind::Sequence(sequence),
             sqlite_name: String::new(),
-            owner: self.environment.user,
+            owner: owner.unwrap_or(self.environment.user),
             row_type: 0,
             array_type: 0,
             temporary,

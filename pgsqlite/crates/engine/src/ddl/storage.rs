@@ -60,6 +60,9 @@ pub(super) struct Parameters {
     of_table: bool,
 }
 
+const OF_COLUMNS: &[(&str, Values)] =
+    &[("n_distinct", Number(-1.0, f64::MAX)), ("n_distinct_inherited", Number(-1.0, f64::MAX))];
+
 fn invalid(message: String) -> PgError {
     PgError::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
@@ -67,6 +70,11 @@ fn invalid(message: String) -> PgError {
 impl Parameters {
     pub fn of_table() -> Parameters {
         Parameters { known: OF_TABLES, of_table: true }
+    }
+
+    /// Of a column.
+    pub fn of_column() -> Parameters {
+        Parameters { known: OF_COLUMNS, of_table: false }
     }
 
     /// Of an index of an access method.

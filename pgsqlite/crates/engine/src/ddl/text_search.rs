@@ -267,6 +267,30 @@ impl Ddl<'_> {
     }
 
     /// DROP TEXT SEARCH CONFIGURATION and DICTIONARY; None: the statement drops something else.
+    /// ALTER TEXT SEARCH CONFIGURATION … OWNER TO
+    pub(super) fn own_ts_configuration(&mut self, parts: &[&str], owner: Oid) -> Result<String> {
+        let configuration = self.own_configuration(parts)?;
+        self.check_owned(CONFIGURATION, &configuration.name, configuration.owner)?;
+        self.check_becomes_owner(owner)?;
+        self.put_ts_configuration(TsConfiguration { owner, ..configuration })?;
+        Ok("ALTER TEXT SEARCH CONFIGURATION".into())
+    }
+
+    /// ALTER TEXT SEARCH DICTIONARY … OWNER TO
+    pub(super) fn own_ts_dictionary(&mut self, parts: &[&str], owner: Oid) -> Result<String> {
+        let oid = self.ts_object(oid::REGDICTIONARY, parts)?;
+        let Some(own) = self.catalog.ts_dictionaries.get(&oid).cloned() else {
+            return Err(PgError::not_supported(format!("OWNER TO of the {DICTIONARY} \"{}\"", parts.join("."))));
+        };
+        self.check_owned(DICTIONARY, &own.name, own.owner)?;
+        self.check_becomes_owner(owner)?;
+        let dictionary = TsDictionary { owner, ..(*own).clone() };
+        crate::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+        self.catalog.ts_dictionaries.insert(oid, Arc::new(dictionary));
+        self.changed = true;
+        Ok("ALTER TEXT SEARCH DICTIONARY".into())
+    }
+
     pub(super) fn drop_ts_objects(&mut self, statement: &ast::DropStmt) -> Result<Option<String>> {
         let (kind, word) = match statement.remove_type() {
             ast::ObjectType::ObjectTsconfiguration => (oid::REGCONFIG, CONFIGURATION),

@@ -12,6 +12,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{
     definitions, expression_references, names, policy_references, query_references, Reference,
 };
+use pgsqlite_types::catalog as pg_type;
 use pgsqlite_types::{oid, Datum, Oid};
 
 /// `n`: normal, `a`: goes with the other object, `i`: is a part of it
@@ -65,6 +66,9 @@ fn extensions(edges: &mut Edges, catalog: &Catalog) {
         let of = |oid: Oid| builtin_extensions::of(oid) == Some(extension.name.as_str());
         for p in builtin::all_procs().iter().filter(|p| of(p.oid)) {
             edges.push((PROC, i64::from(p.oid), 0), whole, "e");
+        }
+        for t in pg_type::all().iter().filter(|t| t.extension == Some(extension.name.as_str()) && t.category != b'A') {
+            edges.push((TYPE, i64::from(t.oid), 0), whole, "e");
         }
         for o in builtin::all_operators().iter().filter(|o| of(o.oid)) {
             edges.push((OPERATOR, i64::from(o.oid), 0), whole, "e");

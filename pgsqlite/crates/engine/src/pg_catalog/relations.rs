@@ -239,7 +239,15 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ("attrelid", Datum::Int(relation)),
         ("attname", text(&*column.name)),
         ("atttypid", int(if column.dropped { 0 } else { column.type_oid })),
-        ("attstattarget", int(-1i64)),
+        ("attstattarget", int(column.keeping.statistics.unwrap_or(-1))),
+        ("attcompression", text(column.keeping.compression.map_or(String::new(), String::from))),
+        (
+            "attoptions",
+            match column.keeping.options.is_empty() {
+                true => Datum::Null,
+                false => strings(&column.keeping.options),
+            },
+        ),
         ("attlen", int(len)),
         ("attnum", int(column.attnum)),
         ("attndims", int(dimensions)),
@@ -247,7 +255,7 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ("atttypmod", int(column.typmod)),
         ("attbyval", by_value.into()),
         ("attalign", character(align)),
-        ("attstorage", character(storage)),
+        ("attstorage", character(column.keeping.storage.map_or(storage, |s| s as u8))),
         ("attnotnull", column.not_null.into()),
         ("atthasdef", column.shown_default().is_some().into()),
         (
@@ -264,6 +272,11 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ("attinhcount", int(column.inherited.count)),
         ("attcollation", int(collation_of(catalog, column))),
     ]);
+}
+
+/// What an index's column has of its table's: how it is stored, not what is said about its statistics.
+fn of_index(keeping: &ColumnKeeping) -> ColumnKeeping {
+    ColumnKeeping { statistics: None, options: vec![], ..keeping.clone() }
 }
 
 fn collation_of(catalog: &Catalog, column: &Column) -> Oid {
@@ -297,6 +310,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                         inherited: Inherited::default(),
                         collation: key.collation,
                         acl: None,
+                        keeping: of_index(&c.keeping),
                         ..c.clone()
                     },
                     None => continue,
@@ -322,6 +336,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
                     not_null: false,
                     inherited: Inherited::default(),
                     acl: None,
+                    keeping: of_index(&c.keeping),
                     ..c.clone()
                 };
                 attribute(rows, catalog, i64::from(relation.oid), &column);

@@ -85,6 +85,19 @@ impl Session {
             )
             .fatal());
         }
+        // (superusers may always come in)
+        if role.connection_limit >= 0 && !role.superuser {
+            let all = self.engine.config.statistics.sessions();
+            let own =
+                all.iter().filter(|a| a.user_oid == role.oid && !std::sync::Arc::ptr_eq(a, &self.activity)).count();
+            if own >= role.connection_limit as usize {
+                return Err(PgError::new(
+                    SqlState::TOO_MANY_CONNECTIONS,
+                    format!("too many connections for role \"{}\"", role.name),
+                )
+                .fatal());
+            }
+        }
         let database = &catalog.properties;
         let has = acl::privileges(&catalog, role.oid, acl::AclObject::Database, database.owner, database.acl.as_ref());
         if has & acl::privilege::CONNECT == 0 {

@@ -5,7 +5,7 @@ use super::view::View;
 use super::{cursor, explain, objects, OutputColumn, Session};
 use pgsqlite_sql::analyze::analyze;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
+use pgsqlite_sql::parse::{ast, is_query, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::PlanColumn;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -65,7 +65,10 @@ impl Session {
                     self.analyze_now(&inner, given, view)?.parameters
                 }
                 NodeEnum::CreateTableAsStmt(c) => match c.query.as_ref().and_then(|q| q.node.clone()) {
-                    Some(node @ NodeEnum::SelectStmt(_)) if !c.is_select_into => {
+                    // (a materialized view takes none)
+                    Some(node @ NodeEnum::SelectStmt(_))
+                        if !c.is_select_into && c.objtype() != ast::ObjectType::ObjectMatview =>
+                    {
                         let text = format!("{} /* its rows */", raw.text).into();
                         let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
                         self.analyze_now(&inner, given, view)?.parameters

@@ -589,6 +589,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             sqlite_text: None,
                             sqlite_generated: false,
                             inherited: Default::default(),
+                            keeping: Default::default(),
                         })
                         .collect(),
                     constraints: vec![],
