@@ -144,6 +144,9 @@ fn unique_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
     // an index on expressions is named itself
     if let Some(name) = message.split_once("index '").and_then(|(_, rest)| rest.strip_suffix('\'')) {
         let name = name.rsplit('.').next().unwrap_or(name);
+        let number = name.strip_prefix(pgsqlite_sql::lower::NULLS_INDEX).and_then(|n| n.parse().ok());
+        let own = number.and_then(|oid| catalog.and_then(|c| c.relation(oid)));
+        let name = own.map_or(name, |index| index.name.as_str());
         return PgError::new(
             SqlState::UNIQUE_VIOLATION,
             format!("duplicate key value violates unique constraint \"{name}\""),

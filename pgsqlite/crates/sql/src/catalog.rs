@@ -466,6 +466,29 @@ pub struct Relation {
     pub inheritance: Inheritance,
     #[serde(default, skip_serializing_if = "Storage::is_default")]
     pub storage: Storage,
+    /// CREATE STATISTICS
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statistics: Vec<StatisticsObject>,
+}
+
+/// Extended statistics of a table's columns. They change no plan here, but the catalogs and dumps show them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatisticsObject {
+    pub oid: Oid,
+    pub schema: Oid,
+    pub name: String,
+    pub owner: Oid,
+    /// ALTER STATISTICS … SET STATISTICS; None: -1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<i32>,
+    /// `d` (ndistinct), `f` (dependencies), `m` (mcv), `e` (of expressions), in this order
+    pub kinds: String,
+    /// attnums, ascending
+    #[serde(default)]
+    pub columns: Vec<i16>,
+    /// PostgreSQL SQL texts
+    #[serde(default)]
+    pub expressions: Vec<String>,
 }
 
 /// What was said about how PostgreSQL should store a table or index. It changes nothing here, but the catalogs and dumps show it.
@@ -1173,6 +1196,7 @@ impl Catalog {
             r.constraints.iter().for_each(|c| see(c.oid));
             r.security.policies.iter().for_each(|p| see(p.oid));
             r.triggers.iter().for_each(|t| see(t.oid));
+            r.statistics.iter().for_each(|s| see(s.oid));
         }
         self.routines.keys().for_each(|&o| see(o));
         self.collations.keys().for_each(|&o| see(o));
@@ -1216,6 +1240,11 @@ impl Catalog {
 
     pub fn relation(&self, oid: Oid) -> Option<&Arc<Relation>> {
         self.relations.get(&oid)
+    }
+
+    /// All extended statistics, with their tables.
+    pub fn statistics(&self) -> impl Iterator<Item = (&Arc<Relation>, &StatisticsObject)> {
+        self.relations.values().flat_map(|r| r.statistics.iter().map(move |s| (r, s)))
     }
 
     pub fn relation_in(&self, schema: Oid, name: &str) -> Option<&Arc<Relation>> {

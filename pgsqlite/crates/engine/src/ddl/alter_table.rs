@@ -874,6 +874,7 @@ impl Ddl<'_> {
         self.put_relation(index_relation.clone())?;
         if deferrable {
             self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index_relation.sqlite_name)))?;
+            self.drop_nulls_index(index_relation.oid)?;
             self.make_sqlite_index(&index_relation, &old)?;
         }
         if primary {
@@ -889,7 +890,7 @@ impl Ddl<'_> {
             kind: if primary {
                 ConstraintKind::PrimaryKey
             } else {
-                ConstraintKind::Unique { nulls_not_distinct: false }
+                ConstraintKind::Unique { nulls_not_distinct: index.nulls_not_distinct }
             },
             columns,
             index: index_relation.oid,

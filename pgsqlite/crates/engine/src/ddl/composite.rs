@@ -117,6 +117,17 @@ impl Ddl<'_> {
         .hint("Use ALTER ... CASCADE to alter the typed tables too."))
     }
 
+    /// Fields are compared byte by byte, as collation "C" does. 0A000 for the order of a language.
+    pub(super) fn check_attribute_collation(&self, clause: Option<&ast::CollateClause>, ty: Oid) -> Result<()> {
+        let collation = self.column_collation(clause, ty)?;
+        match clause {
+            Some(clause) if self.catalog.is_of_language(collation) => {
+                Err(PgError::not_supported("a collation of ICU for a field of a composite type").at(clause.location))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn alter_composite(&mut self, statement: &ast::AlterTableStmt) -> Result<String> {
         use ast::AlterTableType as T;
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a name"))?;
@@ -144,6 +155,7 @@ impl Ddl<'_> {
                 let (ty, typmod) = ddl.type_name(type_name)?;
                 ddl.check_column_type(attribute, ty, type_name.location)?;
                 ddl.check_no_member_of_itself(ty, user_type.oid, &user_type.name)?;
+                ddl.check_attribute_collation(def.and_then(|d| d.coll_clause.as_deref()), ty)?;
                 Ok((ty, typmod))
             };
             match command.subtype() {

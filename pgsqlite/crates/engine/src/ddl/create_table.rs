@@ -19,6 +19,7 @@ pub(super) struct KeySpec {
     pub parameters: Vec<String>,
     pub deferrable: bool,
     pub initially_deferred: bool,
+    pub nulls_not_distinct: bool,
     pub location: i32,
 }
 
@@ -68,6 +69,8 @@ pub(super) struct Elements {
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// CHECKs taken over by LIKE
     pub copied_checks: Vec<CopiedCheck>,
+    /// what LIKE … INCLUDING STATISTICS takes over, with its comment
+    pub copied_statistics: Vec<(StatisticsObject, Option<String>)>,
     /// indexes taken over by LIKE … INCLUDING INDEXES, with their comment
     pub copied_indexes: Vec<(Index, Option<CopiedConstraint>, Option<String>)>,
     /// (attnum, comment)
@@ -339,6 +342,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            statistics: Vec::new(),
             rules: Vec::new(),
         }))
     }
@@ -574,9 +578,6 @@ impl Ddl<'_> {
 
     fn key_spec(&self, c: &ast::Constraint, columns: Vec<String>) -> Result<KeySpec> {
         let parameters = Parameters::of_index("btree").read(&[], &c.options, false)?;
-        if c.nulls_not_distinct {
-            return Err(PgError::not_supported("NULLS NOT DISTINCT").at(c.location));
-        }
         if !c.indexname.is_empty() {
             return Err(PgError::not_supported("USING INDEX").at(c.location));
         }
@@ -592,6 +593,7 @@ impl Ddl<'_> {
             parameters,
             deferrable: c.deferrable || c.initdeferred,
             initially_deferred: c.initdeferred,
+            nulls_not_distinct: c.nulls_not_distinct,
             location: c.location,
         })
     }
@@ -727,11 +729,18 @@ impl Ddl<'_> {
                 }
             }
         }
+        let renumber = |attnum: i16| {
+            let position = source.live_columns().position(|c| c.attnum == attnum);
+            position.map(|p| first + p as i16 + 1)
+        };
+        if including(7) {
+            for object in &source.statistics {
+                let columns = object.columns.iter().filter_map(|&a| renumber(a)).collect();
+                let comment = comment(super::schema::CLASS_STATISTICS, object.oid, 0);
+                elements.copied_statistics.push((StatisticsObject { columns, ..object.clone() }, comment));
+            }
+        }
         if including(6) {
-            let renumber = |attnum: i16| {
-                let position = source.live_columns().position(|c| c.attnum == attnum);
-                position.map(|p| first + p as i16 + 1)
-            };
             let indexes: Vec<(Oid, Index)> =
                 self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
             for (index_oid, mut index) in indexes {
@@ -854,6 +863,7 @@ impl Ddl<'_> {
         for key in keys {
             self.reference_partitions(oid, key)?;
         }
+        self.copy_statistics(oid, elements.copied_statistics)?;
         for (attnum, comment) in elements.comments {
             self.set_comment(super::schema::CLASS_RELATION, oid, i32::from(attnum), Some(&comment))?;
         }

@@ -30,6 +30,8 @@ pub(super) enum Object {
     /// (relation, rule)
     Rule(Oid, Oid),
     Operator(Oid),
+    /// (table, statistics object)
+    Statistics(Oid, Oid),
     /// from one type to another
     Cast(Oid, Oid),
     /// (composite type, field from 0)
@@ -109,6 +111,12 @@ impl Ddl<'_> {
                 Some(signature) => format!("operator {signature}"),
                 None => "operator".into(),
             },
+            Object::Statistics(table, oid) => {
+                let relation = self.catalog.relation(table);
+                let found = relation.and_then(|r| r.statistics.iter().find(|s| s.oid == oid));
+                found
+                    .map_or("statistics object".into(), |s| format!("statistics object {}", names.statistics_object(s)))
+            }
             Object::Cast(from, to) => {
                 format!("cast from {} to {}", names.type_name(from, -1), names.type_name(to, -1))
             }
@@ -265,6 +273,15 @@ impl Ddl<'_> {
                         out.push((Object::Trigger(table, trigger.oid), false));
                     }
                 }
+                for object in &relation.statistics {
+                    let mut uses = object.columns.contains(&attnum);
+                    for text in &object.expressions {
+                        uses |= self.expression_columns(text, relation)?.contains(&attnum);
+                    }
+                    if uses {
+                        out.push((Object::Statistics(table, object.oid), true));
+                    }
+                }
                 for column in relation.live_columns().filter(|c| c.attnum != attnum) {
                     if let Some(text) = &column.generated {
                         if self.expression_columns(text, relation)?.contains(&attnum) {
@@ -351,6 +368,8 @@ impl Ddl<'_> {
                 };
                 let operators = self.catalog.operators.values().filter(|o| o.definition.schema == schema);
                 out.extend(operators.map(|o| (Object::Operator(o.definition.oid), false)));
+                let statistics = self.catalog.statistics().filter(|(_, s)| s.schema == schema);
+                out.extend(statistics.map(|(table, s)| (Object::Statistics(table.oid, s.oid), table.schema == schema)));
                 let types = self.catalog.types.values().filter(|t| own(t));
                 out.extend(types.map(|t| (Object::Type(t.oid), false)));
             }
@@ -371,6 +390,7 @@ impl Ddl<'_> {
             | Object::Policy(..)
             | Object::Rule(..)
             | Object::Attribute(..)
+            | Object::Statistics(..)
             | Object::Cast(..)
             | Object::DomainConstraint(..) => {}
             Object::Function(function) => {
@@ -401,6 +421,9 @@ impl Ddl<'_> {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_ts_objects(statement)? {
+            return Ok(tag);
+        }
+        if let Some(tag) = self.drop_statistics(statement)? {
             return Ok(tag);
         }
         if let Some(tag) = self.drop_collations(statement)? {
@@ -756,6 +779,12 @@ impl Ddl<'_> {
                     self.put_relation(relation)?;
                     self.forget_comments(trigger);
                 }
+                Object::Statistics(table, oid) if !tables.contains(&table) => {
+                    let mut relation = (**self.required(table)?).clone();
+                    relation.statistics.retain(|s| s.oid != oid);
+                    self.put_relation(relation)?;
+                    self.forget_comments(oid);
+                }
                 Object::Policy(table, policy) if !tables.contains(&table) => {
                     let mut relation = (**self.required(table)?).clone();
                     relation.security.policies.retain(|p| p.oid != policy);
@@ -885,6 +914,7 @@ impl Ddl<'_> {
                 if index.inverted {
                     self.drop_terms(oid)?;
                 }
+                self.drop_nulls_index(oid)?;
                 self.sqlite(&format!("DROP INDEX IF EXISTS {database}.{name}"))?
             }
             RelationKind::Sequence(_) => self.sequences.push(oid),

@@ -143,6 +143,13 @@ impl Ddl<'_> {
                     }
                 }
             }
+            for object in &relation.statistics {
+                for text in &object.expressions {
+                    if names(text, relation)? {
+                        out.push((Object::Statistics(relation.oid, object.oid), false));
+                    }
+                }
+            }
             for constraint in &relation.constraints {
                 if let ConstraintKind::Check { expression, .. } = &constraint.kind {
                     if names(expression, relation)? {

@@ -556,11 +556,16 @@ impl Ddl<'_> {
                 ),
             ));
         }
+        let concerned = |r: &Relation| from.contains(&r.owner) || r.statistics.iter().any(|s| from.contains(&s.owner));
         let relations: Vec<Relation> =
-            self.catalog.relations.values().filter(|r| from.contains(&r.owner)).map(|r| (**r).clone()).collect();
+            self.catalog.relations.values().filter(|r| concerned(r)).map(|r| (**r).clone()).collect();
         for mut relation in relations {
-            change_grantor(&mut relation.acl, relation.owner, owner);
-            self.put_relation(Relation { owner, ..relation })?;
+            relation.statistics.iter_mut().filter(|s| from.contains(&s.owner)).for_each(|s| s.owner = owner);
+            if from.contains(&relation.owner) {
+                change_grantor(&mut relation.acl, relation.owner, owner);
+                relation.owner = owner;
+            }
+            self.put_relation(relation)?;
         }
         let schemas: Vec<Schema> =
             self.catalog.schemas.values().filter(|s| from.contains(&s.owner)).map(|s| (**s).clone()).collect();
@@ -760,6 +765,9 @@ impl Ddl<'_> {
         see(1, properties.owner, &properties.acl, format!("database {}", self.session.database));
         for s in self.catalog.schemas.values() {
             see(s.oid, s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
+        }
+        for (table, s) in self.catalog.statistics() {
+            see(s.oid, s.owner, &None, self.describe(Object::Statistics(table.oid, s.oid)));
         }
         for r in self.catalog.relations.values() {
             if !matches!(r.kind, RelationKind::Index(_)) {

@@ -6,6 +6,7 @@ use super::{naming, sqlite_quote, strings, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::lower::nulls_index;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::{CastForm, ExprKind};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -96,7 +97,7 @@ impl Ddl<'_> {
             table: relation.oid,
             unique: true,
             primary: spec.primary,
-            nulls_not_distinct: false,
+            nulls_not_distinct: spec.nulls_not_distinct,
             deferrable: spec.deferrable,
             exclusion: vec![],
             inverted: false,
@@ -115,7 +116,7 @@ impl Ddl<'_> {
             kind: if spec.primary {
                 ConstraintKind::PrimaryKey
             } else {
-                ConstraintKind::Unique { nulls_not_distinct: false }
+                ConstraintKind::Unique { nulls_not_distinct: spec.nulls_not_distinct }
             },
             columns: attnums,
             index: index_oid,
@@ -196,6 +197,7 @@ impl Ddl<'_> {
                 columns: names(&keys),
                 parameters: vec![],
                 include: names(&index.include),
+                nulls_not_distinct: index.nulls_not_distinct,
                 location: -1,
             };
             return self.add_key(relation, &spec, indexes, true);
@@ -228,9 +230,6 @@ impl Ddl<'_> {
         self.check_not_system(&relation)?;
         self.check_owner(&relation)?;
         self.check_table_place(&statement.table_space, "")?;
-        if statement.nulls_not_distinct {
-            return Err(PgError::not_supported("NULLS NOT DISTINCT").at(name.location));
-        }
         let method = if statement.access_method.is_empty() { "btree" } else { statement.access_method.as_str() };
         if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist")));
@@ -298,7 +297,7 @@ impl Ddl<'_> {
             table: relation.oid,
             unique: statement.unique,
             primary: false,
-            nulls_not_distinct: false,
+            nulls_not_distinct: statement.nulls_not_distinct,
             deferrable: false,
             exclusion: vec![],
             inverted: false,
@@ -469,6 +468,8 @@ impl Ddl<'_> {
             }
         };
         let mut keys = Vec::new();
+        // of each key: whether it is NULL, and its value if it is not
+        let (mut absent, mut presence) = (Vec::new(), Vec::new());
         for (i, key) in index.columns.iter().enumerate() {
             if exclusion.as_ref().is_some_and(|e| !e.equal.contains(&i)) {
                 continue;
@@ -500,6 +501,12 @@ impl Ddl<'_> {
                     }
                 }
             };
+            if index.nulls_not_distinct {
+                let (value, collation) = self.nullable_key(table, key)?;
+                absent.push(format!("{value} IS NULL"));
+                presence.push(format!("({value} IS NULL)"));
+                presence.push(format!("ifnull({value}, ''){collation}"));
+            }
             if key.descending {
                 text.push_str(" DESC");
             }
@@ -518,6 +525,20 @@ impl Ddl<'_> {
         );
         if let (Some(predicate), None) = (&index.predicate, &exclusion) {
             sql.push_str(&format!(" WHERE {}", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
+        }
+        if index.nulls_not_distinct && index.unique && !index.deferrable {
+            // SQLite takes NULLs as different: rows that have one in the key have a unique index of their own
+            let mut condition = format!("({})", absent.join(" OR "));
+            if let Some(predicate) = &index.predicate {
+                let lowered = self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?;
+                condition = format!("{condition} AND ({lowered})");
+            }
+            sql.push_str(&format!(
+                "; CREATE UNIQUE INDEX {schema}{} ON {} ({}) WHERE {condition}",
+                sqlite_quote(&nulls_index(index_relation.oid)),
+                sqlite_quote(&table.sqlite_name),
+                presence.join(", "),
+            ));
         }
         self.conn.execute_batch(&sql).map_err(|error| {
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) {
@@ -550,7 +571,7 @@ impl Ddl<'_> {
 
     /// Whether rows have equal keys: what SQLite does not look for where the index of a deferrable constraint is made.
     fn has_duplicates(&self, index: &Index, table: &Relation) -> Result<bool> {
-        let sql = format!("SELECT EXISTS ({})", duplicates(&key_names(index, table)?, table));
+        let sql = format!("SELECT EXISTS ({})", duplicates(&key_names(index, table)?, index.nulls_not_distinct, table));
         self.conn.query_row(&sql, [], |row| row.get(0)).map_err(sqlite_error)
     }
 
@@ -564,7 +585,7 @@ impl Ddl<'_> {
         .table(&table.name)
         .constraint(&index_relation.name);
         let (Ok(columns), None) = (key_names(index, table), &index.predicate) else { return error };
-        let sql = duplicates(&columns, table);
+        let sql = duplicates(&columns, index.nulls_not_distinct, table);
         let values = self.conn.query_row(&sql, [], |row| {
             (0..columns.len())
                 .map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid))
@@ -602,6 +623,31 @@ impl Ddl<'_> {
     }
 }
 
+impl Ddl<'_> {
+    /// The SQL of a key's value, and ` COLLATE …` of its order.
+    fn nullable_key(&self, table: &Relation, key: &IndexColumn) -> Result<(String, String)> {
+        let (value, ty) = match &key.key {
+            KeyPart::Column(attnum) => {
+                let missing = || PgError::internal("an index on a column that is not there");
+                let column = table.column_by_attnum(*attnum).ok_or_else(missing)?;
+                (sqlite_quote(&column.name), column.type_oid)
+            }
+            KeyPart::Expression(text) => {
+                let ty =
+                    self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?.ty;
+                (format!("({})", self.lower_stored(text, Some(table), None)?), ty)
+            }
+        };
+        let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);
+        Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", sqlite_quote(&c)))))
+    }
+
+    /// Drops what [`Ddl::make_sqlite_index`] made beside an index whose NULLs are not distinct.
+    pub(super) fn drop_nulls_index(&self, index: Oid) -> Result<()> {
+        self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&nulls_index(index))))
+    }
+}
+
 /// The columns of an index whose keys are plain columns.
 fn key_names<'t>(index: &Index, table: &'t Relation) -> Result<Vec<&'t Column>> {
     let column = |k: &IndexColumn| match k.key {
@@ -613,10 +659,13 @@ fn key_names<'t>(index: &Index, table: &'t Relation) -> Result<Vec<&'t Column>> 
 }
 
 /// SQL: a key that several rows have.
-fn duplicates(columns: &[&Column], table: &Relation) -> String {
+fn duplicates(columns: &[&Column], nulls: bool, table: &Relation) -> String {
     let quoted: Vec<String> = columns.iter().map(|c| sqlite_quote(&c.name)).collect();
     let list = quoted.join(", ");
-    let not_null: Vec<String> = quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect();
+    let not_null: Vec<String> = match nulls {
+        true => vec!["1".into()],
+        false => quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect(),
+    };
     format!(
         "SELECT {list} FROM {} WHERE {} GROUP BY {list} HAVING count(*) > 1 LIMIT 1",
         pgsqlite_sql::lower::table_name(table),

@@ -23,6 +23,7 @@ mod domain;
 mod drop;
 mod drop_uses;
 mod exclusion;
+mod extended_statistics;
 mod foreign_key;
 pub(crate) mod function;
 mod grant;
@@ -168,6 +169,8 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::IndexStmt(_)
         | NodeEnum::CreateSeqStmt(_)
         | NodeEnum::AlterSeqStmt(_)
+        | NodeEnum::CreateStatsStmt(_)
+        | NodeEnum::AlterStatsStmt(_)
         | NodeEnum::ViewStmt(_)
         | NodeEnum::DropStmt(_)
         | NodeEnum::RenameStmt(_)
@@ -250,6 +253,7 @@ fn makes_objects(node: &NodeEnum) -> bool {
             | NodeEnum::CreateTableAsStmt(_)
             | NodeEnum::SelectStmt(_)
             | NodeEnum::CreateSeqStmt(_)
+            | NodeEnum::CreateStatsStmt(_)
             | NodeEnum::ViewStmt(_)
             | NodeEnum::CreateSchemaStmt(_)
             | NodeEnum::CreateEnumStmt(_)
@@ -402,6 +406,8 @@ impl Ddl<'_> {
             NodeEnum::IndexStmt(s) => self.create_index(s),
             NodeEnum::CreateSeqStmt(s) => self.create_sequence(s),
             NodeEnum::AlterSeqStmt(s) => self.alter_sequence(s),
+            NodeEnum::CreateStatsStmt(s) => self.create_statistics(s),
+            NodeEnum::AlterStatsStmt(s) => self.alter_statistics(s),
             NodeEnum::CreateSchemaStmt(s) => self.create_schema(s),
             NodeEnum::CreateEnumStmt(s) => self.create_enum(s),
             NodeEnum::CreateRangeStmt(s) => self.create_range(s),

@@ -144,6 +144,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     }
 }

@@ -97,6 +97,7 @@ impl Ddl<'_> {
                         include: names(&definition.include),
                         deferrable: constraint.deferrable,
                         initially_deferred: constraint.initially_deferred,
+                        nulls_not_distinct: definition.nulls_not_distinct,
                         location: -1,
                     };
                     let before: Vec<Oid> = table.constraints.iter().map(|c| c.oid).collect();

@@ -102,7 +102,7 @@ impl Ddl<'_> {
             if !ours.contains(&index.as_str()) && !known && self.catalog.relation_in(old.schema, index).is_none() {
                 // An index of another program (partial or on expressions) that the catalog does not have. Ours that
                 // were dropped in this statement are gone from the catalog and from the store.
-                if !self.was_ours(index) {
+                if !self.was_ours(index) && !index.starts_with(pgsqlite_sql::lower::NULLS_INDEX) {
                     self.sqlite(sql)?;
                 }
             }
@@ -167,6 +167,7 @@ impl Ddl<'_> {
                 rebuild = true;
             } else {
                 self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index.sqlite_name)))?;
+                self.drop_nulls_index(index.oid)?;
             }
             self.catalog.remove_relation(gone.index);
             crate::store::write::delete_object(self.conn, gone.index)?;
@@ -218,6 +219,7 @@ impl Ddl<'_> {
         }
         for (oid, sqlite_name) in indexes {
             self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&sqlite_name)))?;
+            self.drop_nulls_index(oid)?;
             self.catalog.remove_relation(oid);
             crate::store::write::delete_object(self.conn, oid)?;
         }

@@ -64,6 +64,11 @@ impl Ddl<'_> {
                     *expression = print(expression, Some(before))?;
                 }
             }
+            for object in &mut new.statistics {
+                for text in &mut object.expressions {
+                    *text = print(text, Some(before))?;
+                }
+            }
             match &mut new.kind {
                 RelationKind::Index(index) => {
                     let table = old.relation(index.table).map(|t| &**t);
@@ -105,6 +110,10 @@ impl Ddl<'_> {
             T::ObjectPolicy => {
                 self.rename_policy(statement)?;
                 "ALTER POLICY"
+            }
+            T::ObjectStatisticExt => {
+                self.rename_statistics(&list_of(statement.object.as_deref())?, new_name)?;
+                return Ok("ALTER STATISTICS".into());
             }
             T::ObjectTrigger => {
                 self.rename_trigger(statement)?;
@@ -493,6 +502,10 @@ impl Ddl<'_> {
                 self.put_relation(new)?;
                 tag
             }
+            T::ObjectStatisticExt => {
+                self.move_statistics(&list_of(statement.object.as_deref())?, schema)?;
+                return Ok("ALTER STATISTICS".into());
+            }
             T::ObjectCollation => {
                 self.check_create(schema)?;
                 let parts = list_of(statement.object.as_deref())?;
@@ -617,6 +630,10 @@ impl Ddl<'_> {
                 self.check_becomes_owner(owner)?;
                 self.change_collation(&parts, |c| c.owner = owner)?;
                 Ok("ALTER COLLATION".into())
+            }
+            T::ObjectStatisticExt => {
+                self.give_statistics(&parts, owner)?;
+                Ok("ALTER STATISTICS".into())
             }
             T::ObjectTsconfiguration => self.own_ts_configuration(&parts, owner),
             T::ObjectTsdictionary => self.own_ts_dictionary(&parts, owner),
@@ -760,6 +777,7 @@ impl Ddl<'_> {
                 })?;
                 (CLASS_RELATION, relation.oid, i32::from(column.attnum))
             }
+            T::ObjectStatisticExt => (super::schema::CLASS_STATISTICS, self.commented_statistics(&parts)?, 0),
             T::ObjectPolicy => {
                 let comment = (!statement.comment.is_empty()).then_some(statement.comment.as_str());
                 self.comment_on_policy(&parts, comment)?;

@@ -21,6 +21,7 @@ pub const CLASS_ROLE: Oid = 1260;
 pub const CLASS_EXTENSION: Oid = 3079;
 pub const CLASS_COLLATION: Oid = 3456;
 pub const CLASS_OPERATOR: Oid = 2617;
+pub const CLASS_STATISTICS: Oid = 3381;
 /// The extension every database has.
 pub const PLPGSQL: Oid = 13559;
 

@@ -197,6 +197,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            statistics: Vec::new(),
             rules: Vec::new(),
         })?;
         self.put_sequence_state(oid, start, false)?;

@@ -272,6 +272,7 @@ impl Ddl<'_> {
             let type_name = def.type_name.as_ref().ok_or_else(|| PgError::internal("a field without a type"))?;
             let (ty, typmod) = self.type_name(type_name)?;
             self.check_column_type(&def.colname, ty, type_name.location)?;
+            self.check_attribute_collation(def.coll_clause.as_deref(), ty)?;
             fields.push((def.colname.clone(), ty, typmod));
         }
         self.new_type(schema, name, UserTypeKind::Composite { fields })?;
@@ -389,6 +390,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     }
 }

@@ -169,6 +169,7 @@ impl Ddl<'_> {
             inheritance: Default::default(),
             storage: Default::default(),
             triggers: Vec::new(),
+            statistics: Vec::new(),
             rules: Vec::new(),
         };
         self.put_relation(relation)?;

@@ -86,6 +86,7 @@ const OPERATOR_CLASS: Oid = 2616;
 const OPERATOR_FAMILY: Oid = 2753;
 const EXTENSION: Oid = 3079;
 const POLICY: Oid = 3256;
+const STATISTICS: Oid = 3381;
 
 pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
@@ -206,6 +207,20 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
             edges.push_all(default, references);
         }
         edges.of_type(place, column.type_oid);
+    }
+    for object in &relation.statistics {
+        let statistics: Node = (STATISTICS, i64::from(object.oid), 0);
+        edges.schema(statistics, object.schema);
+        for &attnum in &object.columns {
+            edges.push(statistics, (CLASS, table, attnum), "a");
+        }
+        for text in &object.expressions {
+            let (columns, references) = named(environment, text, relation);
+            for attnum in columns {
+                edges.push(statistics, (CLASS, table, attnum), "a");
+            }
+            edges.push_all(statistics, references);
+        }
     }
     for c in &relation.constraints {
         let constraint: Node = (CONSTRAINT, i64::from(c.oid), 0);

@@ -666,6 +666,23 @@ pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
+/// pg_statistic_ext
+pub(super) fn extended_statistics(rows: &mut Rows, catalog: &Catalog) {
+    for (table, object) in catalog.statistics() {
+        rows.push(&[
+            ("oid", int(object.oid)),
+            ("stxrelid", int(table.oid)),
+            ("stxname", text(object.name.as_str())),
+            ("stxnamespace", int(object.schema)),
+            ("stxowner", int(object.owner)),
+            ("stxstattarget", int(object.target.unwrap_or(-1))),
+            ("stxkeys", numbers(&object.columns)),
+            ("stxkind", strings(object.kinds.chars().map(String::from))),
+            ("stxexprs", if object.expressions.is_empty() { Datum::Null } else { text(object.expressions.join(", ")) }),
+        ]);
+    }
+}
+
 pub(super) fn default_acls(rows: &mut Rows, catalog: &Catalog) {
     for entry in &catalog.properties.default_acls {
         rows.push(&[

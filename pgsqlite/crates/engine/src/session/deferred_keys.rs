@@ -31,7 +31,7 @@ pub(super) struct Watch {
 
 /// A deferrable constraint of a table: the query of the rows that may not stand beside each other.
 enum Key<'a> {
-    Unique { table: &'a Relation, columns: Vec<&'a Column> },
+    Unique { table: &'a Relation, columns: Vec<&'a Column>, nulls_not_distinct: bool },
     Exclusion(Exclusion),
 }
 
@@ -48,20 +48,23 @@ impl<'a> Key<'a> {
         }
         let columns: Option<Vec<&Column>> = constraint.columns.iter().map(|a| table.column_by_attnum(*a)).collect();
         let columns = columns.ok_or_else(|| PgError::internal("a key on a column that is not there"))?;
-        Ok(Key::Unique { table, columns })
+        let nulls_not_distinct = constraint.kind == ConstraintKind::Unique { nulls_not_distinct: true };
+        Ok(Key::Unique { table, columns, nulls_not_distinct })
     }
 
     /// SQL: the rowids of rows that may not stand beside a row (`?1`; `any`: of one such pair), with the values that the error tells.
     fn query(&self, any: bool) -> Result<String> {
-        let (table, columns) = match self {
-            Key::Unique { table, columns } => (table, columns),
+        let (table, columns, equals) = match self {
+            Key::Unique { table, columns, nulls_not_distinct } => {
+                (table, columns, if *nulls_not_distinct { "IS" } else { "=" })
+            }
             Key::Exclusion(exclusion) if any => return Ok(exclusion.any.clone()),
             Key::Exclusion(exclusion) => return Ok(exclusion.of_row.clone()),
         };
         let id = rowid_name(table)?;
         let names: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
         let values: Vec<String> = names.iter().map(|n| format!("n.{n}")).collect();
-        let equal: Vec<String> = names.iter().map(|n| format!("o.{n} = n.{n}")).collect();
+        let equal: Vec<String> = names.iter().map(|n| format!("o.{n} {equals} n.{n}")).collect();
         let table = table_name(table);
         let end = if any { " LIMIT 1".to_string() } else { format!(" AND n.{id} = ?1") };
         Ok(format!(

@@ -130,6 +130,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     }
 }

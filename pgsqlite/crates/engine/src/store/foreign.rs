@@ -299,6 +299,7 @@ fn add_table(
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     };
     for check in declare(conn, &mut relation)? {
@@ -621,6 +622,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     };
     catalog.add_relation(relation);

@@ -4,7 +4,7 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, Index, PartitionStrategy, Relation, RelationKind};
+use pgsqlite_sql::catalog::{Catalog, Index, PartitionStrategy, Relation, RelationKind, StatisticsObject};
 use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -244,7 +244,42 @@ fn method_has_property(c: &Call) -> Result<Datum> {
     .into())
 }
 
-/// Statistics objects cannot be made here: no OID is one of theirs.
+/// What is told of extended statistics by OID; NULL for one that is none.
+fn of_statistics(
+    c: &Call,
+    tell: impl FnOnce(&Environment, &Relation, &StatisticsObject) -> Result<Datum>,
+) -> Result<Datum> {
+    let oid = oid_argument(c, 0)?;
+    with_environment(c.session, |e| match e.catalog.statistics().find(|(_, s)| s.oid == oid) {
+        Some((table, object)) => tell(e, table, object),
+        None => Ok(Datum::Null),
+    })
+}
+
+fn get_statistics_definition(c: &Call) -> Result<Datum> {
+    of_statistics(c, |e, table, object| definitions::statistics_definition(e, table, object).map(Datum::from))
+}
+
+fn get_statistics_columns(c: &Call) -> Result<Datum> {
+    of_statistics(c, |e, table, object| definitions::statistics_columns(e, table, object).map(Datum::from))
+}
+
+fn get_statistics_expressions(c: &Call) -> Result<Datum> {
+    of_statistics(c, |e, table, object| {
+        if object.expressions.is_empty() {
+            return Ok(Datum::Null);
+        }
+        let texts = object.expressions.iter();
+        let texts = texts.map(|text| definitions::stored_expression(e, text, Some(table), Style::Full));
+        Ok(crate::pg_catalog::strings(texts.collect::<Result<Vec<String>>>()?))
+    })
+}
+
+fn statistics_are_visible(c: &Call) -> Result<Datum> {
+    of_statistics(c, |e, _, object| Ok(Names::of(e).statistics_is_visible(object).into()))
+}
+
+/// There are no objects of this kind of the user: no OID is one of theirs.
 fn no_such_object(_: &Call) -> Result<Datum> {
     Ok(Datum::Null)
 }
@@ -400,7 +435,7 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_column_is_updatable", column_is_updatable),
     ("pg_get_viewdef_name pg_get_viewdef_name_ext", get_viewdef_by_name),
     ("pg_relation_is_publishable", relation_is_publishable),
-    ("pg_statistics_obj_is_visible", no_such_object),
+    ("pg_statistics_obj_is_visible", statistics_are_visible),
     ("pg_partition_root", partition_root),
     ("pg_conversion_is_visible", no_such_object),
     ("pg_tablespace_location", tablespace_location),
@@ -410,7 +445,9 @@ pub const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_index_column_has_property", index_column_has_property),
     ("pg_index_has_property", index_has_property),
     ("pg_indexam_has_property", method_has_property),
-    ("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", no_such_object),
+    ("pg_get_statisticsobjdef", get_statistics_definition),
+    ("pg_get_statisticsobjdef_columns", get_statistics_columns),
+    ("pg_get_statisticsobjdef_expressions", get_statistics_expressions),
     ("satisfies_hash_partition", satisfies_hash_partition),
     ("pg_get_partkeydef", get_partkeydef),
     ("pg_get_partition_constraintdef", get_partition_constraintdef),

@@ -603,6 +603,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     inheritance: Default::default(),
                     storage: Default::default(),
                     triggers: Vec::new(),
+                    statistics: Vec::new(),
                     rules: Vec::new(),
                 };
                 ((r.schema, r.name), Arc::new(relation))

@@ -27,7 +27,9 @@ pub const ROWS: &[Row] = &[
         "pg_get_ruledef pg_get_ruledef_ext pg_index_column_has_property pg_index_has_property pg_indexam_has_property",
         Imp::Native,
     ),
-    // There are no such objects, so every OID is one that does not exist.
-    row("pg_get_statisticsobjdef pg_get_statisticsobjdef_columns", Imp::Native),
+    row(
+        "pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions",
+        Imp::Native,
+    ),
     row("pg_get_partkeydef pg_get_partition_constraintdef", Imp::Native),
 ];

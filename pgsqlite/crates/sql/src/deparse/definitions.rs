@@ -81,7 +81,11 @@ pub fn constraint_definition(
             format!("CHECK ({text})")
         }
         ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. } => {
-            let word = if constraint.kind == ConstraintKind::PrimaryKey { "PRIMARY KEY" } else { "UNIQUE" };
+            let word = match constraint.kind {
+                ConstraintKind::PrimaryKey => "PRIMARY KEY",
+                ConstraintKind::Unique { nulls_not_distinct: true } => "UNIQUE NULLS NOT DISTINCT",
+                _ => "UNIQUE",
+            };
             let mut out = format!("{word} ({})", column_names(relation, &constraint.columns));
             if let Some(RelationKind::Index(index)) = catalog.relation(constraint.index).map(|r| &r.kind) {
                 if !index.include.is_empty() {
@@ -159,6 +163,33 @@ pub fn index_definition(
     Ok(Some(keys.chain(included).nth(column - 1).transpose()?.unwrap_or_default()))
 }
 
+/// The columns and expressions of extended statistics, in PostgreSQL's order.
+pub fn statistics_columns(environment: &Environment, table: &Relation, object: &StatisticsObject) -> Result<String> {
+    let mut out: Vec<String> = Vec::new();
+    for attnum in &object.columns {
+        let column = table.column_by_attnum(*attnum);
+        out.push(quote_identifier(&column.ok_or_else(|| PgError::internal("statistics of a missing column"))?.name));
+    }
+    for text in &object.expressions {
+        let key = KeyPart::Expression(text.clone());
+        out.push(key_part_text(environment, table, &key, Style::Pretty)?.0);
+    }
+    Ok(out.join(", "))
+}
+
+/// CREATE STATISTICS
+pub fn statistics_definition(environment: &Environment, table: &Relation, object: &StatisticsObject) -> Result<String> {
+    let schema = environment.catalog.schema_name(object.schema);
+    let mut out = format!("CREATE STATISTICS {}.{}", quote_identifier(schema), quote_identifier(&object.name));
+    let words = [('d', "ndistinct"), ('f', "dependencies"), ('m', "mcv")];
+    let kinds: Vec<&str> = words.iter().filter(|(k, _)| object.kinds.contains(*k)).map(|(_, word)| *word).collect();
+    if kinds.len() < words.len() && object.columns.len() + object.expressions.len() > 1 {
+        out += &format!(" ({})", kinds.join(", "));
+    }
+    let columns = statistics_columns(environment, table, object)?;
+    Ok(format!("{out} ON {columns} FROM {}", Names::of(environment).relation(table.oid)))
+}
+
 /// A key of an index without its options; its type, and the collation that it has by itself (0: that of its type).
 fn key_text(
     environment: &Environment,
@@ -166,7 +197,16 @@ fn key_text(
     key: &IndexColumn,
     style: Style,
 ) -> Result<(String, Oid, Oid)> {
-    match &key.key {
+    key_part_text(environment, table, &key.key, style)
+}
+
+fn key_part_text(
+    environment: &Environment,
+    table: &Relation,
+    key: &KeyPart,
+    style: Style,
+) -> Result<(String, Oid, Oid)> {
+    match key {
         KeyPart::Column(attnum) => {
             let column =
                 table.column_by_attnum(*attnum).ok_or_else(|| PgError::internal("an index on a missing column"))?;
@@ -262,6 +302,9 @@ fn index_text(
     };
     if !index.include.is_empty() {
         out.push_str(&format!(" INCLUDE ({})", column_names(table, &index.include)));
+    }
+    if index.nulls_not_distinct {
+        out.push_str(" NULLS NOT DISTINCT");
     }
     out.push_str(&with_parameters(&relation.storage.parameters));
     if let Some(predicate) = &index.predicate {

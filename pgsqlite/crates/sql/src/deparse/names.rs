@@ -108,6 +108,18 @@ impl<'a> Names<'a> {
         path.into_iter().find_map(|s| self.catalog.type_in(s, &name)) == Some(oid)
     }
 
+    /// Whether an unqualified name means this object.
+    pub fn statistics_is_visible(&self, object: &crate::catalog::StatisticsObject) -> bool {
+        let first = self
+            .path()
+            .find(|&schema| self.catalog.statistics().any(|(_, s)| s.schema == schema && s.name == object.name));
+        first == Some(object.schema)
+    }
+
+    pub fn statistics_object(&self, object: &crate::catalog::StatisticsObject) -> String {
+        self.qualified(object.schema, &object.name, self.statistics_is_visible(object))
+    }
+
     /// A relation's name; the number for an OID that is none.
     pub fn relation(&self, oid: Oid) -> String {
         match self.catalog.relation(oid) {

@@ -473,7 +473,11 @@ impl<'a> Printer<'a> {
         if own_clauses(right) && !right_nested {
             self.out.push('(');
         }
-        self.query_as(right, outputs)?;
+        // the left side has given the columns their names
+        let around = std::mem::replace(&mut self.names_visible, false);
+        let result = self.query_as(right, outputs);
+        self.names_visible = around;
+        result?;
         if own_clauses(right) && !right_nested {
             self.out.push(')');
         }

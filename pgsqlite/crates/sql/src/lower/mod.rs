@@ -46,6 +46,14 @@ pub(crate) use with::modify_exprs_mut as modify_expressions;
 use with::query_reads;
 
 /// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.
+/// What the SQLite index of the rows with a NULL in the key of a `NULLS NOT DISTINCT` index is called, before the index's OID.
+pub const NULLS_INDEX: &str = "__pgsqlite_nulls_";
+
+/// The name of that index.
+pub fn nulls_index(index: Oid) -> String {
+    format!("{NULLS_INDEX}{index}")
+}
+
 pub mod support {
     /// (type OID, typmod, text) → value: the type's text input
     pub const TEXT_IN: &str = "pg_text_in";

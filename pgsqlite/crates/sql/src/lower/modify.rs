@@ -9,11 +9,11 @@ use super::proposed::{keep, named};
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
-use crate::catalog::{Column, ConstraintKind, Relation};
+use crate::catalog::{Column, ConstraintKind, KeyPart, Relation, RelationKind};
 use crate::plan::{ByRows, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
-    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RowCheck, RowCheckOf,
-    RteColumn, RteKind, SecuredChange, Target,
+    CastMethod, ConflictTarget, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict,
+    RowCheck, RowCheckOf, RteColumn, RteKind, SecuredChange, Target,
 };
 use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -613,9 +613,40 @@ impl Lowerer<'_> {
         Ok(value)
     }
 
+    /// Whether NULLs are not distinct in the index that ON CONFLICT looks at.
+    pub(super) fn takes_nulls(&self, arbiter: &ConflictTarget) -> bool {
+        let index = self.env.catalog.relation(arbiter.index).map(|r| &r.kind);
+        matches!(index, Some(RelationKind::Index(index)) if index.nulls_not_distinct)
+    }
+
+    /// The places of the arbiter's keys in the order of its index: SQLite compares the conditions of partial indexes as they are written.
+    fn index_order(&self, modify: &Modify, arbiter: &ConflictTarget) -> Result<Vec<usize>> {
+        let Some(RelationKind::Index(index)) = self.env.catalog.relation(arbiter.index).map(|r| &r.kind) else {
+            return Err(PgError::internal("an arbiter that is no index"));
+        };
+        let columns = modify.range_table.first().map_or(&[][..], |r| &r.columns[..]);
+        let attnum = |key: &Expr| match &key.kind {
+            ExprKind::Var(v) => columns.get(v.column).map(|c| c.attnum),
+            _ => None,
+        };
+        if arbiter.keys.iter().filter(|k| attnum(k).is_none()).count() > 1 {
+            return Err(PgError::not_supported("ON CONFLICT by several expressions with NULLS NOT DISTINCT"));
+        }
+        let place = |part: &KeyPart| {
+            arbiter.keys.iter().position(|key| match part {
+                KeyPart::Column(a) => attnum(key) == Some(*a),
+                KeyPart::Expression(_) => attnum(key).is_none(),
+            })
+        };
+        let places: Option<Vec<usize>> = index.columns.iter().map(|c| place(&c.key)).collect();
+        places.ok_or_else(|| PgError::internal("an arbiter with other keys than its index"))
+    }
+
     fn on_conflict(&mut self, modify: &Modify, conflict: &OnConflict, alias: &str) -> Result<String> {
         let target = &modify.target;
         let mut text = String::from(" ON CONFLICT");
+        // the SQLite index of the rows that have a NULL in the key
+        let mut of_nulls = None;
         if let Some(arbiter) = &conflict.target {
             // keys and predicate by the bare names of the columns
             let bare = self.entry_columns(target, "");
@@ -624,13 +655,28 @@ impl Lowerer<'_> {
             for key in &arbiter.keys {
                 keys.push(self.expr(key)?);
             }
+            if self.takes_nulls(arbiter) {
+                if arbiter.filter.is_some() {
+                    return Err(PgError::not_supported("ON CONFLICT by a partial index with NULLS NOT DISTINCT"));
+                }
+                let parts: Vec<String> = keys.iter().map(|key| format!("({key} IS NULL), ifnull({key}, '')")).collect();
+                let order = self.index_order(modify, arbiter)?;
+                let absent: Vec<String> = order.iter().map(|&i| format!("{} IS NULL", keys[i])).collect();
+                of_nulls = Some(format!(" ON CONFLICT ({}) WHERE ({})", parts.join(", "), absent.join(" OR ")));
+            }
             text += &format!(" ({})", keys.join(", "));
             if let Some(filter) = &arbiter.filter {
                 text += &format!(" WHERE {}", self.expr(filter)?);
             }
             self.scope().entries[0] = saved;
         }
-        let Some(set) = &conflict.set else { return Ok(text + " DO NOTHING") };
+        let Some(set) = &conflict.set else {
+            text += " DO NOTHING";
+            return Ok(match of_nulls {
+                Some(also) => format!("{text}{also} DO NOTHING"),
+                None => text,
+            });
+        };
         let excluded = modify
             .range_table
             .iter()
@@ -667,9 +713,13 @@ impl Lowerer<'_> {
             // (the row is updated if the condition holds)
             filter = Some(format!("{}({})", support::UPDATES, filter.unwrap_or_else(|| "1".into())));
         }
-        text += &format!(" DO UPDATE SET {}", assignments.join(", "));
+        let mut action = format!(" DO UPDATE SET {}", assignments.join(", "));
         if let Some(filter) = filter {
-            text += &format!(" WHERE {filter}");
+            action += &format!(" WHERE {filter}");
+        }
+        text += &action;
+        if let Some(also) = of_nulls {
+            text += &format!("{also}{action}");
         }
         Ok(text)
     }

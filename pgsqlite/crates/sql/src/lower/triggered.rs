@@ -447,11 +447,12 @@ impl Lowerer<'_> {
         let scope = self.scope();
         scope.entries = vec![vec![]; excluded_at + 1];
         let mut conditions = Vec::new();
+        let equals = if self.takes_nulls(arbiter) { "IS" } else { "=" };
         for expr in &arbiter.keys {
             self.scope().entries[0] = old.clone();
             let stored = self.expr(expr)?;
             self.scope().entries[0] = excluded.clone();
-            conditions.push(format!("{stored} = {}", self.expr(expr)?));
+            conditions.push(format!("{stored} {equals} {}", self.expr(expr)?));
         }
         self.scope().entries[0] = old.clone();
         self.scope().entries[excluded_at] = excluded;

@@ -448,6 +448,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        statistics: Vec::new(),
         rules: Vec::new(),
     };
     for (i, c) in columns.iter().enumerate() {
