@@ -54,6 +54,7 @@ impl Object {
             | Object::Policy(_, oid)
             | Object::Rule(_, oid)
             | Object::Cast(_, oid)
+            | Object::Statistics(_, oid)
             | Object::DomainConstraint(_, oid) => (oid, 0, 0),
             Object::Column(table, attnum) => (table, 1, i32::from(attnum)),
             Object::Attribute(ty, index) => (ty, 1, index as i32),
