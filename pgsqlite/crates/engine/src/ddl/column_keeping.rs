@@ -46,6 +46,16 @@ impl Ddl<'_> {
         pgsqlite_types::catalog::by_oid(self.catalog.base_type(ty)).map_or(b'x', |t| t.storage)
     }
 
+    /// How a column's values are stored, as SET STORAGE says it.
+    pub(super) fn storage_word(&self, column: &Column) -> &'static str {
+        match column.keeping.storage.unwrap_or(self.type_storage(column.type_oid) as char) {
+            'p' => "PLAIN",
+            'e' => "EXTERNAL",
+            'm' => "MAIN",
+            _ => "EXTENDED",
+        }
+    }
+
     /// The column of a table, or of an index by its number.
     fn kept_column(&self, relation: &Relation, command: &ast::AlterTableCmd) -> Result<usize> {
         let undefined = |message: String| PgError::new(SqlState::UNDEFINED_COLUMN, message);

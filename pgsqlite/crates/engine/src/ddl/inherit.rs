@@ -75,6 +75,11 @@ impl Ddl<'_> {
                     generated: from.generated.clone(),
                     collation: from.collation,
                     inherited: Inherited::ONCE,
+                    keeping: ColumnKeeping {
+                        storage: from.keeping.storage,
+                        compression: from.keeping.compression,
+                        ..Default::default()
+                    },
                     ..Column::new(attnum, from.name.clone(), from.type_oid, from.typmod)
                 });
                 continue;
@@ -91,6 +96,16 @@ impl Ddl<'_> {
             if column.collation != from.collation {
                 let message = format!("inherited column \"{name}\" has a collation conflict");
                 return Err(PgError::new(SqlState::COLLATION_MISMATCH, message));
+            }
+            if column.keeping.storage != from.keeping.storage {
+                let names = [&*column, from].map(|c| self.storage_word(c));
+                return Err(mismatch(format!("inherited column \"{name}\" has a storage parameter conflict"))
+                    .detail(format!("{} versus {}", names[0], names[1])));
+            }
+            match (column.keeping.compression, from.keeping.compression) {
+                (None, other) => column.keeping.compression = other,
+                (Some(own), Some(other)) if own != other => return Err(compression_conflict(&name, own, other)),
+                _ => {}
             }
             if column.generated.is_some() != from.generated.is_some() {
                 return Err(mismatch(format!("inherited column \"{name}\" has a generation conflict")));
@@ -203,6 +218,11 @@ impl Ddl<'_> {
         if own.collation != inherited.collation {
             let message = format!("column \"{}\" has a collation conflict", def.colname);
             return Err(PgError::new(SqlState::COLLATION_MISMATCH, message));
+        }
+        if let (Some(before), Some(now)) = (inherited.keeping.compression, own.keeping.compression) {
+            if before != now {
+                return Err(compression_conflict(&def.colname, before, now));
+            }
         }
         let attnum = own.attnum;
         let defaults = elements.defaults.iter().any(|d| d.0 == attnum) || elements.serials.contains(&attnum);
@@ -494,4 +514,10 @@ pub(super) fn check_row_triggers(child: &Relation, becoming: &str, place: &str) 
     let message = format!("trigger \"{}\" prevents table \"{}\" from becoming {becoming}", trigger.name, child.name);
     Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
         .detail(format!("ROW triggers with transition tables are not supported {place}.")))
+}
+
+fn compression_conflict(column: &str, one: char, other: char) -> PgError {
+    let word = |method: char| if method == 'l' { "lz4" } else { "pglz" };
+    PgError::new(SqlState::DATATYPE_MISMATCH, format!("column \"{column}\" has a compression method conflict"))
+        .detail(format!("{} versus {}", word(one), word(other)))
 }
