@@ -266,7 +266,7 @@ impl Ddl<'_> {
         if relation.kind != RelationKind::Table {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
-                format!("ALTER action cannot be performed on relation \"{}\"", relation.name),
+                format!("ALTER action {} cannot be performed on relation \"{}\"", action_name(kind), relation.name),
             )
             .detail(super::index::kind_not_supported(&relation.kind)));
         }
@@ -1246,5 +1246,56 @@ impl Ddl<'_> {
             &expr,
             Some(relation),
         )
+    }
+}
+
+/// What messages call a command.
+fn action_name(kind: ast::AlterTableType) -> &'static str {
+    use ast::AlterTableType as T;
+    match kind {
+        T::AtAddColumn => "ADD COLUMN",
+        T::AtColumnDefault => "ALTER COLUMN ... SET DEFAULT",
+        T::AtDropNotNull => "ALTER COLUMN ... DROP NOT NULL",
+        T::AtSetNotNull => "ALTER COLUMN ... SET NOT NULL",
+        T::AtDropExpression => "ALTER COLUMN ... DROP EXPRESSION",
+        T::AtSetStatistics => "ALTER COLUMN ... SET STATISTICS",
+        T::AtSetOptions | T::AtSetIdentity => "ALTER COLUMN ... SET",
+        T::AtResetOptions => "ALTER COLUMN ... RESET",
+        T::AtSetStorage => "ALTER COLUMN ... SET STORAGE",
+        T::AtSetCompression => "ALTER COLUMN ... SET COMPRESSION",
+        T::AtDropColumn => "DROP COLUMN",
+        T::AtAddConstraint => "ADD CONSTRAINT",
+        T::AtAlterConstraint => "ALTER CONSTRAINT",
+        T::AtValidateConstraint => "VALIDATE CONSTRAINT",
+        T::AtDropConstraint => "DROP CONSTRAINT",
+        T::AtAlterColumnType => "ALTER COLUMN ... SET DATA TYPE",
+        T::AtClusterOn => "CLUSTER ON",
+        T::AtDropCluster => "SET WITHOUT CLUSTER",
+        T::AtSetAccessMethod => "SET ACCESS METHOD",
+        T::AtSetLogged => "SET LOGGED",
+        T::AtSetUnLogged => "SET UNLOGGED",
+        T::AtDropOids => "SET WITHOUT OIDS",
+        T::AtEnableTrig => "ENABLE TRIGGER",
+        T::AtEnableAlwaysTrig => "ENABLE ALWAYS TRIGGER",
+        T::AtEnableReplicaTrig => "ENABLE REPLICA TRIGGER",
+        T::AtDisableTrig => "DISABLE TRIGGER",
+        T::AtEnableTrigAll => "ENABLE TRIGGER ALL",
+        T::AtDisableTrigAll => "DISABLE TRIGGER ALL",
+        T::AtEnableTrigUser => "ENABLE TRIGGER USER",
+        T::AtDisableTrigUser => "DISABLE TRIGGER USER",
+        T::AtAddInherit => "INHERIT",
+        T::AtDropInherit => "NO INHERIT",
+        T::AtAddOf => "OF",
+        T::AtDropOf => "NOT OF",
+        T::AtReplicaIdentity => "REPLICA IDENTITY",
+        T::AtEnableRowSecurity => "ENABLE ROW SECURITY",
+        T::AtDisableRowSecurity => "DISABLE ROW SECURITY",
+        T::AtForceRowSecurity => "FORCE ROW SECURITY",
+        T::AtNoForceRowSecurity => "NO FORCE ROW SECURITY",
+        T::AtAddIdentity => "ALTER COLUMN ... ADD IDENTITY",
+        T::AtDropIdentity => "ALTER COLUMN ... DROP IDENTITY",
+        T::AtAttachPartition => "ATTACH PARTITION",
+        T::AtDetachPartition => "DETACH PARTITION",
+        _ => "of this kind",
     }
 }

@@ -156,7 +156,7 @@ impl Ddl<'_> {
         match found {
             None => Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist"))),
             Some(m) if m.3 != b't' => Err(PgError::new(
-                SqlState::WRONG_OBJECT_TYPE,
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("access method \"{method}\" is not of type TABLE"),
             )),
             Some(_) => Ok(()),
