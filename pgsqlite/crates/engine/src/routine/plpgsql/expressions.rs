@@ -199,7 +199,7 @@ impl<'h> Frame<'h> {
             if follows == Follows::Perform {
                 let shown = format!("SELECT {}", sql.text);
                 let line = format!("SQL statement \"{shown}\"");
-                return add_context(in_query(e, &shown, 0), line);
+                return of_query(e, &shown, 0, line);
             }
             let word = match expression {
                 true if !sql.lead.is_empty() => "PL/pgSQL assignment",
