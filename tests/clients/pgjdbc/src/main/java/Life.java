@@ -1,4 +1,4 @@
-// pgjdbc: every type both ways in text and binary, batches, generated keys, metadata, errors, fetch size, COPY, notifications, large objects.
+// pgjdbc: every type both ways in text and binary, batches, generated keys, metadata, errors, fetch size, COPY, notifications, large objects, refcursors.
 import java.io.ByteArrayOutputStream;
 import java.io.StringReader;
 import java.math.BigDecimal;
@@ -230,12 +230,33 @@ public class Life {
     c.setAutoCommit(true);
   }
 
+  // a function that gives a cursor, which the driver fetches from
+  static void refcursors(Connection c) throws Exception {
+    try (Statement s = c.createStatement()) {
+      s.execute("create function several(n int) returns refcursor language plpgsql as $$declare c refcursor; begin open c for select i, 'n' || i from generate_series(1, n) i; return c; end$$");
+    }
+    c.setAutoCommit(false);
+    for (int round = 1; round <= 2; round++) {
+      try (CallableStatement call = c.prepareCall("{? = call several(?)}")) {
+        call.registerOutParameter(1, Types.REF_CURSOR); call.setInt(2, 3); call.execute();
+        try (ResultSet r = (ResultSet) call.getObject(1)) {
+          for (int i = 1; i <= 3; i++) { same(r.next(), true); same(r.getInt(1), i); same(r.getString(2), "n" + i); }
+          same(r.next(), false);
+        }
+      }
+    }
+    c.commit();
+    c.setAutoCommit(true);
+    try (Statement s = c.createStatement()) { s.execute("drop function several(int)"); }
+  }
+
   public static void main(String[] args) throws Exception {
     try (Connection c = connect()) {
       types(c);
       statements(c);
       driver(c);
       largeObjects(c);
+      refcursors(c);
     }
     try (Connection c = connect()) {
       String got = Metadata.of(c);
