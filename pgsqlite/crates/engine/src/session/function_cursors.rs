@@ -51,6 +51,7 @@ impl Session {
             role: view.role,
             columns: Some(columns),
             entry: Slot::default(),
+            lasts: Default::default(),
         };
         let mut portal = Portal::of_rows(Arc::new(prepared), formats, open.rows, open.at as u64);
         portal.hidden = hidden;
