@@ -79,14 +79,14 @@ impl Ddl<'_> {
             return Err(refused("only a single relation is allowed in CREATE STATISTICS"));
         };
         let relation = self.find(table)?;
-        if relation.kind != RelationKind::Table && relation.kind != RelationKind::System {
-            if !matches!(relation.kind, RelationKind::MaterializedView { .. }) {
-                return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
-                    format!("cannot define statistics for relation \"{}\"", relation.name),
-                )
-                .detail(super::index::kind_not_supported(&relation.kind)));
-            }
+        let takes =
+            matches!(relation.kind, RelationKind::Table | RelationKind::System | RelationKind::MaterializedView { .. });
+        if !takes {
+            return Err(PgError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("cannot define statistics for relation \"{}\"", relation.name),
+            )
+            .detail(super::index::kind_not_supported(&relation.kind)));
         }
         self.check_owner(&relation)?;
         self.check_not_system(&relation)?;

@@ -104,7 +104,7 @@ impl Ddl<'_> {
             }
             match (column.keeping.compression, from.keeping.compression) {
                 (None, other) => column.keeping.compression = other,
-                (Some(own), Some(other)) if own != other => return Err(compression_conflict(&name, own, other)),
+                (Some(own), Some(other)) if own != other => return Err(compression_conflict(name, own, other)),
                 _ => {}
             }
             if column.generated.is_some() != from.generated.is_some() {
