@@ -66,7 +66,7 @@ class Judgement:
                 text = normal(sql)
                 entries = {(n, file, s) for n, r in enumerate(reasons) for s in r.statements.get(file, []) if text.startswith(s)}
                 used |= entries
-                if why.startswith("(follow-up)"):
+                if why.startswith("(follow-up)"):  # COMMIT of a failed transaction
                     continue
                 if entries:
                     self.explained += 1

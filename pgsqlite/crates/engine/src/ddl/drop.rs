@@ -38,6 +38,9 @@ pub(super) enum Object {
     Attribute(Oid, usize),
     /// (domain, constraint)
     DomainConstraint(Oid, Oid),
+    Collation(Oid),
+    TextSearchConfiguration(Oid),
+    TextSearchDictionary(Oid),
 }
 
 impl Object {
@@ -55,7 +58,10 @@ impl Object {
             | Object::Rule(_, oid)
             | Object::Cast(_, oid)
             | Object::Statistics(_, oid)
-            | Object::DomainConstraint(_, oid) => (oid, 0, 0),
+            | Object::DomainConstraint(_, oid)
+            | Object::Collation(oid)
+            | Object::TextSearchConfiguration(oid)
+            | Object::TextSearchDictionary(oid) => (oid, 0, 0),
             Object::Column(table, attnum) => (table, 1, i32::from(attnum)),
             Object::Attribute(ty, index) => (ty, 1, index as i32),
             // (made after the table, before its constraints)
@@ -84,6 +90,16 @@ impl Ddl<'_> {
                 .and_then(|r| r.column_by_attnum(attnum))
                 .map(|c| c.name.clone())
                 .unwrap_or_default()
+        };
+        let shown = |schema: Oid, name: &str| {
+            let name = pgsqlite_sql::deparse::quote_identifier(name);
+            match self.environment.search_path.contains(&schema) {
+                true => name.to_string(),
+                false => {
+                    let schema = self.catalog.schema_name(schema);
+                    format!("{}.{name}", pgsqlite_sql::deparse::quote_identifier(&schema))
+                }
+            }
         };
         match object {
             Object::Relation(oid) => {
@@ -140,6 +156,18 @@ impl Ddl<'_> {
                 let name = relation.and_then(|r| r.rules.iter().find(|own| own.oid == rule)).map_or("", |r| &r.name);
                 let word = relation.map_or("table", |r| kind_word(&r.kind));
                 format!("rule {name} on {word} {}", names.relation(table))
+            }
+            Object::Collation(oid) => {
+                let found = self.catalog.collations.get(&oid);
+                format!("collation {}", found.map_or(String::new(), |c| shown(c.schema, &c.name)))
+            }
+            Object::TextSearchConfiguration(oid) => {
+                let found = self.catalog.ts_configurations.get(&oid);
+                format!("text search configuration {}", found.map_or(String::new(), |c| shown(c.schema, &c.name)))
+            }
+            Object::TextSearchDictionary(oid) => {
+                let found = self.catalog.ts_dictionaries.get(&oid);
+                format!("text search dictionary {}", found.map_or(String::new(), |d| shown(d.schema, &d.name)))
             }
             Object::DomainConstraint(ty, constraint) => {
                 let check = match self.catalog.types.get(&ty).map(|t| &t.kind) {
@@ -373,6 +401,12 @@ impl Ddl<'_> {
                 out.extend(statistics.map(|(table, s)| (Object::Statistics(table.oid, s.oid), table.schema == schema)));
                 let types = self.catalog.types.values().filter(|t| own(t));
                 out.extend(types.map(|t| (Object::Type(t.oid), false)));
+                let collations = self.catalog.collations.values().filter(|c| c.schema == schema);
+                out.extend(collations.map(|c| (Object::Collation(c.oid), false)));
+                let configurations = self.catalog.ts_configurations.values().filter(|c| c.schema == schema);
+                out.extend(configurations.map(|c| (Object::TextSearchConfiguration(c.oid), false)));
+                let dictionaries = self.catalog.ts_dictionaries.values().filter(|d| d.schema == schema);
+                out.extend(dictionaries.map(|d| (Object::TextSearchDictionary(d.oid), false)));
             }
             Object::Trigger(table, trigger) => {
                 for child in self.catalog.children(table) {
@@ -393,7 +427,14 @@ impl Ddl<'_> {
             | Object::Attribute(..)
             | Object::Statistics(..)
             | Object::Cast(..)
-            | Object::DomainConstraint(..) => {}
+            | Object::DomainConstraint(..)
+            | Object::Collation(..)
+            | Object::TextSearchConfiguration(..) => {}
+            Object::TextSearchDictionary(dictionary) => {
+                let users = self.catalog.ts_configurations.values();
+                let users = users.filter(|c| c.mappings.iter().any(|(_, list)| list.contains(&dictionary)));
+                out.extend(users.map(|c| (Object::TextSearchConfiguration(c.oid), false)));
+            }
             Object::Function(function) => {
                 by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == function, &mut out);
                 self.uses_of_function(function, &mut out)?;
@@ -839,16 +880,27 @@ impl Ddl<'_> {
                 _ => {}
             }
         }
+        // these ask what is left whether it uses them; a dictionary is used by configurations only
+        for &object in all {
+            match object {
+                Object::Collation(oid) => {
+                    if let Some(collation) = self.catalog.collations.get(&oid).cloned() {
+                        self.remove_collation(&collation, true)?;
+                    }
+                }
+                Object::TextSearchConfiguration(oid) => self.remove_ts_configuration(oid)?,
+                _ => {}
+            }
+        }
+        for &object in all {
+            if let Object::TextSearchDictionary(oid) = object {
+                if let Some(dictionary) = self.catalog.ts_dictionaries.get(&oid).cloned() {
+                    self.remove_ts_dictionary(&dictionary, true)?;
+                }
+            }
+        }
         for &object in all {
             if let Object::Schema(oid) = object {
-                let searching = self.catalog.ts_configurations.values().map(|c| c.schema);
-                if searching.chain(self.catalog.ts_dictionaries.values().map(|d| d.schema)).any(|schema| schema == oid)
-                {
-                    return Err(PgError::not_supported("dropping a schema with text search objects"));
-                }
-                if self.catalog.collations.values().any(|c| c.schema == oid) {
-                    return Err(PgError::not_supported("dropping a schema with collations"));
-                }
                 if let Some(extension) = self.catalog.extensions.values().find(|e| e.schema == oid) {
                     return Err(PgError::not_supported(format!(
                         "dropping the schema of extension \"{}\"",

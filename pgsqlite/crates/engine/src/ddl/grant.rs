@@ -75,8 +75,10 @@ impl Ddl<'_> {
             grantees: Vec::new(),
             words: Vec::new(),
         };
-        if statement.grantor.is_some() {
-            return Err(PgError::not_supported("GRANTED BY"));
+        if let Some(grantor) = &statement.grantor {
+            if self.role(grantor)?.oid != self.environment.user {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
+            }
         }
         for node in &statement.grantees {
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {

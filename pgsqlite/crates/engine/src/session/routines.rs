@@ -40,6 +40,13 @@ impl Session {
         }
     }
 
+    /// After an error: DDL inside functions is undone, and the catalog that it made is nobody's.
+    pub(super) fn forget_routine_changes(&self) {
+        if let Some(connection) = &self.connection {
+            connection.cell.routines.changed.take();
+        }
+    }
+
     /// After a statement: the catalog as DDL inside functions has left it.
     pub(super) fn take_routine_changes(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };

@@ -318,6 +318,7 @@ impl Session {
         let changes = self.take_native_changes();
         let result = result.and_then(|value| changes.map(|()| value));
         result.map_err(|e| {
+            self.forget_routine_changes();
             if let Some(connection) = &self.connection {
                 if self.transaction.sqlite && connection.is_autocommit() {
                     // SQLite gave up the whole transaction (an interrupted write, a full disk)
@@ -411,6 +412,7 @@ impl Session {
 
     /// Told after every error sent to the client: the open transaction (block) is now failed.
     pub async fn failed(&mut self) {
+        self.forget_routine_changes();
         self.transaction.error = true;
         if self.transaction.block == Block::Open {
             self.transaction.block = Block::Failed;
@@ -582,6 +584,7 @@ impl Session {
     }
 
     pub(super) fn rollback(&mut self) -> Result<()> {
+        self.forget_routine_changes();
         self.close_portals(|p| !p.is_held());
         let had_ddl = self.transaction.catalog.is_some();
         let result = self.end_sqlite("ROLLBACK");
