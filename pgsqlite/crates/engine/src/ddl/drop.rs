@@ -97,7 +97,7 @@ impl Ddl<'_> {
                 true => name.to_string(),
                 false => {
                     let schema = self.catalog.schema_name(schema);
-                    format!("{}.{name}", pgsqlite_sql::deparse::quote_identifier(&schema))
+                    format!("{}.{name}", pgsqlite_sql::deparse::quote_identifier(schema))
                 }
             }
         };
