@@ -61,7 +61,9 @@ pub struct Engine {
     /// what is done in this database
     pub(crate) counters: Arc<crate::statistics::DatabaseCounters>,
     pub(crate) path: PathBuf,
-    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    catalog: RwLock<Arc<Catalog>>,
+    /// how often another catalog has come into its place
+    published: AtomicU64,
     pub(crate) idle: Arc<Idle>,
     /// how many more connections may be leased; None without a pool
     leases: Option<Arc<tokio::sync::Semaphore>>,
@@ -129,6 +131,7 @@ impl Engine {
             config,
             path,
             catalog: RwLock::new(Arc::new(catalog)),
+            published: AtomicU64::new(0),
             writer: Writer::new(wal, idle.clone()),
             idle,
             leases,
@@ -243,10 +246,21 @@ impl Engine {
         self.keeper.lock()
     }
 
+    /// Changes with the committed schema: whoever has asked for this number and then for the catalog has that of now as long as the
+    /// number is the same. To ask costs no write to memory that the sessions share.
+    pub(crate) fn published(&self) -> u64 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    fn set_catalog(&self, catalog: Arc<Catalog>) {
+        *self.catalog.write() = catalog;
+        self.published.fetch_add(1, Ordering::Release);
+    }
+
     /// The catalog a committed transaction left behind.
     pub(crate) fn publish(&self, catalog: Arc<Catalog>, connection: &Connection) -> Result<()> {
         *self.cookie.lock() = schema_version(connection)?;
-        *self.catalog.write() = catalog;
+        self.set_catalog(catalog);
         Ok(())
     }
 
@@ -280,7 +294,7 @@ impl Engine {
                 source.command("COMMIT")?;
             }
             let (now, new) = read?;
-            *self.catalog.write() = Arc::new(new);
+            self.set_catalog(Arc::new(new));
             *cookie = now;
         }
         connection.compared.set(version);

@@ -256,6 +256,9 @@ impl Session {
         if let Some(own) = &self.transaction.catalog {
             return own.clone();
         }
+        if let Some(view) = self.last_view.lock().as_ref().filter(|view| self.sees_committed(view)) {
+            return view.catalog.clone();
+        }
         let shared = self.engine.catalog();
         if !self.has_temporary() {
             return shared;

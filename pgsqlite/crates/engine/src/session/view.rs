@@ -26,6 +26,8 @@ pub(super) struct View {
     partial: Vec<String>,
     /// of the settings it was made for
     gucs: u64,
+    /// what [`crate::engine::Engine::published`] was, if the catalog is the committed one alone
+    published: Option<u64>,
     /// no other view of this process has it
     pub stamp: u64,
 }
@@ -43,6 +45,7 @@ impl View {
             plan_key: self.plan_key.clone(),
             partial: Vec::new(),
             stamp: 0,
+            published: None,
             ..*self
         }
     }
@@ -90,6 +93,12 @@ impl Session {
     /// The view of the next statement.
     pub(super) fn view(&self) -> Arc<View> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        if let Some(view) = self.last_view.lock().as_ref() {
+            if self.sees_committed(view) && view.gucs == self.gucs.version() {
+                return view.clone();
+            }
+        }
+        let published = self.engine.published();
         let catalog = self.catalog();
         let mut last = self.last_view.lock();
         if let Some(view) = &*last {
@@ -104,11 +113,22 @@ impl Session {
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
+            published: self.sees_only_committed().then_some(published),
             stamp: NEXT.fetch_add(1, Ordering::Relaxed),
             catalog,
         });
         *last = Some(view.clone());
         view
+    }
+
+    /// Whether no schema of its own or temporary object lies over the committed catalog.
+    fn sees_only_committed(&self) -> bool {
+        self.transaction.catalog.is_none() && !self.has_temporary()
+    }
+
+    /// Whether the catalog of a view is still what the session sees, as far as that can be told without asking for the catalog.
+    pub(super) fn sees_committed(&self, view: &View) -> bool {
+        self.sees_only_committed() && view.published == Some(self.engine.published())
     }
 
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
