@@ -44,6 +44,8 @@ pub trait RegNames {
     fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String>;
     /// The OID that `name` means as `reg_type`; an error as PostgreSQL gives it (42P01, 42704, 42883 …).
     fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid>;
+    /// The same for a role: 42501 where the name has a schema that the role may not look into.
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid>;
     /// The codec of a type of the user (for records, whose fields carry their type's OID).
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec>;
 }
@@ -58,8 +60,36 @@ impl RegNames for NoNames {
     fn reg_oid(&self, _: Oid, name: &str) -> Result<Oid> {
         Err(PgError::not_supported(format!("the name \"{name}\" where there is no catalog")))
     }
+    fn reg_oid_for(&self, _: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.reg_oid(reg_type, name)
+    }
     fn codec(&self, _: Oid) -> Option<TypeCodec> {
         None
+    }
+}
+
+/// Names as a role may look them up.
+pub struct NamesFor<'a> {
+    pub names: &'a dyn RegNames,
+    /// None: whatever the schema
+    pub role: Option<Oid>,
+}
+
+impl RegNames for NamesFor<'_> {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        self.names.reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        match self.role {
+            Some(role) => self.names.reg_oid_for(role, reg_type, name),
+            None => self.names.reg_oid(reg_type, name),
+        }
+    }
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names.reg_oid_for(role, reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.names.codec(type_oid)
     }
 }
 

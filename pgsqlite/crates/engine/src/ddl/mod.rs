@@ -767,7 +767,7 @@ fn sqlite_table(relation: &Relation) -> String {
 }
 
 /// The strings of a list of String nodes.
-fn strings(nodes: &[ast::Node]) -> Vec<&str> {
+pub(crate) fn strings(nodes: &[ast::Node]) -> Vec<&str> {
     nodes
         .iter()
         .filter_map(|n| match &n.node {

@@ -120,9 +120,12 @@ pub(super) fn uses(host: Host, table: Oid) -> Result<()> {
     })
 }
 
-/// The tables whose rows the statements that run change.
+/// The tables in use: those whose rows the statements that run change, and those that open cursors and loops of functions read.
 pub(crate) fn busy_tables(host: Host) -> Vec<Oid> {
-    host.routines().levels.borrow().iter().flat_map(|level| level.tables.iter().copied()).collect()
+    let routines = host.routines();
+    let (levels, cursors) = (routines.levels.borrow(), routines.cursors.borrow());
+    let changed = levels.iter().flat_map(|level| level.tables.iter().copied());
+    changed.chain(cursors.tables()).chain(routines.loop_tables.borrow().iter().copied()).collect()
 }
 
 /// The tables for whose rows something waits.

@@ -4,7 +4,7 @@
 use super::statement::Column;
 use crate::standing::Standing;
 use pgsqlite_sql::plan::PlanColumn;
-use pgsqlite_types::Datum;
+use pgsqlite_types::{Datum, Oid};
 use std::collections::HashMap;
 
 /// An open cursor. Its rows were read when it was opened.
@@ -20,6 +20,8 @@ pub(crate) struct Open {
     pub scroll: Option<bool>,
     /// the tables that its rows are of; None: that is not known
     pub standing: Option<Standing>,
+    /// the tables that the query reads
+    pub tables: Vec<Oid>,
     /// the query's text
     pub text: String,
     /// a loop goes over its rows
@@ -32,8 +34,8 @@ pub(crate) struct Open {
 
 impl Open {
     pub fn new(text: String, columns: Vec<Column>, described: Vec<PlanColumn>, rows: Vec<Vec<Datum>>) -> Open {
-        let (at, scroll, standing) = (0, None, None);
-        Open { columns, described, rows, at, scroll, standing, text, pinned: false, held: false, serial: 0 }
+        let (at, scroll, standing, tables) = (0, None, None, vec![]);
+        Open { tables, columns, described, rows, at, scroll, standing, text, pinned: false, held: false, serial: 0 }
     }
 
     /// The row of a number from 1, without the hidden columns.
@@ -59,6 +61,11 @@ impl Cursors {
 
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Open> {
         self.open.get_mut(name)
+    }
+
+    /// The tables that the open ones read.
+    pub fn tables(&self) -> impl Iterator<Item = Oid> + '_ {
+        self.open.values().filter(|open| !open.held).flat_map(|open| open.tables.iter().copied())
     }
 
     /// Whether the name is a cursor's, of whomever.

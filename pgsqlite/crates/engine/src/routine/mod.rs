@@ -103,6 +103,8 @@ pub struct Runtime {
     blocks: Cell<usize>,
     /// the statements that run, the innermost last
     levels: RefCell<Vec<after::Level>>,
+    /// the tables that the queries of the loops read that run
+    pub(crate) loop_tables: RefCell<Vec<Oid>>,
     /// temporary tables between the steps of the statements that run
     busy_tables: RefCell<Vec<String>>,
     /// what a COPY FROM leaves to be done after its last row

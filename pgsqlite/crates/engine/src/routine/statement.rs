@@ -31,6 +31,8 @@ pub(crate) struct Planned {
     /// the statement is no more than a value that is known without SQLite
     shortcut: Option<Shortcut>,
     stamp: Stamp,
+    /// the tables that a query reads
+    reads: Vec<Oid>,
     /// prepared statements that are not in use, by step
     ready: RefCell<Vec<Vec<RawStatement>>>,
 }
@@ -58,17 +60,21 @@ impl Planned {
         variables: &dyn Variables,
         parameters: impl FnOnce() -> Vec<Oid>,
     ) -> Result<Planned> {
-        let (plan, shortcut, modify) = host.with_environment(|environment| -> Result<_> {
+        let (plan, shortcut, modify, reads) = host.with_environment(|environment| -> Result<_> {
             let statement = analyze_in_function(environment, node, variables)?;
             let shortcut = shortcut(&statement);
             let plan = pgsqlite_sql::lower::lower(environment, &statement, parameters())?;
+            let reads = match &statement {
+                Statement::Query(query) => pgsqlite_sql::lower::tables_read(query),
+                _ => vec![],
+            };
             let modify = match statement {
                 Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
                 _ => None,
             };
-            Ok((plan, shortcut, modify))
+            Ok((plan, shortcut, modify, reads))
         })?;
-        Ok(Planned { modify, ..Planned::of(host, plan, shortcut) })
+        Ok(Planned { modify, reads, ..Planned::of(host, plan, shortcut) })
     }
 
     /// Plans a statement of a foreign key: with all rights.
@@ -111,8 +117,14 @@ impl Planned {
             modify: None,
             shortcut,
             stamp: Stamp::now(host.cell),
+            reads: vec![],
             ready: RefCell::new((0..steps).map(|_| Vec::new()).collect()),
         }
+    }
+
+    /// The tables that a query reads: as long as it is open they are in use.
+    pub fn reads(&self) -> &[Oid] {
+        &self.reads
     }
 
     /// Whether it may be run as things are now.

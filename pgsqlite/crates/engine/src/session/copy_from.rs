@@ -16,7 +16,7 @@ use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Event;
-use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -356,7 +356,8 @@ impl Session {
 
     fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
         let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let cancel = self.cancel.clone();
         let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
@@ -419,7 +420,8 @@ impl Session {
 
     fn copy_tuples(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
         let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };

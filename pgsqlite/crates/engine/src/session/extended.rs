@@ -6,7 +6,7 @@ use super::portal::Portal;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
-use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -173,7 +173,8 @@ impl Session {
         values: &[Option<&[u8]>],
     ) -> Result<Vec<Datum>> {
         let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
         let mut parameters = Vec::with_capacity(values.len());
         for (i, value) in values.iter().enumerate() {
             let Some(bytes) = value else {

@@ -9,7 +9,7 @@ use super::{transaction, Execution, Format, RowSink, Session};
 use pgsqlite_sql::analyze::is_polymorphic;
 use pgsqlite_sql::builtins::catalog::Proc;
 use pgsqlite_sql::deparse::quote_identifier;
-use pgsqlite_types::codec::Context;
+use pgsqlite_types::codec::{Context, NamesFor};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 fn protocol(message: String) -> PgError {
@@ -100,7 +100,8 @@ impl Session {
             )));
         }
         let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
         let mut parameters = Vec::with_capacity(values.len());
         for (i, (value, &ty)) in values.iter().zip(&proc.args).enumerate() {
             let Some(bytes) = value else {

@@ -84,6 +84,9 @@ impl RegNames for View {
     fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
         self.names().reg_oid(reg_type, name)
     }
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names().reg_oid_for(role, reg_type, name)
+    }
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
         self.catalog.codec(type_oid)
     }

@@ -168,6 +168,9 @@ impl RegNames for CatalogNames<'_> {
         let parts = split_identifier(text)?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         match reg_type {
+            oid::REGCLASS if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
+                Err(no_schema(parts[0]))
+            }
             oid::REGCLASS => {
                 let found = match parts[..] {
                     [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
@@ -264,27 +267,70 @@ impl RegNames for CatalogNames<'_> {
         }
     }
 
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, text: &str) -> Result<Oid> {
+        self.check_schema(role, reg_type, text)?;
+        self.reg_oid(reg_type, text)
+    }
+
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
         self.catalog.codec(type_oid)
     }
 }
 
+/// `text` as the type name grammar reads it.
+fn type_name(text: &str) -> Result<pgsqlite_sql::parse::ast::TypeName> {
+    use pgsqlite_sql::parse::{ast, NodeEnum};
+    let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}"))
+        .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{text}\"")))?;
+    let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
+    let [statement] = &statements[..] else { return Err(invalid()) };
+    let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
+    let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
+        return Err(invalid());
+    };
+    let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
+        return Err(invalid());
+    };
+    cast.type_name.clone().ok_or_else(invalid)
+}
+
 impl CatalogNames<'_> {
-    /// `text` as the type name grammar reads it.
+    /// 42501 where the name has a schema that the role may not look into. (What is no name is told when it is looked up.)
+    fn check_schema(&self, role: Oid, reg_type: Oid, text: &str) -> Result<()> {
+        use pgsqlite_sql::acl;
+        if acl::is_superuser(self.catalog, role) || !text.contains('.') {
+            return Ok(());
+        }
+        let parts = match reg_type {
+            oid::REGNAMESPACE | oid::REGROLE => return Ok(()),
+            oid::REGTYPE => {
+                let Ok(name) = type_name(text) else { return Ok(()) };
+                crate::ddl::strings(&name.names).iter().map(|s| s.to_string()).collect()
+            }
+            oid::REGPROCEDURE | oid::REGOPERATOR => {
+                let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else { return Ok(()) };
+                args.split(',').try_for_each(|arg| self.check_schema(role, oid::REGTYPE, arg.trim()))?;
+                let of_name = if reg_type == oid::REGPROCEDURE { oid::REGPROC } else { oid::REGOPER };
+                return self.check_schema(role, of_name, name);
+            }
+            // (the operator itself is no identifier)
+            oid::REGOPER => {
+                let schema = text.rsplit_once('.').and_then(|(schema, _)| split_identifier(schema).ok());
+                schema.unwrap_or_default().into_iter().chain([String::new()]).collect()
+            }
+            _ => split_identifier(text).unwrap_or_default(),
+        };
+        let [.., schema, _] = &parts[..] else { return Ok(()) };
+        match self.catalog.schema_oid(schema).filter(|oid| self.catalog.schemas.contains_key(oid)) {
+            Some(oid) if acl::schema_privileges(self.catalog, role, oid) & acl::privilege::USAGE == 0 => {
+                Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {schema}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn type_oid(&self, text: &str) -> Result<Oid> {
-        use pgsqlite_sql::parse::{ast, NodeEnum};
-        let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}"))
-            .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{text}\"")))?;
-        let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
-        let [statement] = &statements[..] else { return Err(invalid()) };
-        let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
-        let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
-            return Err(invalid());
-        };
-        let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
-            return Err(invalid());
-        };
-        let name = cast.type_name.as_ref().ok_or_else(invalid)?;
+        let name = &type_name(text)?;
         let settings = pgsqlite_types::Settings::default();
         let environment = pgsqlite_sql::analyze::Environment {
             catalog: self.catalog,

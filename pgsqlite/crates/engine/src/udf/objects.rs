@@ -138,7 +138,7 @@ pub(crate) fn bare_type_name(names: &Names, catalog: &Catalog, ty: Oid) -> Strin
 }
 
 fn get_viewdef_by_name(c: &Call) -> Result<Datum> {
-    let view = c.session.state().names.reg_oid(oid::REGCLASS, c.text(0)?)?;
+    let view = c.session.reg_oid(oid::REGCLASS, c.text(0)?)?;
     let style = style(c, 1)?;
     with_environment(c.session, |e| definitions::view_definition(e, view, style).map(Datum::from))
 }

@@ -35,10 +35,7 @@ fn role(c: &Call, i: usize) -> Result<Oid> {
 /// An object by name, looked up as a constant of the reg type, or by OID.
 fn object(c: &Call, i: usize, reg_type: Oid) -> Result<Oid> {
     match c.datum(i) {
-        DatumRef::Text(name) => {
-            let names = c.session.state().names.clone();
-            names.reg_oid(reg_type, name)
-        }
+        DatumRef::Text(name) => c.session.reg_oid(reg_type, name),
         DatumRef::Int(oid) => Ok(oid as Oid),
         _ => Err(PgError::internal("an object that is neither a name nor a number")),
     }

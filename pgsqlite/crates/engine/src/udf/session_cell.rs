@@ -5,7 +5,7 @@
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
-use pgsqlite_types::codec::{Context, RegNames, TypeCodec};
+use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
 use pgsqlite_types::{Oid, PgError, Result, Settings};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -202,6 +202,9 @@ impl RegNames for BuiltinNames {
     fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
         Err(PgError::not_supported(format!("the name \"{name}\" as type {reg_type} outside a session")))
     }
+    fn reg_oid_for(&self, _: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.reg_oid(reg_type, name)
+    }
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
         TypeCodec::builtin(type_oid)
     }
@@ -258,7 +261,15 @@ impl SessionCell {
     /// Runs with the codecs' context of the session.
     pub fn with_context<R>(&self, run: impl FnOnce(&Context) -> R) -> R {
         let state = self.state.borrow();
-        run(&Context { settings: &state.settings, names: &*state.names })
+        let names = NamesFor { names: &*state.names, role: Some(state.user_oid) };
+        run(&Context { settings: &state.settings, names: &names })
+    }
+
+    /// The object that the current role means by a name, as text of a reg type. Errors: 42501 for a schema that it may not look into,
+    /// and those of [`RegNames::reg_oid`].
+    pub fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        let state = self.state.borrow();
+        state.names.reg_oid_for(state.user_oid, reg_type, name)
     }
 
     /// The codec of a type, built-in or of the user; 0A000 where there is none.

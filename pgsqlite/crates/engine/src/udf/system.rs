@@ -166,8 +166,8 @@ fn setval(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(sequences(c)?.setval(c.int(0)? as Oid, c.int(1)?, called)?))
 }
 fn serial_sequence(c: &Call) -> Result<Datum> {
+    let table = c.session.reg_oid(oid::REGCLASS, c.text(0)?)?;
     let state = c.session.state();
-    let table = state.names.reg_oid(oid::REGCLASS, c.text(0)?)?;
     let relation = state.catalog.relation(table).ok_or_else(|| absent("pg_get_serial_sequence()"))?;
     let column = c.text(1)?;
     let found = relation.column(column).ok_or_else(|| {
@@ -267,11 +267,11 @@ fn as_name(text: &str) -> std::borrow::Cow<'_, str> {
     text.into()
 }
 fn regclass(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(c.session.state().names.reg_oid(oid::REGCLASS, &as_name(c.text(0)?))? as i64))
+    Ok(Datum::Int(c.session.reg_oid(oid::REGCLASS, &as_name(c.text(0)?))? as i64))
 }
 /// `to_reg…`: NULL where the cast raises that there is no such object.
 fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
-    match c.session.state().names.reg_oid(reg_type, &as_name(c.text(0)?)) {
+    match c.session.reg_oid(reg_type, &as_name(c.text(0)?)) {
         Ok(found) => Ok(Datum::Int(found as i64)),
         // (an argument's type has to be there)
         Err(e)

@@ -340,7 +340,8 @@ impl Analyzer<'_> {
                     );
                     self.apply_typmod(cast, base, typmod, form)
                 } else {
-                    let context = Context { settings: self.env.settings, names: self.env.names };
+                    let names = self.names_of_constants();
+                    let context = Context { settings: self.env.settings, names: &names };
                     // The interval's typmod is the only one that also steers reading ('1' as interval hour). Types whose
                     // length coercion differs between explicit cast and assignment are read without it first.
                     let steers = base == oid::INTERVAL && typmod >= 0;

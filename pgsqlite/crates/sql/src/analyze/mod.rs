@@ -283,6 +283,11 @@ impl<'a> Analyzer<'a> {
         Ok(expr)
     }
 
+    /// The names that constants of reg types are looked up by: what a stored text means was looked up when it was made.
+    pub(crate) fn names_of_constants(&self) -> pgsqlite_types::codec::NamesFor<'a> {
+        pgsqlite_types::codec::NamesFor { names: self.env.names, role: self.written.then_some(self.acting) }
+    }
+
     /// 42501 if the statement names a schema that the acting role may not look into.
     pub(crate) fn check_schema(&self, schema: &str) -> Result<()> {
         let (catalog, role) = (self.env.catalog, self.acting);

@@ -44,6 +44,7 @@ use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
 pub(crate) use with::modify_exprs_mut as modify_expressions;
 use with::query_reads;
+pub use with::tables_read;
 
 /// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.
 /// What the SQLite index of the rows with a NULL in the key of a `NULLS NOT DISTINCT` index is called, before the index's OID.

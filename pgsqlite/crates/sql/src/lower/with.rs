@@ -308,6 +308,13 @@ fn replace(table: &mut Arc<Relation>, copies: &[(Oid, Arc<Relation>)]) {
     }
 }
 
+/// The tables (OIDs) that a query reads, wherever in it.
+pub fn tables_read(query: &Query) -> Vec<Oid> {
+    let mut found = Vec::new();
+    each_table(&mut query.clone(), &mut |table| found.push(table.oid));
+    found
+}
+
 /// Calls `f` on every table that a query reads, in sub-queries and WITH queries (but not in modifications), too.
 fn each_table(query: &mut Query, f: &mut dyn FnMut(&mut Arc<Relation>)) {
     tables_of_from(query, f);

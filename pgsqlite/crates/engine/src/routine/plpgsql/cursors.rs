@@ -130,6 +130,7 @@ impl Frame<'_> {
         let scroll = scroll.or(forward.then_some(false));
         let mut open = Open::new(text.to_string(), columns, described, rows);
         (open.scroll, open.standing) = (scroll, Some(standing));
+        open.tables = planned.reads().to_vec();
         Ok(open)
     }
 

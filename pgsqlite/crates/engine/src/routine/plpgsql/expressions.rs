@@ -479,7 +479,7 @@ impl<'h> Frame<'h> {
         let statements = parse(text).map_err(context)?;
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
-        let mut last = Ok(Dynamic { rows: 0, columns: None });
+        let mut last = Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
         self.host.routines().runs(Some(text.to_string()));
         for statement in statements {
             last = self.dynamic_statement(&statement.node, &types, &values, rows).map_err(context);
@@ -500,13 +500,13 @@ impl<'h> Frame<'h> {
     ) -> Result<Dynamic> {
         if !is_query(node) {
             super::super::utility::run(self.host, node, "PL/pgSQL")?;
-            return Ok(Dynamic { rows: 0, columns: None });
+            return Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
         }
         let planned = Planned::new(self.host, node, &Using { types }, || types.to_vec())?;
         let columns = planned.columns.clone();
         let mut given = |row| rows(columns.as_deref().unwrap_or_default(), row);
         let done = self.run_planned(&planned, 0, values, &mut given)?;
-        Ok(Dynamic { rows: done.rows, columns })
+        Ok(Dynamic { rows: done.rows, columns, reads: planned.reads().to_vec() })
     }
 }
 
@@ -514,4 +514,6 @@ impl<'h> Frame<'h> {
 pub(super) struct Dynamic {
     pub rows: u64,
     pub columns: Option<Vec<Column>>,
+    /// the tables that its last query has read
+    pub reads: Vec<Oid>,
 }

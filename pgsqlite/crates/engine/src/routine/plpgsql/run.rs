@@ -251,12 +251,16 @@ impl<'h> Frame<'h> {
                 return self.integers(label, *variable, *reverse, (lower, upper, step.as_ref()), body)
             }
             K::ForQuery { label, targets, query, body } => {
-                let (columns, rows) = self.query_rows(query)?;
+                let (columns, rows, mut reads) = self.query_rows(query)?;
+                let in_use = &self.host.routines().loop_tables;
+                let before = in_use.borrow().len();
+                in_use.borrow_mut().append(&mut reads);
                 let loops = &self.host.routines().writing_loops;
                 let around = loops.get();
                 loops.set(around + usize::from(modifies(query)));
                 let result = self.over_rows(label, targets, &columns, rows, body);
                 self.host.routines().writing_loops.set(around);
+                self.host.routines().loop_tables.borrow_mut().truncate(before);
                 return result;
             }
             K::ForCursor { label, variable, cursor, arguments, body } => {
@@ -326,6 +330,7 @@ impl<'h> Frame<'h> {
                 self.host.routines().end_transaction(matches!(statement.kind, K::Commit { .. }))?;
                 // (loops have read their rows)
                 self.host.routines().cursors.borrow_mut().end_transaction();
+                self.host.routines().loop_tables.borrow_mut().clear();
             }
         }
         Ok(Flow::Next)
@@ -534,8 +539,8 @@ impl<'h> Frame<'h> {
             .ok_or_else(|| PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "query string argument of EXECUTE is null"))
     }
 
-    /// All rows of a query.
-    pub(super) fn query_rows(&self, query: &Query) -> Result<(Vec<Column>, Vec<Vec<Datum>>)> {
+    /// All rows of a query, and the tables that it reads.
+    pub(super) fn query_rows(&self, query: &Query) -> Result<(Vec<Column>, Vec<Vec<Datum>>, Vec<pgsqlite_types::Oid>)> {
         let mut rows = Vec::new();
         match query {
             Query::Static(sql) => {
@@ -544,7 +549,7 @@ impl<'h> Frame<'h> {
                     Ok(true)
                 })?;
                 let columns = expression.planned.columns.clone();
-                Ok((columns.ok_or_else(no_rows)?, rows))
+                Ok((columns.ok_or_else(no_rows)?, rows, expression.planned.reads().to_vec()))
             }
             Query::Dynamic { text, using } => {
                 let text = self.dynamic_text(text)?;
@@ -553,7 +558,7 @@ impl<'h> Frame<'h> {
                     rows.push(row);
                     Ok(true)
                 })?;
-                Ok((done.columns.ok_or_else(no_rows)?, rows))
+                Ok((done.columns.ok_or_else(no_rows)?, rows, done.reads))
             }
         }
     }
@@ -795,7 +800,7 @@ impl<'h> Frame<'h> {
     }
 
     fn return_query(&mut self, query: &Query) -> Result<()> {
-        let (columns, rows) = self.query_rows(query)?;
+        let (columns, rows, _) = self.query_rows(query)?;
         let result = self.program.result.clone();
         let (fields, as_record): (super::super::Fields, Option<pgsqlite_types::Oid>) = match &result {
             Result_::Outputs(list) => {
