@@ -337,6 +337,55 @@ def writing():
 
 
 @test
+def texts_compare_by_their_bytes():
+    """A column that another program declared COLLATE NOCASE is text, which PostgreSQL compares exactly, whatever stands on which side."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "nocase.db")
+        db = sqlite3.connect(path)
+        db.executescript("""
+            CREATE TABLE t (id INTEGER PRIMARY KEY, cn TEXT COLLATE NOCASE UNIQUE, r TEXT COLLATE RTRIM);
+            INSERT INTO t (cn, r) VALUES ('Cn5', 'a '), ('b', 'a');
+            CREATE VIEW v AS SELECT cn FROM t;
+            CREATE VIEW w AS SELECT 'Q' COLLATE NOCASE AS q;""")
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            outcome(c, "CREATE TABLE mine (x text PRIMARY KEY); INSERT INTO mine VALUES ('cn5'), ('B'), ('a')")
+            for sql in (
+                "SELECT count(*) FROM t WHERE cn = 'cn5'",
+                "SELECT count(*) FROM t WHERE 'cn5' = cn",
+                "SELECT count(*) FROM v WHERE cn = 'cn5'",
+                "SELECT count(*) FROM w WHERE q = 'q'",
+                "SELECT count(*) FROM t JOIN mine ON cn = x",
+                "SELECT count(*) FROM mine JOIN t ON x = cn",
+                "SELECT count(*) FROM t JOIN mine AS m (cn) USING (cn)",
+                "SELECT count(*) FROM t NATURAL JOIN (SELECT x AS cn FROM mine) AS m",
+                "SELECT count(*) FROM t WHERE cn IN (SELECT x FROM mine)",
+                "SELECT count(*) FROM mine WHERE x IN (SELECT cn FROM t)",
+                "SELECT count(*) FROM t WHERE cn IN ('cn5', 'B')",
+                "SELECT count(*) FROM t WHERE cn = ANY (ARRAY['cn5', 'B'])",
+                "SELECT count(*) FROM t WHERE CASE cn WHEN 'cn5' THEN true ELSE false END",
+                "SELECT count(*) FROM t WHERE (cn, id) = ('cn5', 1)",
+                "SELECT count(*) FROM t WHERE cn IS NOT DISTINCT FROM 'cn5'",
+                "SELECT count(*) FROM (SELECT cn FROM t INTERSECT SELECT x FROM mine) AS u",
+                "SELECT count(nullif(cn, 'cn5')) - 2 FROM t",
+            ):
+                expect(c, sql, [("0",)])
+            expect(c, "SELECT cn FROM t UNION SELECT x FROM mine ORDER BY 1", [("B",), ("Cn5",), ("a",), ("b",), ("cn5",)])
+            expect(c, "SELECT x FROM mine UNION SELECT cn FROM t ORDER BY 1", [("B",), ("Cn5",), ("a",), ("b",), ("cn5",)])
+            expect(c, "SELECT min(cn), max(cn) FROM (SELECT cn FROM t UNION ALL SELECT 'a') AS u", [("Cn5", "b")])
+            expect(c, "SELECT DISTINCT r FROM t ORDER BY r", [("a",), ("a ",)])
+            expect(c, "SELECT r, count(*) FROM t GROUP BY r ORDER BY r", [("a", "1"), ("a ", "1")])
+            expect(c, "SELECT count(DISTINCT r) FROM t", [("2",)])
+            expect(c, "SELECT r, rank() OVER (ORDER BY r) FROM t ORDER BY 2", [("a", "1"), ("a ", "2")])
+            expect(c, "UPDATE t SET r = 'x' WHERE cn = 'B' RETURNING id", [])
+            expect(c, "DELETE FROM t WHERE cn = 'cn5' RETURNING id", [])
+            # its own unique index is SQLite's
+            refused(c, "INSERT INTO t (cn) VALUES ('CN5')", "23505")
+            c.close()
+
+
+@test
 def declarations_and_virtual_tables():
     """Defaults, generated columns and CHECKs of another program are shown; FTS and R-Tree tables can be read."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:

@@ -828,6 +828,8 @@ pub struct Catalog {
     pub database: String,
     /// The other name that sessions may know it by: `main`, where a server serves one file.
     pub database_alias: Option<String>,
+    /// A table or view of the file may give its texts a collation of SQLite's (NOCASE, RTRIM), which comparisons must not take
+    pub sqlite_collations: bool,
     pub properties: DatabaseProperties,
     pub schemas: BTreeMap<Oid, Arc<Schema>>,
     pub relations: BTreeMap<Oid, Arc<Relation>>,
@@ -960,6 +962,11 @@ impl Catalog {
     /// Whether any column is in the order of a language.
     pub fn has_languages(&self) -> bool {
         self.relations.values().any(|r| r.columns.iter().any(|c| self.is_of_language(c.collation)))
+    }
+
+    /// Whether SQLite would compare some column by anything but its bytes, unless it is told to.
+    pub fn has_collated_columns(&self) -> bool {
+        self.sqlite_collations || self.has_languages()
     }
 
     /// The collation that values of a type have by themselves; 0: the type has none.

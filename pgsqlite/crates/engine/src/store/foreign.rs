@@ -85,6 +85,10 @@ pub fn reconcile(
         }
     }
 
+    catalog.sqlite_collations = conn
+        .query_row("SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE upper(sql) GLOB '*COLLATE*')", [], |r| r.get(0))
+        .map_err(sqlite_error)?;
+
     // What is stored and still there.
     let table_names: HashSet<&str> = tables.iter().map(String::as_str).collect();
     let view_names: HashSet<&str> = views.iter().map(String::as_str).collect();

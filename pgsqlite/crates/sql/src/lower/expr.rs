@@ -37,7 +37,8 @@ impl Lowerer<'_> {
     /// COLLATE behind a column of a query's output.
     pub(super) fn collate_column(&self, column: &RteColumn) -> String {
         let collation = self.collation_in(column.ty, column.collation);
-        let plain = || matches!(self.env.catalog.codec(column.ty), Some(TypeCodec::Text)) && self.has_languages();
+        let plain =
+            || matches!(self.env.catalog.codec(column.ty), Some(TypeCodec::Text)) && self.has_collated_columns();
         let collation = collation.or_else(|| plain().then(|| "BINARY".to_string()));
         collation.map_or(String::new(), |c| format!(" COLLATE {c}"))
     }
@@ -53,7 +54,7 @@ impl Lowerer<'_> {
             ExprKind::Cast { form: CastForm::Collate, .. } => true,
             _ => false,
         };
-        (walk::any(expr, &of_language) && self.has_languages()).then(|| "BINARY".to_string())
+        (walk::any(expr, &of_language) && self.has_collated_columns()).then(|| "BINARY".to_string())
     }
 
     /// The expression with its collation, for comparing, sorting, grouping.

@@ -236,8 +236,8 @@ struct Lowerer<'a> {
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
-    /// see [`Lowerer::has_languages`]
-    languages: std::cell::OnceCell<bool>,
+    /// see [`Lowerer::has_collated_columns`]
+    collated_columns: std::cell::OnceCell<bool>,
     /// what is lowered is the second term of WITH RECURSIVE
     in_recursive_term: bool,
     /// functions of the user that are called
@@ -265,7 +265,7 @@ impl<'a> Lowerer<'a> {
             row_checks: vec![],
             domain_value: None,
             uses_catalog: false,
-            languages: std::cell::OnceCell::new(),
+            collated_columns: std::cell::OnceCell::new(),
             in_recursive_term: false,
             routines: vec![],
             may_wait: false,
@@ -279,8 +279,8 @@ impl<'a> Lowerer<'a> {
 
     /// Whether a statement may meet columns that are in the order of a language. (All columns are looked at, so only for a
     /// statement that compares texts.)
-    fn has_languages(&self) -> bool {
-        *self.languages.get_or_init(|| self.env.catalog.has_languages())
+    fn has_collated_columns(&self) -> bool {
+        *self.collated_columns.get_or_init(|| self.env.catalog.has_collated_columns())
     }
 
     fn unique(&mut self, prefix: &str) -> String {
