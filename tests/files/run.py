@@ -509,6 +509,11 @@ def databases():
             expect(shop, "SELECT current_database(), current_user", [("shop", "app")])
             expect(shop, "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()", [("app",)])
             assert outcome(shop, "CREATE SCHEMA mine; CREATE TABLE mine.t (id serial PRIMARY KEY, v text); INSERT INTO mine.t (v) VALUES ('kept')")["error"] is None
+            for _ in range(5):
+                # the session that has just been closed may not be gone yet
+                assert outcome(c, "CREATE DATABASE brief")["tag"] == "CREATE DATABASE"
+                connect(s, "brief").close()
+                assert outcome(c, "DROP DATABASE brief")["tag"] == "DROP DATABASE"
             error = refused(c, "DROP DATABASE shop", "55006", 'database "shop" is being accessed by other users')
             assert error["D"] == "There is 1 other session using the database.", error
             refused(c, "ALTER DATABASE shop RENAME TO store", "55006")

@@ -1,7 +1,7 @@
 //! Which engine a database name means.
 
 use crate::config::{Config, Databases};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use pgsqlite_engine::ddl::{copy_database, DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
@@ -10,6 +10,10 @@ use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// So long a database that is to go is waited for while sessions use it, as PostgreSQL does.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The open databases.
 pub struct Registry {
@@ -76,6 +80,22 @@ impl Folder {
         Ok(())
     }
 
+    /// The registry, locked, with a database closed. One that a session uses is waited for a moment: a client that has said farewell
+    /// may not be gone yet. Errors: 55006.
+    fn lock_without(&self, name: &str) -> Result<MutexGuard<'_, HashMap<String, Arc<Engine>>>> {
+        let began = Instant::now();
+        loop {
+            let mut open = self.open.lock();
+            match Folder::close(&mut open, name) {
+                Ok(()) => return Ok(open),
+                Err(e) if began.elapsed() >= PATIENCE => return Err(e),
+                Err(_) => {}
+            }
+            drop(open);
+            std::thread::sleep(PATIENCE / 250);
+        }
+    }
+
     /// The file and what SQLite and we keep beside it.
     fn companions(path: &Path) -> [PathBuf; 4] {
         ["", "-wal", "-shm", "-pgsqlite.lock"].map(|suffix| {
@@ -122,12 +142,12 @@ impl DatabaseAdmin for Folder {
     }
 
     fn drop(&self, name: &str, force: bool) -> Result<()> {
-        let mut open = self.open.lock();
-        let path = self.existing(name)?;
-        Folder::close(&mut open, name).map_err(|e| match force {
+        self.existing(name)?;
+        let _open = self.lock_without(name).map_err(|e| match force {
             true => PgError::not_supported("DROP DATABASE … WITH (FORCE) while sessions use it"),
             false => e,
         })?;
+        let path = self.existing(name)?;
         for file in Folder::companions(&path) {
             match std::fs::remove_file(&file) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&file, e)),
@@ -139,12 +159,14 @@ impl DatabaseAdmin for Folder {
 
     fn rename(&self, name: &str, new_name: &str) -> Result<()> {
         let target = self.path(new_name)?;
-        let mut open = self.open.lock();
         let path = self.existing(name)?;
         if target.exists() {
             return Err(Folder::duplicate(new_name));
         }
-        Folder::close(&mut open, name)?;
+        let _open = self.lock_without(name)?;
+        if target.exists() || !path.is_file() {
+            return Err(PgError::new(SqlState::OBJECT_IN_USE, "another session changes the database"));
+        }
         // closing wrote the WAL back; a reader of another program keeps it, then the file must stay where it is
         if Folder::companions(&path)[1].exists() {
             return Err(PgError::new(

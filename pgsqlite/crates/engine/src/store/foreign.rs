@@ -86,7 +86,9 @@ pub fn reconcile(
     }
 
     catalog.sqlite_collations = conn
-        .query_row("SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE upper(sql) GLOB '*COLLATE*')", [], |r| r.get(0))
+        .query_row("SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE upper(sql) GLOB '*COLLATE*')", [], |r| {
+            r.get(0)
+        })
         .map_err(sqlite_error)?;
 
     // What is stored and still there.
