@@ -30,10 +30,22 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         let may_be_brief = !query.bounded && query.repeatable && !self.own_thread && portal.is_new();
-        if may_be_brief && !prepared.lasts.load(Ordering::Relaxed) {
-            if let Some(result) = self.run_briefly(portal, prepared, query, max_rows, sink) {
+        // others wait for a transaction with members, a portal with a connection or rows of its own is a cursor's
+        let plain = self.transaction.members.is_none() && !portal.reads_apart() && portal.spool.keep == Keep::Nothing;
+        let begins = may_be_brief && plain && !prepared.lasts.load(Ordering::Relaxed);
+        if let Some(mark) = sink.mark().filter(|_| begins) {
+            self.connection()?.allow(Instant::now() + ALLOWED);
+            let result = self.on_sqlite(portal, true, |session, portal| {
+                session.run_plan(portal, query, prepared.epoch, max_rows, sink)
+            });
+            let interrupted = self.connection()?.disallow();
+            if result.is_ok() || !interrupted {
                 return result;
             }
+            // nothing has happened
+            sink.take_back(mark);
+            portal.begin_anew();
+            prepared.lasts.store(true, Ordering::Relaxed);
         }
         let began = may_be_brief.then(Instant::now);
         let result = self.on_sqlite(portal, query.bounded, |session, portal| {
@@ -45,31 +57,6 @@ impl Session {
             }
         }
         result
-    }
-
-    /// Runs a query that may be run again in the time that is allowed. None: that was not enough, and nothing has happened.
-    fn run_briefly(
-        &mut self,
-        portal: &mut Portal,
-        prepared: &Prepared,
-        query: &QueryPlan,
-        max_rows: u64,
-        sink: &mut dyn RowSink,
-    ) -> Option<Result<Execution>> {
-        // others wait for a transaction with members, a portal with a connection or rows of its own is a cursor's
-        let plain = self.transaction.members.is_none() && !portal.reads_apart() && portal.spool.keep == Keep::Nothing;
-        let mark = sink.mark().filter(|_| plain)?;
-        self.connection.as_ref()?.allow(Instant::now() + ALLOWED);
-        let result = self
-            .on_sqlite(portal, true, |session, portal| session.run_plan(portal, query, prepared.epoch, max_rows, sink));
-        let interrupted = self.connection.as_ref().is_some_and(|connection| connection.disallow());
-        if result.is_err() && interrupted {
-            sink.take_back(mark);
-            portal.begin_anew();
-            prepared.lasts.store(true, Ordering::Relaxed);
-            return None;
-        }
-        Some(result)
     }
 }
 

@@ -39,19 +39,15 @@ pub struct Shared {
 pub struct Members(Vec<oneshot::Sender<Result<()>>>);
 
 impl Members {
-    /// There was nothing to write: nothing to wait for.
-    fn succeed(self) {
-        for member in self.0 {
-            // a session may be gone
-            let _ = member.send(Ok(()));
-        }
-    }
-
     /// None of what they did has happened.
     pub fn fail(self, error: &PgError) {
+        self.tell(&Err(error.clone()));
+    }
+
+    fn tell(self, outcome: &Result<()>) {
         for member in self.0 {
             // a session may be gone
-            let _ = member.send(Err(error.clone()));
+            let _ = member.send(outcome.clone());
         }
     }
 }
@@ -204,7 +200,8 @@ impl Inner {
             Some(e) => Err(e),
         };
         match committed {
-            Ok(false) => members.succeed(),
+            // there was nothing to write: nothing to wait for
+            Ok(false) => members.tell(&Ok(())),
             Ok(true) => {
                 let mut state = self.state.lock();
                 state.commits += 1;
