@@ -93,6 +93,9 @@ struct Flags {
     /// Seconds after which a client that takes nothing of its result is given up, 0: never [default: 300]
     #[arg(long, env = "PGSQLITE_SEND_TIMEOUT", value_name = "SECONDS")]
     send_timeout: Option<u64>,
+    /// Microseconds that a busy session's thread polls for the next message before it sleeps, 0: never [default: 50]
+    #[arg(long, env = "PGSQLITE_BUSY_POLL", value_name = "MICROSECONDS")]
+    busy_poll: Option<u64>,
     /// Seconds that running statements may go on after SIGTERM [default: 30]
     #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
     shutdown_timeout: Option<u64>,
@@ -141,6 +144,7 @@ struct FileConfig {
     reserved_connections: Option<usize>,
     authentication_timeout: Option<u64>,
     send_timeout: Option<u64>,
+    busy_poll: Option<u64>,
     shutdown_timeout: Option<u64>,
     metrics_addr: Option<String>,
     log_min_duration_statement: Option<u64>,
@@ -194,6 +198,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             0 => None,
             seconds => Some(Duration::from_secs(seconds)),
         },
+        busy_poll: busy_poll(flags.busy_poll.or(file.busy_poll).unwrap_or(50))?,
         shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
         metrics_addr: flags.metrics_addr.or(file.metrics_addr),
         log_min_duration: flags
@@ -251,6 +256,14 @@ fn at_least_one(name: &str, value: usize) -> anyhow::Result<usize> {
         anyhow::bail!("{name} must be at least 1");
     }
     Ok(value)
+}
+
+/// Longer than a client's thoughts take would only keep a processor busy.
+fn busy_poll(microseconds: u64) -> anyhow::Result<Duration> {
+    if microseconds > 1000 {
+        anyhow::bail!("busy_poll must be at most 1000 microseconds");
+    }
+    Ok(Duration::from_micros(microseconds))
 }
 
 /// What clients are told does not depend on the folder that the server was started in.

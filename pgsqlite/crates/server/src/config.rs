@@ -45,6 +45,8 @@ pub struct Config {
     pub authentication_timeout: Duration,
     /// a client that takes nothing of its result for this long is given up (None: never)
     pub send_timeout: Option<Duration>,
+    /// so long the thread of a busy session may poll for the next message before it sleeps (zero: never)
+    pub busy_poll: Duration,
     /// how long running statements may go on after the server was told to stop
     pub shutdown_timeout: Duration,
     /// `host:port` where metrics are served; None: nowhere

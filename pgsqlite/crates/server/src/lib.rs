@@ -3,10 +3,11 @@
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
 //! * [`listen`]: sockets, accepting, shutdown
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
-//! * [`socket`]: how its bytes are waited for; [`stream`]: the socket, or TLS over it
+//! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
+mod busy_poll;
 mod client;
 pub mod config;
 mod connection;

@@ -297,7 +297,7 @@ pub async fn pause_after(e: std::io::Error) {
 }
 
 async fn accepted(shared: &Arc<Shared>, handle: std::io::Result<socket2::Socket>, address: Option<SocketAddr>) {
-    match handle.and_then(Socket::new) {
+    match handle.and_then(|handle| Socket::new(handle, shared.config.busy_poll)) {
         Ok(socket) => serve(shared, Stream::Plain(socket), address),
         Err(e) => pause_after(e).await,
     }

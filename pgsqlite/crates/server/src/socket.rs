@@ -5,9 +5,10 @@
 //! Unix socket the kernel tells of new room each time the client has read an answer, so every round trip would wake a thread
 //! for nothing, about when the next request comes.
 //!
-//! Or *patiently*: the thread itself waits for what comes next, for up to [`PATIENCE`], and the poller knows nothing of the
-//! socket. A session that has a thread of its own (`crate::own_thread`) does that: no other thread is woken for it.
+//! Or *patiently*: the thread itself waits for what comes next, for up to [`PATIENCE`] (awake at first, [`crate::busy_poll`]), and
+//! the poller knows nothing of the socket. A session that has a thread of its own (`crate::own_thread`) does that: no other thread is woken for it.
 
+use crate::busy_poll::BusyPoll;
 use socket2::Socket as Handle;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -27,14 +28,17 @@ pub struct Socket {
     full: Option<AsyncFd<Handle>>,
     handle: Handle,
     patient: bool,
+    /// how a patient read begins
+    poll: BusyPoll,
 }
 
 impl Socket {
-    pub fn new(handle: Handle) -> io::Result<Socket> {
+    /// `busy_poll`: so long a patient read may ask for what is about to come before it sleeps (zero: never).
+    pub fn new(handle: Handle, busy_poll: Duration) -> io::Result<Socket> {
         // each call says whether it waits
         handle.set_nonblocking(false)?;
         handle.set_read_timeout(Some(PATIENCE))?;
-        Ok(Socket { watch: None, full: None, handle, patient: false })
+        Ok(Socket { watch: None, full: None, handle, patient: false, poll: BusyPoll::new(busy_poll) })
     }
 
     /// From now on reads wait on their thread, until one has waited for [`PATIENCE`] in vain.
@@ -83,9 +87,13 @@ impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.patient {
-            match receive(&this.handle, buf, 0) {
+            let polled = this.poll.poll(|| receive(&this.handle, buf, libc::MSG_DONTWAIT));
+            match polled.unwrap_or_else(|| receive(&this.handle, buf, 0)) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => this.patient = false,
-                other => return Poll::Ready(other.map(drop)),
+                other => {
+                    this.poll.heard();
+                    return Poll::Ready(other.map(drop));
+                }
             }
         }
         let watch = match &this.watch {

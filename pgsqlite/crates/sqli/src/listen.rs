@@ -185,7 +185,7 @@ async fn encrypt(shared: &Shared, socket: TcpStream) -> std::result::Result<Stre
     // a handshake record of TLS 1.x is 16 03 01 … 03 with a length that a login packet's mark (60) is above
     let mut start = [0u8; 4];
     let is_tls = first[..2] == [0x16, 3] && socket.peek(&mut start).await? >= 3 && start[3] != 60;
-    let mut stream = Stream::Plain(Socket::new(socket.into_std()?.into())?);
+    let mut stream = Stream::Plain(Socket::new(socket.into_std()?.into(), shared.config.busy_poll)?);
     if is_tls {
         let tls = shared.tls.as_ref().ok_or_else(|| End::Malformed("TLS is not set up".into()))?;
         stream.encrypt(&tls.acceptor).await?;
