@@ -7,6 +7,7 @@
 //!
 //! * the last statement was answered within the same limit. One that waited for the disk has let the client's processor fall
 //!   asleep, too: the client is not back so soon, and mostly goes on where the server's thread is, if that sleeps.
+//!   A session whose transaction keeps other writers waiting polls after long statements, too: until it ends, nobody writes;
 //! * polling has not been in vain lately: each time it is, twice as many messages are waited for without;
 //! * at most half of the processors poll, and none where there is only one;
 //! * whoever else wants the processor gets it after each look, and then the thread sleeps.
@@ -81,11 +82,11 @@ impl BusyPoll {
     }
 
     /// Calls `receive`, which must not wait, until it has something or an error other than WouldBlock. None: polling is not worth
-    /// while, or was in vain.
-    pub fn poll<T>(&mut self, mut receive: impl FnMut() -> io::Result<T>) -> Option<io::Result<T>> {
-        let heard = self.heard.take()?;
+    /// while, or was in vain. `urgent`: others wait for what this client sends next.
+    pub fn poll<T>(&mut self, urgent: bool, mut receive: impl FnMut() -> io::Result<T>) -> Option<io::Result<T>> {
+        let heard = self.heard.take();
         let began = Instant::now();
-        if began - heard > self.limit {
+        if self.limit.is_zero() || !urgent && heard.is_none_or(|heard| began - heard > self.limit) {
             return None;
         }
         if self.skip > 0 {
@@ -106,6 +107,9 @@ impl BusyPoll {
             std::thread::yield_now();
             now = Instant::now();
             if now - before > GAVE_WAY {
+                if urgent {
+                    return None;
+                }
                 break;
             }
         }
@@ -133,7 +137,7 @@ mod tests {
     fn asked(poll: &mut BusyPoll) -> usize {
         let mut asked = 0;
         poll.heard();
-        let answer = poll.poll(|| {
+        let answer = poll.poll(false, || {
             asked += 1;
             nothing()
         });
@@ -151,10 +155,10 @@ mod tests {
     fn nothing_is_asked_before_a_message_or_after_a_long_statement() {
         static PLACES: Places = Places::new(1);
         let mut poll = state(Duration::from_micros(50), &PLACES);
-        assert!(poll.poll(|| -> io::Result<()> { panic!("asked before any message") }).is_none());
+        assert!(poll.poll(false, || -> io::Result<()> { panic!("asked before any message") }).is_none());
         poll.heard();
         std::thread::sleep(Duration::from_millis(2));
-        assert!(poll.poll(|| -> io::Result<()> { panic!("asked after a long statement") }).is_none());
+        assert!(poll.poll(false, || -> io::Result<()> { panic!("asked after a long statement") }).is_none());
     }
 
     #[test]
@@ -168,7 +172,7 @@ mod tests {
         assert_eq!((poll.misses, poll.skip), (2, 3));
         poll.skip = 0;
         poll.heard();
-        assert_eq!(poll.poll(|| Ok(7)).unwrap().unwrap(), 7);
+        assert_eq!(poll.poll(false, || Ok(7)).unwrap().unwrap(), 7);
         assert!(asked(&mut poll) > 0);
         assert_eq!((poll.misses, poll.skip), (1, 1));
     }
@@ -178,8 +182,17 @@ mod tests {
         static PLACES: Places = Places::new(1);
         let mut poll = state(LONG, &PLACES);
         poll.heard();
-        let gone = poll.poll(|| -> io::Result<()> { Err(io::ErrorKind::ConnectionReset.into()) });
+        let gone = poll.poll(false, || -> io::Result<()> { Err(io::ErrorKind::ConnectionReset.into()) });
         assert_eq!(gone.unwrap().unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn while_others_wait_a_long_statement_is_followed_by_polling_too() {
+        static PLACES: Places = Places::new(1);
+        let mut poll = state(Duration::from_millis(1), &PLACES);
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(poll.poll(true, || Ok(7)).unwrap().unwrap(), 7);
+        assert!(state(Duration::ZERO, &PLACES).poll(true, || Ok(7)).is_none());
     }
 
     #[test]
@@ -187,13 +200,13 @@ mod tests {
         static PLACES: Places = Places::new(1);
         let (mut one, mut other) = (state(LONG, &PLACES), state(LONG, &PLACES));
         one.heard();
-        let answer = one.poll(|| {
+        let answer = one.poll(false, || {
             assert_eq!(asked(&mut other), 0);
             Ok(())
         });
         answer.unwrap().unwrap();
         other.heard();
-        other.poll(|| Ok(())).unwrap().unwrap();
+        other.poll(false, || Ok(())).unwrap().unwrap();
         static NONE: Places = Places::new(0);
         assert_eq!(asked(&mut state(LONG, &NONE)), 0);
     }

@@ -113,6 +113,7 @@ impl Conversation {
     /// Waits for input. While the client is silent, notifications go out, and the session may be told to end. False:
     /// nothing has come for a moment, or something else happened.
     pub async fn wait(&mut self) -> Result<bool, End> {
+        self.client.stream.be_urgent(self.session.keeps_others_waiting());
         let came = tokio::select! {
             biased;
             event = self.session.wait_event() => event.map(|()| false).map_err(End::Fatal)?,

@@ -5,8 +5,10 @@
 //! Unix socket the kernel tells of new room each time the client has read an answer, so every round trip would wake a thread
 //! for nothing, about when the next request comes.
 //!
-//! Or *patiently*: the thread itself waits for what comes next, for up to [`PATIENCE`] (awake at first, [`crate::busy_poll`]), and
-//! the poller knows nothing of the socket. A session that has a thread of its own (`crate::own_thread`) does that: no other thread is woken for it.
+//! Or *patiently*: the thread itself waits for what comes next, for up to [`PATIENCE`], and the poller knows nothing of the
+//! socket. A session that has a thread of its own (`crate::own_thread`) does that: no other thread is woken for it.
+//!
+//! Before it waits, a patient thread, or that of a session that others wait for, stays awake for a moment ([`crate::busy_poll`]).
 
 use crate::busy_poll::BusyPoll;
 use socket2::Socket as Handle;
@@ -28,6 +30,8 @@ pub struct Socket {
     full: Option<AsyncFd<Handle>>,
     handle: Handle,
     patient: bool,
+    /// others wait for what comes next
+    urgent: bool,
     /// how a patient read begins
     poll: BusyPoll,
 }
@@ -38,7 +42,7 @@ impl Socket {
         // each call says whether it waits
         handle.set_nonblocking(false)?;
         handle.set_read_timeout(Some(PATIENCE))?;
-        Ok(Socket { watch: None, full: None, handle, patient: false, poll: BusyPoll::new(busy_poll) })
+        Ok(Socket { watch: None, full: None, handle, patient: false, urgent: false, poll: BusyPoll::new(busy_poll) })
     }
 
     /// From now on reads wait on their thread, until one has waited for [`PATIENCE`] in vain.
@@ -50,6 +54,11 @@ impl Socket {
     /// Reads wait in the poller again.
     pub fn be_impatient(&mut self) {
         self.patient = false;
+    }
+
+    /// Whether others wait for what comes next: the next read begins awake, a patient one or not.
+    pub fn be_urgent(&mut self, urgent: bool) {
+        self.urgent = urgent;
     }
 
     pub fn is_patient(&self) -> bool {
@@ -86,9 +95,20 @@ fn register<T: AsRawFd>(handle: T, interest: Interest) -> io::Result<AsyncFd<T>>
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if this.patient || this.urgent {
+            let polled = this.poll.poll(this.urgent, || {
+                // the poller would wake a thread for what this one finds
+                this.watch = None;
+                receive(&this.handle, buf, libc::MSG_DONTWAIT)
+            });
+            this.urgent = false;
+            if let Some(came) = polled {
+                this.poll.heard();
+                return Poll::Ready(came.map(drop));
+            }
+        }
         if this.patient {
-            let polled = this.poll.poll(|| receive(&this.handle, buf, libc::MSG_DONTWAIT));
-            match polled.unwrap_or_else(|| receive(&this.handle, buf, 0)) {
+            match receive(&this.handle, buf, 0) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => this.patient = false,
                 other => {
                     this.poll.heard();

@@ -49,6 +49,15 @@ impl Stream {
         }
     }
 
+    /// See [`Socket::be_urgent`].
+    pub fn be_urgent(&mut self, urgent: bool) {
+        match self {
+            Stream::Plain(socket) => socket.be_urgent(urgent),
+            Stream::Tls(tls) => tls.get_mut().0.be_urgent(urgent),
+            Stream::Closed => {}
+        }
+    }
+
     pub fn is_patient(&self) -> bool {
         match self {
             Stream::Plain(socket) => socket.is_patient(),

@@ -30,6 +30,11 @@ impl Session {
         self.beside_others > 0
     }
 
+    /// Whether a transaction of the session has the writer slot, and others wait for it: until the client's next statements come.
+    pub fn keeps_others_waiting(&self) -> bool {
+        self.transaction.slot.as_ref().is_some_and(Slot::is_waited_for)
+    }
+
     pub(super) fn forget_others(&mut self) {
         self.beside_others = self.beside_others.saturating_sub(1);
     }

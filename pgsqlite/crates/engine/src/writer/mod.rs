@@ -139,6 +139,11 @@ impl Slot {
         }
     }
 
+    /// Whether others queue for it.
+    pub fn is_waited_for(&self) -> bool {
+        !self.inner.state.lock().queue.is_empty()
+    }
+
     /// Whether a short transaction that ends now is better left open: the disk is busy, so that it costs no time.
     pub fn disk_is_busy(&self) -> bool {
         self.inner.state.lock().syncing
