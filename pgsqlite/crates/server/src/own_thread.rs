@@ -87,7 +87,8 @@ async fn hurried(conversation: &mut Conversation) -> Result<(), End> {
         if conversation.commits_beside_others() {
             return Ok(());
         }
-        if !conversation.wait().await? {
+        // patience may also have ended in the midst of COPY's data
+        if !conversation.wait().await? || !conversation.client.stream.is_patient() {
             return Ok(());
         }
     }

@@ -109,7 +109,12 @@ impl AsyncRead for Socket {
         }
         if this.patient {
             match receive(&this.handle, buf, 0) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => this.patient = false,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    // Pending tells the caller, also if something comes in this moment: it would go on as if the socket were patient
+                    this.patient = false;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 other => {
                     this.poll.heard();
                     return Poll::Ready(other.map(drop));
@@ -169,5 +174,61 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.handle.shutdown(std::net::Shutdown::Write))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Arc;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn pair(busy_poll: Duration) -> (Socket, std::os::unix::net::UnixStream) {
+        let (client, server) = std::os::unix::net::UnixStream::pair().unwrap();
+        (Socket::new(Handle::from(server), busy_poll).unwrap(), client)
+    }
+
+    #[tokio::test]
+    async fn a_read_that_loses_its_patience_says_so_and_is_tried_again() {
+        let (mut socket, mut client) = pair(Duration::ZERO);
+        socket.be_patient();
+        let woken = Arc::new(Woken::default());
+        let waker = woken.clone().into();
+        let mut room = [0; 8];
+        let mut buf = ReadBuf::new(&mut room);
+        let first = Pin::new(&mut socket).poll_read(&mut Context::from_waker(&waker), &mut buf);
+        assert!(first.is_pending() && !socket.is_patient());
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        client.write_all(b"ab").unwrap();
+        poll_fn(|cx| Pin::new(&mut socket).poll_read(cx, &mut buf)).await.unwrap();
+        assert_eq!(buf.filled(), b"ab");
+    }
+
+    #[tokio::test]
+    async fn an_urgent_read_leaves_the_poller_and_comes_back_to_it() {
+        let (mut socket, mut client) = pair(Duration::from_micros(50));
+        let mut room = [0; 8];
+        for urgent in [false, true, true, false] {
+            let mut buf = ReadBuf::new(&mut room);
+            socket.be_urgent(urgent);
+            let pending = poll_fn(|cx| Poll::Ready(Pin::new(&mut socket).poll_read(cx, &mut buf).is_pending())).await;
+            assert!(pending);
+            socket.be_urgent(urgent);
+            client.write_all(b"ab").unwrap();
+            poll_fn(|cx| Pin::new(&mut socket).poll_read(cx, &mut buf)).await.unwrap();
+            assert_eq!(buf.filled(), b"ab");
+        }
     }
 }
