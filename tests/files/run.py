@@ -518,9 +518,13 @@ def databases():
             assert error["D"] == "There is 1 other session using the database.", error
             refused(c, "ALTER DATABASE shop RENAME TO store", "55006")
             refused(c, "DROP DATABASE main", "55006", "cannot drop the currently open database")
-            # a copy is made while the template is in use
+            # a copy is made while the template is in use, with sequences where they stand there
+            expect(shop, "CREATE SEQUENCE mine.s", [])
+            expect(shop, "SELECT nextval('mine.s') FROM generate_series(1, 3)", [("1",), ("2",), ("3",)])
             assert outcome(c, "CREATE DATABASE branch TEMPLATE shop")["error"] is None
             branch = connect(s, "branch")
+            expect(branch, "SELECT nextval('mine.s')", [("4",)])
+            expect(shop, "SELECT nextval('mine.s')", [("4",)])
             expect(branch, "SELECT v FROM mine.t", [("kept",)])
             assert outcome(branch, "INSERT INTO mine.t (v) VALUES ('branch')")["error"] is None
             expect(shop, "SELECT count(*) FROM mine.t", [("1",)])
@@ -530,6 +534,7 @@ def databases():
             assert files() == ["branch.db", "main.db", "store.db"]
             store = connect(s, "store")
             expect(store, "SELECT v FROM mine.t", [("kept",)])
+            expect(store, "SELECT nextval('mine.s')", [("5",)])
             store.close()
             try:
                 connect(s, "shop")

@@ -186,6 +186,7 @@ impl Engine {
     pub async fn shutdown(&self) -> Result<()> {
         let mut slot = self.writer.acquire().await?;
         slot.commit_shared();
+        self.settle_before_close();
         self.idle.clear();
         drop(self.anchor.lock().take());
         // the last connection to close checkpoints and removes the WAL

@@ -1,9 +1,14 @@
 //! Sequences: their values live in memory, shared by all sessions, and are stored with the transaction that used them.
 //!
-//! A value is given once while the process lives, also after a rollback. A commit stores the highest value given so far;
-//! what a crash can take back was seen by no committed transaction (PostgreSQL gives the same promise: manual, "Sequence
-//! Manipulation Functions").
+//! A value is given once while the process lives, also after a rollback. A commit sees to it that the file knows of the highest
+//! value given so far; what a crash can take back was seen by no committed transaction (PostgreSQL gives the same promise:
+//! manual, "Sequence Manipulation Functions").
+//!
+//! As PostgreSQL does in its log, the file is told a value that lies [`AHEAD`] values further: the commits that take those have
+//! nothing to store, which is a page less to write for each row of a serial column. A crash leaves a gap there. Shutting down, a
+//! copy of the database and DDL find each sequence where it really stands ([`SessionSequences::settle`], [`Engine::settle_sequences`]).
 
+use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::store;
 use crate::udf::session_cell::SequenceSource;
@@ -12,14 +17,55 @@ use pgsqlite_sql::catalog::{Catalog, RelationKind, Sequence};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
+/// So many values beyond the last one given a commit stores.
+const AHEAD: i64 = 32;
+
 /// Where a sequence stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct State {
     pub last: i64,
     /// false: the next value is `last` itself
     pub called: bool,
+    /// setval() put it there, and no value has been given since: that is stored as it is
+    set: bool,
+    /// what the committed file says (None: that is not known, or the values do not lead there)
+    stored: Option<i64>,
+    /// the same of what is on disk
+    durable: Option<i64>,
+    /// tells it from what it was before it was put to another place
+    version: u64,
+}
+
+impl State {
+    /// Put there by something else than its next value.
+    pub fn at(last: i64, called: bool) -> State {
+        State { last, called, set: false, stored: None, durable: None, version: crate::engine::next_number() }
+    }
+
+    /// Whether a sequence that is at `known` after a crash gives no value again.
+    fn is_covered(&self, known: Option<i64>, increment: i64) -> bool {
+        let reaches = |known| if increment > 0 { self.last <= known } else { self.last >= known };
+        self.called && !self.set && known.is_some_and(reaches)
+    }
+
+    /// What a commit stores: (last_value, is_called).
+    fn to_store(self, definition: &Sequence) -> (i64, bool) {
+        if self.set || !self.called {
+            return (self.last, self.called);
+        }
+        let ahead = self.last.saturating_add(definition.increment.saturating_mul(AHEAD));
+        (ahead.clamp(definition.min.min(self.last), definition.max.max(self.last)), true)
+    }
+}
+
+/// A state that the running transaction stores.
+struct Storing {
+    sequence: Oid,
+    last: i64,
+    version: u64,
 }
 
 /// The sequences as one session sees them.
@@ -41,7 +87,9 @@ pub struct Own {
     /// changed by the running transaction: to be stored with it
     pub dirty: BTreeSet<Oid>,
     /// changed by transactions that were rolled back: nobody's commit depends on them, the next write stores them
-    pub left_over: BTreeSet<Oid>,
+    left_over: BTreeSet<Oid>,
+    /// what the running transaction has stored; then what of it is not yet on disk
+    storing: Vec<Storing>,
 }
 
 impl SessionSequences {
@@ -105,7 +153,114 @@ impl SessionSequences {
     }
 }
 
+/// What transactions do with the file.
+impl SessionSequences {
+    /// Whether this transaction took values that the file on disk does not cover.
+    pub fn has_any_to_store(&self) -> bool {
+        let mut own = self.own.lock();
+        if own.dirty.is_empty() {
+            return false;
+        }
+        let Some(engine) = self.engine.upgrade() else { return false };
+        let all = engine.sequences.lock();
+        let uncovered = own.dirty.iter().any(|oid| match (all.get(oid), stored_sequence(&own.catalog, *oid)) {
+            (Some(state), Some(definition)) => !state.is_covered(state.durable, definition.increment),
+            _ => false,
+        });
+        drop(all);
+        if !uncovered {
+            own.dirty.clear();
+        }
+        uncovered
+    }
+
+    /// Stores where the sequences stand that this transaction used, where the file does not cover that.
+    pub fn store(&self, catalog: &Catalog, db: &rusqlite::Connection) -> Result<()> {
+        let own = &mut *self.own.lock();
+        if own.dirty.is_empty() && own.left_over.is_empty() {
+            return Ok(());
+        }
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let mut changed = std::mem::take(&mut own.dirty);
+        changed.append(&mut own.left_over);
+        for sequence in changed {
+            let state = engine.sequences.lock().get(&sequence).copied();
+            let (Some(state), Some(definition)) = (state, stored_sequence(catalog, sequence)) else { continue };
+            if !state.is_covered(state.stored, definition.increment) {
+                let (last, called) = state.to_store(definition);
+                store::write::put_sequence_state(db, sequence, last, called)?;
+                if called {
+                    own.storing.push(Storing { sequence, last, version: state.version });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction has been committed: later commits come after it in the log, and need not store again what it has stored.
+    pub fn committed(&self) {
+        self.mark(|state, last| state.stored = Some(last));
+    }
+
+    /// … and it is on disk: values that it covers may be told to a client without any commit.
+    pub fn durable(&self) {
+        self.mark(|state, last| state.durable = Some(last));
+        self.own.lock().storing.clear();
+    }
+
+    /// The transaction has been rolled back. The values that it took stay taken; nobody's commit depends on them.
+    pub fn rolled_back(&self) {
+        let own = &mut *self.own.lock();
+        own.storing.clear();
+        own.left_over.append(&mut own.dirty);
+    }
+
+    fn mark(&self, set: impl Fn(&mut State, i64)) {
+        let own = self.own.lock();
+        if own.storing.is_empty() {
+            return;
+        }
+        let Some(engine) = self.engine.upgrade() else { return };
+        let mut all = engine.sequences.lock();
+        for storing in &own.storing {
+            if let Some(state) = all.get_mut(&storing.sequence).filter(|s| s.version == storing.version) {
+                set(state, storing.last);
+            }
+        }
+    }
+}
+
+/// The definition of a sequence whose state is in the file: not a temporary one.
+fn stored_sequence(catalog: &Catalog, oid: Oid) -> Option<&Sequence> {
+    match catalog.relation(oid).map(|r| (r.temporary, &r.kind)) {
+        Some((false, RelationKind::Sequence(sequence))) => Some(sequence),
+        _ => None,
+    }
+}
+
+/// Stores where all sequences really stand. Until that is committed, the file is not taken to cover anything.
+fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: impl FnMut(Storing)) -> Result<()> {
+    for (&sequence, state) in all {
+        // (nothing to do for most: the file says so already)
+        if state.stored != Some(state.last) || !state.called {
+            store::write::move_sequence(db, sequence, state.last, state.called)?;
+            (state.stored, state.durable) = (None, None);
+            if state.called {
+                stored(Storing { sequence, last: state.last, version: state.version });
+            }
+        }
+    }
+    Ok(())
+}
+
 impl SequenceSource for SessionSequences {
+    fn settle(&self, db: &rusqlite::Connection) -> Result<()> {
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let mut own = self.own.lock();
+        let mut all = engine.sequences.lock();
+        settle(&mut all, db, |stored| own.storing.push(stored))
+    }
+
     fn show_catalog(&self, catalog: Arc<Catalog>) {
         self.own.lock().catalog = catalog;
     }
@@ -119,11 +274,9 @@ impl SequenceSource for SessionSequences {
             let value = match next.filter(|v| (definition.min..=definition.max).contains(v)) {
                 Some(v) => v,
                 None if definition.cycle => {
-                    if definition.increment > 0 {
-                        definition.min
-                    } else {
-                        definition.max
-                    }
+                    let first = if definition.increment > 0 { definition.min } else { definition.max };
+                    *state = State::at(first, true);
+                    first
                 }
                 None => {
                     let (what, bound) = if definition.increment > 0 {
@@ -137,7 +290,7 @@ impl SequenceSource for SessionSequences {
                     ));
                 }
             };
-            *state = State { last: value, called: true };
+            (state.last, state.called, state.set) = (value, true, false);
             Ok(value)
         })?;
         let mut own = self.own.lock();
@@ -198,7 +351,7 @@ impl SequenceSource for SessionSequences {
             ));
         }
         self.with_state(oid, &definition, |state| {
-            *state = State { last: value, called };
+            *state = State { set: true, ..State::at(value, called) };
             Ok(())
         })?;
         let mut own = self.own.lock();
@@ -211,15 +364,42 @@ impl SequenceSource for SessionSequences {
 }
 
 impl Engine {
+    /// Stores in a closed copy of the database, or before the database itself is closed (None), where the sequences stand.
+    pub fn settle_sequences(&self, copy: Option<&Path>) -> Result<()> {
+        let mut all = self.sequences.lock();
+        if all.values().all(|state| state.stored == Some(state.last)) {
+            return Ok(());
+        }
+        let keeper = self.keeper();
+        let opened = copy.map(Connection::open).transpose()?;
+        let Some(connection) = opened.as_ref().or(keeper.as_ref()) else { return Ok(()) };
+        if store::version(connection.rusqlite())?.is_none() {
+            return Ok(());
+        }
+        connection.exec("BEGIN IMMEDIATE")?;
+        settle(&mut all, connection.rusqlite(), |_| ())?;
+        connection.exec("COMMIT")
+    }
+
+    /// Before the database is closed. A failure leaves a gap, as a crash does.
+    pub fn settle_before_close(&self) {
+        if let Err(error) = self.settle_sequences(None) {
+            tracing::warn!(%error, "the next values of sequences will come after a gap");
+        }
+    }
+
     /// The stored state; for a column's sequence never behind the column's values (another program may have inserted).
     fn load_sequence(&self, oid: Oid, definition: &Sequence) -> Result<State> {
         let keeper = self.keeper();
         let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
         let db = connection.rusqlite();
-        let mut state = State { last: definition.start, called: false };
+        let mut state = State::at(definition.start, false);
         if store::version(db)?.is_some() {
             if let Some((last, called)) = store::sequence_state(db, oid)? {
-                state = State { last, called };
+                state = State::at(last, called);
+                if called {
+                    (state.stored, state.durable) = (Some(last), Some(last));
+                }
             }
         }
         if let Some((table, attnum)) = definition.owned_by.filter(|_| definition.increment > 0) {
@@ -233,7 +413,7 @@ impl Engine {
                     // a table of the running transaction is not there yet for this connection: nothing to catch up with
                     if let Ok(Some(max)) = db.query_row(&sql, [], |r| r.get::<_, Option<i64>>(0)) {
                         if max > state.last || max == state.last && !state.called {
-                            state = State { last: max, called: true };
+                            state = State::at(max, true);
                         }
                     }
                 }

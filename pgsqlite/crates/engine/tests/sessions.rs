@@ -8,6 +8,86 @@ use common::*;
 use pgsqlite_types::oid;
 use std::time::Duration;
 
+/// The database as a crash leaves it: its files are copied while the server runs.
+fn crashed(folder: &Folder) -> Folder {
+    let copy = Folder::new(&format!("crashed-{}", std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos()));
+    for suffix in ["", "-wal"] {
+        let name = |folder: &Folder| format!("{}{suffix}", folder.file().display());
+        std::fs::copy(name(folder), name(&copy)).expect("a copy");
+    }
+    copy
+}
+
+/// The next value of `s` in the database of a folder.
+async fn next(folder: &Folder) -> i64 {
+    let engine = open(&folder.file());
+    let next = ok(&mut session(&engine), "SELECT nextval('s')").await[0].parse().unwrap();
+    engine.shutdown().await.unwrap();
+    next
+}
+
+#[test]
+fn a_crash_leaves_a_gap_in_a_sequence_and_never_gives_a_value_again() {
+    let folder = Folder::new("sequence-crash");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let mut a = session(&engine);
+        ok(&mut a, "CREATE SEQUENCE s").await;
+        for given in 1..100 {
+            assert_eq!(ok(&mut a, "SELECT nextval('s')").await, [given.to_string()]);
+            if given % 11 == 0 {
+                let after = next(&crashed(&folder)).await;
+                assert!(after > given && after <= given + 33, "{after} after {given}");
+            }
+        }
+        assert_eq!(ok(&mut a, "SELECT last_value FROM s").await, ["99"]);
+        // what setval() says stays as it is, also where that is less
+        ok(&mut a, "SELECT setval('s', 7)").await;
+        assert_eq!(next(&crashed(&folder)).await, 8);
+        assert_eq!(ok(&mut a, "SELECT nextval('s')").await, ["8"]);
+        assert!((9..=41).contains(&next(&crashed(&folder)).await));
+        // DDL finds the sequence where it stands
+        ok(&mut a, "ALTER SEQUENCE s INCREMENT -2 MINVALUE -100").await;
+        assert_eq!(next(&crashed(&folder)).await, 6);
+        assert_eq!(ok(&mut a, "SELECT nextval('s')").await, ["6"]);
+        assert!((-60..=4).contains(&next(&crashed(&folder)).await));
+        // a cycle begins anew below what was stored
+        ok(&mut a, "ALTER SEQUENCE s INCREMENT 1 MINVALUE 1 MAXVALUE 10 CYCLE").await;
+        for given in ["7", "8", "9", "10", "1", "2"] {
+            assert_eq!(ok(&mut a, "SELECT nextval('s')").await, [given]);
+        }
+        let after = next(&crashed(&folder)).await;
+        assert!((3..=10).contains(&after) || after == 1, "{after}");
+        engine.shutdown().await.unwrap();
+        drop((a, engine));
+        assert_eq!(next(&folder).await, 3);
+    });
+}
+
+#[test]
+fn ddl_does_not_take_back_values_that_another_transaction_has_taken() {
+    let folder = Folder::new("sequence-ddl");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let (mut a, mut b) = (session(&engine), session(&engine));
+        ok(&mut a, "CREATE SEQUENCE s").await;
+        ok(&mut a, "BEGIN").await;
+        assert_eq!(ok(&mut a, "SELECT nextval('s')").await, ["1"]);
+        ok(&mut b, "ALTER SEQUENCE s MAXVALUE 1000").await;
+        assert_eq!(ok(&mut b, "SELECT nextval('s')").await, ["2"]);
+        ok(&mut b, "BEGIN").await;
+        ok(&mut b, "ALTER SEQUENCE s RESTART 500").await;
+        ok(&mut b, "ROLLBACK").await;
+        assert_eq!(ok(&mut b, "SELECT nextval('s')").await, ["3"]);
+        ok(&mut a, "COMMIT").await;
+        let after = next(&crashed(&folder)).await;
+        assert!((4..=36).contains(&after), "{after}");
+        engine.shutdown().await.unwrap();
+        drop((a, b, engine));
+        assert_eq!(next(&folder).await, 4);
+    });
+}
+
 #[test]
 fn values_of_a_sequence_are_not_given_again_after_a_restart() {
     let folder = Folder::new("sequence");

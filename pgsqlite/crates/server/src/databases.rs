@@ -75,6 +75,7 @@ impl Folder {
                 )
                 .detail(detail));
             }
+            engine.settle_before_close();
             open.remove(name);
         }
         Ok(())
@@ -109,7 +110,7 @@ impl Folder {
 impl DatabaseAdmin for Folder {
     fn create(&self, name: &str, template: Option<&str>, founder: &Founder) -> Result<()> {
         let path = self.path(name)?;
-        let _open = self.open.lock();
+        let open = self.open.lock();
         if path.exists() {
             return Err(Folder::duplicate(name));
         }
@@ -129,6 +130,9 @@ impl DatabaseAdmin for Folder {
                         )
                     })?;
                     copy_database(&source, &making)?;
+                    if let Some(engine) = open.get(template) {
+                        engine.settle_sequences(Some(&making))?;
+                    }
                 }
                 None => founder.found(&making)?,
             }

@@ -136,6 +136,9 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     let names = CatalogNames { catalog: &catalog, search_path: &path };
     let environment = Environment { catalog: &catalog, search_path: &path, settings: &settings, names: &names, user };
     let connection = host.connection()?;
+    if let Some(sequences) = &host.cell.state().sequences {
+        sequences.settle(&connection)?;
+    }
     let outcome = ddl::execute(&connection, &catalog, &environment, &raw, &session).map_err(|e| {
         show_catalog(host, catalog.clone());
         let e = host.cell.take_error().unwrap_or(e);

@@ -55,7 +55,7 @@ impl Session {
             let mut known = self.engine.sequences.lock();
             for sequence in sequences {
                 match crate::store::sequence_state(connection.rusqlite(), sequence)? {
-                    Some((last, called)) => known.insert(sequence, crate::sequence::State { last, called }),
+                    Some((last, called)) => known.insert(sequence, crate::sequence::State::at(last, called)),
                     None => known.remove(&sequence),
                 };
             }

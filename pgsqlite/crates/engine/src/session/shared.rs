@@ -172,6 +172,7 @@ impl Session {
         };
         self.finish(committed.is_err());
         if committed.is_ok() {
+            self.sequences.durable();
             self.server.committed();
         }
         committed

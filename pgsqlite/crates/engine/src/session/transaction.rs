@@ -481,7 +481,7 @@ impl Session {
             self.rollback()?;
             return Err(e);
         }
-        if self.transaction.slot.is_none() && self.has_sequences_to_store() {
+        if self.transaction.slot.is_none() && self.sequences.has_any_to_store() {
             // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
             // transaction may be stale, so the state is stored in a SQLite transaction of its own.
             self.end_sqlite("COMMIT")?;
@@ -496,7 +496,9 @@ impl Session {
         if self.transaction.sqlite {
             if wrote {
                 let ready = self.run_pending(|_| true);
-                let ready = ready.and_then(|()| self.check_keys_at_commit()).and_then(|()| self.store_sequences());
+                let ready = ready
+                    .and_then(|()| self.check_keys_at_commit())
+                    .and_then(|()| self.sequences.store(&self.catalog(), self.connection()?.rusqlite()));
                 if let Err(e) = ready.and_then(|()| self.on_commit()) {
                     self.rollback()?;
                     return Err(e);
@@ -536,6 +538,7 @@ impl Session {
             self.activity.set_wait(Wait::Nothing);
             durable?;
         }
+        self.sequences.durable();
         self.server.committed();
         Ok(())
     }
@@ -554,30 +557,6 @@ impl Session {
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether this session took values of sequences that the file does not know of.
-    fn has_sequences_to_store(&self) -> bool {
-        let dirty = &self.sequences.own.lock().dirty;
-        if dirty.is_empty() {
-            return false;
-        }
-        let catalog = self.catalog();
-        dirty.iter().any(|&oid| catalog.relation(oid).is_some_and(|r| !r.temporary))
-    }
-
-    /// Stores where the sequences stand that this transaction used.
-    fn store_sequences(&mut self) -> Result<()> {
-        let mut changed = std::mem::take(&mut self.sequences.own.lock().dirty);
-        changed.append(&mut self.sequences.own.lock().left_over);
-        for oid in changed {
-            let state = self.engine.sequences.lock().get(&oid).copied();
-            let temporary = self.catalog().relation(oid).is_none_or(|r| r.temporary);
-            if let Some(state) = state.filter(|_| !temporary) {
-                crate::store::write::put_sequence_state(self.connection()?.rusqlite(), oid, state.last, state.called)?;
             }
         }
         Ok(())
@@ -625,11 +604,12 @@ impl Session {
         if rolled_back {
             self.take_back_restarts(None);
             self.server.pending.lock().clear();
-            let own = &mut *self.sequences.own.lock();
-            own.left_over.append(&mut own.dirty);
+            self.sequences.rolled_back();
             if let Some(gucs) = gucs {
                 self.gucs = gucs;
             }
+        } else {
+            self.sequences.committed();
         }
         for (name, value) in std::mem::take(&mut self.transaction.local) {
             if self.gucs.set(&name, value.as_deref()).is_err() {

@@ -4,6 +4,7 @@ use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
+use crate::udf::session_cell::SequenceSource;
 use crate::udf::session_cell::ServerFunctions;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::TypeCodec;
@@ -213,6 +214,8 @@ impl Session {
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
         self.connection()?.expect_temporary();
+        // what DDL finds of sequences is where they stand, not what a crash would leave
+        self.sequences.settle(self.connection()?.rusqlite())?;
         let cell = &self.connection()?.cell;
         let show_catalog = |catalog: Arc<pgsqlite_sql::catalog::Catalog>| {
             self.sequences.own.lock().catalog = catalog.clone();
@@ -284,7 +287,7 @@ impl Session {
                 let stored = crate::store::sequence_state(self.connection()?.rusqlite(), sequence)?;
                 let mut sequences = self.engine.sequences.lock();
                 let before = match stored {
-                    Some((last, called)) => sequences.insert(sequence, crate::sequence::State { last, called }),
+                    Some((last, called)) => sequences.insert(sequence, crate::sequence::State::at(last, called)),
                     None => sequences.remove(&sequence),
                 };
                 self.transaction.restarted.push((sequence, before, depth));

@@ -116,6 +116,14 @@ pub fn put_sequence_state(conn: &Connection, oid: Oid, last_value: i64, is_calle
     Ok(())
 }
 
+/// The same of a sequence that has a state there; of one that has none (another transaction makes it) nothing.
+pub fn move_sequence(conn: &Connection, oid: Oid, last_value: i64, is_called: bool) -> Result<()> {
+    conn.prepare_cached("UPDATE main.__pgsqlite_sequence SET last_value = ?2, is_called = ?3 WHERE oid = ?1")
+        .and_then(|mut s| s.execute(params![oid, last_value, is_called]))
+        .map_err(sqlite_error)?;
+    Ok(())
+}
+
 pub fn set_next_oid(conn: &Connection, next: Oid) -> Result<()> {
     conn.execute("UPDATE main.__pgsqlite_meta SET value = ?1 WHERE key = 'next_oid'", [next]).map_err(sqlite_error)?;
     Ok(())

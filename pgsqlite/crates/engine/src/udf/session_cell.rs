@@ -24,6 +24,8 @@ pub trait SequenceSource {
     fn show_catalog(&self, catalog: Arc<Catalog>);
     /// Sets the value; `called` false: the next `nextval` gives the value itself.
     fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
+    /// Stores in the running transaction where all sequences really stand.
+    fn settle(&self, db: &rusqlite::Connection) -> Result<()>;
 }
 
 /// The settings (GUCs) of the session as `current_setting` and `set_config` use them.
