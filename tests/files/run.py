@@ -435,6 +435,133 @@ def declarations_and_virtual_tables():
 
 
 @test
+def row_numbers():
+    """An INTEGER PRIMARY KEY is an identity column: clients see it, and every row gets the number that SQLite would give."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "numbers.db")
+        db = sqlite3.connect(path)
+        db.executescript("""
+            CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT);
+            INSERT INTO people VALUES (3, 'a');
+            CREATE TABLE ever (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT);
+            INSERT INTO ever VALUES (10, 'x');
+            DELETE FROM ever;
+            CREATE TABLE descending (id INTEGER PRIMARY KEY DESC, name TEXT);
+            CREATE TABLE named (people_id_seq TEXT, id INTEGER PRIMARY KEY);
+            CREATE TABLE people_id_seq (n INTEGER);
+            PRAGMA journal_mode = WAL;
+        """)
+        db.close()
+        before = digest(path)
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT attrelid::regclass, attidentity, atthasdef FROM pg_attribute WHERE attrelid IN ('people'::regclass, 'ever'::regclass, 'descending'::regclass) AND attname = 'id' ORDER BY 1::text",
+                   [("descending", "", "f"), ("ever", "d", "f"), ("people", "d", "f")])
+            expect(c, "SELECT is_identity, identity_generation, identity_start, column_default FROM information_schema.columns WHERE table_name = 'people' AND column_name = 'id'", [("YES", "BY DEFAULT", "1", None)])
+            # (a table of the file keeps its name)
+            expect(c, "SELECT pg_get_serial_sequence('people', 'id'), pg_get_serial_sequence('ever', 'id')", [("public.people_id_seq_1", "public.ever_id_seq")])
+            expect(c, "SELECT relkind FROM pg_class WHERE relname = 'people_id_seq'", [("r",)])
+            expect(c, "SELECT * FROM people_id_seq_1", [("3", "0", "t")])
+            c.close()
+        assert digest(path) == before, "reading changed the file"
+        with server.Server(database=path) as s:
+            c = connect(s)
+            refused(c, "SELECT lastval()", "55000")
+            expect(c, "INSERT INTO people (name) VALUES ('b') RETURNING id", [("4",)])
+            expect(c, "SELECT lastval(), currval('people_id_seq_1')", [("4", "4")])
+            expect(c, "INSERT INTO people VALUES (DEFAULT, 'c'), (DEFAULT, 'd') RETURNING id", [("5",), ("6",)])
+            expect(c, "INSERT INTO people VALUES (20, 'e'), (DEFAULT, 'f') RETURNING id > 6", [("t",), ("t",)])
+            expect(c, "INSERT INTO people (name) SELECT 'g' FROM generate_series(1, 3) RETURNING id", [("21",), ("22",), ("23",)])
+            expect(c, "INSERT INTO people DEFAULT VALUES RETURNING id, name", [("24", None)])
+            refused(c, "INSERT INTO people VALUES (NULL, 'x')", "23502", '"id"')
+            refused(c, "INSERT INTO people VALUES (24, 'x')", "23505", '"people_pkey"')
+            # as SQLite, the highest number that is there, whatever was before
+            assert outcome(c, "BEGIN; INSERT INTO people (name) VALUES ('never'); ROLLBACK")["error"] is None
+            expect(c, "INSERT INTO people (name) VALUES ('h') RETURNING id", [("25",)])
+            assert outcome(c, "DELETE FROM people WHERE id = 25")["tag"] == "DELETE 1"
+            expect(c, "INSERT INTO people (id, name) OVERRIDING USER VALUE VALUES (1000, 'i') RETURNING id", [("25",)])
+            expect(c, "UPDATE people SET id = DEFAULT WHERE id = 3 RETURNING id", [("26",)])
+            # with AUTOINCREMENT the highest that ever was
+            expect(c, "SELECT last_value, is_called FROM ever_id_seq", [("10", "t")])
+            expect(c, "INSERT INTO ever (name) VALUES ('y') RETURNING id", [("11",)])
+            assert outcome(c, "TRUNCATE ever")["error"] is None
+            expect(c, "INSERT INTO ever VALUES (DEFAULT, 'z') RETURNING id", [("12",)])
+            assert outcome(c, "TRUNCATE ever RESTART IDENTITY")["error"] is None
+            expect(c, "INSERT INTO ever (name) VALUES ('z') RETURNING id", [("1",)])
+            # what would count apart from the rows is refused, what says where it stands is not
+            for sql in ("SELECT nextval('people_id_seq_1')", "SELECT setval('people_id_seq_1', 5)", "ALTER SEQUENCE people_id_seq_1 RESTART", "ALTER SEQUENCE ever_id_seq INCREMENT 2"):
+                refused(c, sql, "0A000")
+            expect(c, "SELECT setval(pg_get_serial_sequence('people', 'id'), coalesce(max(id), 1), max(id) IS NOT NULL) FROM people", [("26",)])
+            refused(c, "DROP SEQUENCE ever_id_seq", "2BP01")
+            # the number is known before the row is stored
+            assert outcome(c, """
+                CREATE FUNCTION numbered() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := NEW.name || NEW.id; RETURN NEW; END $$;
+                CREATE TRIGGER numbered BEFORE INSERT ON people FOR EACH ROW EXECUTE FUNCTION numbered();
+                ALTER TABLE people ADD CHECK (id < 30)""")["error"] is None
+            expect(c, "INSERT INTO people (name) VALUES ('n'), ('n') RETURNING id, name", [("27", "n27"), ("28", "n28")])
+            assert outcome(c, "DROP TRIGGER numbered ON people")["error"] is None
+            expect(c, "INSERT INTO people (name) VALUES ('n') RETURNING id", [("29",)])
+            error = refused(c, "INSERT INTO people (name) VALUES ('n')", "23514", "people_id_check")
+            assert error["D"] == "Failing row contains (30, n).", error
+            c.close()
+        # the sequence is the catalog's own now; another program goes on
+        db = sqlite3.connect(path)
+        assert db.execute("SELECT count(*), max(id) FROM people").fetchone() == (14, 29)
+        db.execute("DELETE FROM people WHERE id > 4")
+        db.commit()
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "INSERT INTO people (name) VALUES ('n') RETURNING id", [("5",)])
+            expect(c, "SELECT pg_get_serial_sequence('people', 'id')", [("public.people_id_seq_1",)])
+            assert outcome(c, "ALTER TABLE people ALTER id SET GENERATED ALWAYS")["error"] is None
+            refused(c, "INSERT INTO people VALUES (7, 'x')", "428C9")
+            assert outcome(c, "ALTER TABLE people ALTER id DROP IDENTITY")["error"] is None
+            refused(c, "INSERT INTO people (name) VALUES ('x')", "23502")
+            assert outcome(c, "DROP TABLE ever")["error"] is None
+            expect(c, "SELECT count(*) FROM pg_sequences WHERE sequencename IN ('ever_id_seq', 'people_id_seq_1')", [("0",)])
+            c.close()
+
+
+@test
+def reflected_tables():
+    """SQLAlchemy reflects a file's tables, and its mapped objects get their numbers from them."""
+    import sqlalchemy as sa
+    from sqlalchemy.ext.automap import automap_base
+    from sqlalchemy.orm import Session
+
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "shop.db")
+        db = sqlite3.connect(path)
+        db.executescript("""
+            CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR(40) NOT NULL);
+            CREATE TABLE invoice (id INTEGER PRIMARY KEY AUTOINCREMENT, customer_id INTEGER NOT NULL REFERENCES customer (id), total NUMERIC(10, 2));
+            INSERT INTO customer VALUES (7, 'old');
+        """)
+        db.close()
+        with server.Server(database=path) as s:
+            engine = sa.create_engine("postgresql+psycopg://postgres@/main", connect_args={"host": s.dir, "port": s.port})
+            base = automap_base()
+            base.prepare(autoload_with=engine)
+            customer, invoice = base.classes.customer, base.classes.invoice
+            assert customer.__table__.c.id.identity is not None and invoice.__table__.c.id.identity is not None
+            with Session(engine) as session:
+                new = customer(name="new", invoice_collection=[invoice(total=1), invoice(total=2)])
+                session.add(new)
+                session.commit()
+                assert (new.id, sorted(i.id for i in new.invoice_collection)) == (8, [1, 2]), new.id
+                assert session.execute(sa.insert(customer.__table__), {"name": "core"}).inserted_primary_key == (9,)
+                rows = session.execute(sa.insert(customer).returning(customer.id), [{"name": "x"}, {"name": "y"}]).scalars().all()
+                assert rows == [10, 11], rows
+                session.commit()
+            engine.dispose()
+        db = sqlite3.connect(path)
+        assert db.execute("SELECT id, name FROM customer ORDER BY id").fetchall() == [(7, "old"), (8, "new"), (9, "core"), (10, "x"), (11, "y")]
+        assert db.execute("SELECT customer_id, count(*) FROM invoice GROUP BY 1").fetchall() == [(8, 2)]
+        db.close()
+
+
+@test
 def read_by_plain_sqlite():
     """What a file needs pgsqlite's own functions for keeps nobody from reading its tables."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::store;
 use crate::udf::session_cell::SequenceSource;
 use parking_lot::Mutex;
-use pgsqlite_sql::catalog::{Catalog, RelationKind, Sequence};
+use pgsqlite_sql::catalog::{Catalog, RelationKind, RowNumbers, Sequence};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -332,7 +332,21 @@ impl SequenceSource for SessionSequences {
         Ok((state.last, state.called))
     }
 
+    fn given(&self, oid: Oid, value: i64) {
+        let mut own = self.own.lock();
+        own.current.insert(oid, value);
+        own.last_used = Some(oid);
+    }
+
     fn last_value(&self, oid: Oid) -> Result<Option<i64>> {
+        if self.definition(oid)?.1.row_numbers.is_some() {
+            // (what is committed: this is asked for by views of all sequences)
+            let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+            let keeper = engine.keeper();
+            let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
+            let catalog = self.own.lock().catalog.clone();
+            return highest_row_number(connection.rusqlite(), &catalog, oid);
+        }
         let (last, called) = self.state(oid)?;
         Ok(called.then_some(last))
     }
@@ -361,6 +375,28 @@ impl SequenceSource for SessionSequences {
         own.dirty.insert(oid);
         Ok(value)
     }
+}
+
+/// The highest number of a row of the table whose INTEGER PRIMARY KEY has this sequence, with AUTOINCREMENT the highest that ever
+/// was; None: there is none. Errors: XX000 if the sequence is another one's.
+pub(crate) fn highest_row_number(db: &rusqlite::Connection, catalog: &Catalog, sequence: Oid) -> Result<Option<i64>> {
+    let numbered = catalog.relation(sequence).and_then(|r| match &r.kind {
+        RelationKind::Sequence(Sequence { row_numbers: Some(numbers), owned_by: Some((table, attnum)), .. }) => {
+            let table = catalog.relation(*table)?;
+            Some((*numbers, table, table.column_by_attnum(*attnum)?))
+        }
+        _ => None,
+    });
+    let Some((numbers, table, column)) = numbered else { return Err(PgError::internal("not a table's row numbers")) };
+    let quote = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+    let sql = format!("SELECT max({}) FROM main.{}", quote(&column.name), quote(&table.sqlite_name));
+    let highest: Option<i64> = db.query_row(&sql, [], |r| r.get(0)).map_err(store::sqlite_error)?;
+    if numbers == RowNumbers::Highest {
+        return Ok(highest);
+    }
+    let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1";
+    let ever: Option<i64> = db.query_row(sql, [&table.sqlite_name], |r| r.get(0)).map_err(store::sqlite_error)?;
+    Ok(highest.max(ever))
 }
 
 impl Engine {

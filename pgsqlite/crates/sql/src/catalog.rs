@@ -90,7 +90,7 @@ pub struct Column {
     #[serde(default)]
     pub sequence: Oid,
     /// Left out of an INSERT, SQLite fills it itself: a default of a foreign table that only SQLite can compute, or its rowid
-    /// column. Such a column must be absent from the lowered INSERT when it gets no value (an explicit DEFAULT in a list of
+    /// column (which pgsqlite asks the number of: [`RowNumbers`]). Such a column must be absent from the lowered INSERT when it gets no value (an explicit DEFAULT in a list of
     /// several rows cannot be expressed). False with `default: None` means NULL.
     #[serde(default)]
     pub sqlite_default: bool,
@@ -319,6 +319,18 @@ pub struct Sequence {
     /// made for an identity column
     #[serde(default)]
     pub identity: bool,
+    /// of the INTEGER PRIMARY KEY of a table that another program made: the sequence stands where the table does
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_numbers: Option<RowNumbers>,
+}
+
+/// How SQLite numbers the rows that leave out their INTEGER PRIMARY KEY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowNumbers {
+    /// by the highest number that is there, plus one
+    Highest,
+    /// AUTOINCREMENT: by the highest number that ever was there, plus one
+    Autoincrement,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

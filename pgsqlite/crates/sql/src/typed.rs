@@ -254,6 +254,8 @@ pub enum ExprKind {
     },
     /// DEFAULT in VALUES or SET
     Default,
+    /// The number that SQLite would give to the next row of a table: of its INTEGER PRIMARY KEY, whose sequence (OID) this is.
+    NextRow(Oid),
     /// VALUE in a domain's check
     DomainValue,
 }

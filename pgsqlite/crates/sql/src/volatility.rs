@@ -6,11 +6,15 @@ use crate::catalog::Catalog;
 use crate::typed::{CastMethod, Expr, ExprKind, SubLinkKind};
 use pgsqlite_types::{oid, Oid};
 
+/// nextval(regclass)
+pub(crate) const NEXTVAL: Oid = 1574;
+
 /// The functions that a node calls by itself (those of its operators, too), without those of what is below it. Aggregates and window
 /// functions, which are computed over rows, are not among them.
 fn called(expr: &Expr, see: &mut impl FnMut(Oid)) {
     match &expr.kind {
         ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => see(*proc),
+        ExprKind::NextRow(_) => see(NEXTVAL),
         ExprKind::Op { op, .. } | ExprKind::Distinct { op, .. } | ExprKind::InList { op, .. } => see(op.proc),
         ExprKind::ArrayCompare { op, .. } | ExprKind::NullIf { op, .. } => see(op.proc),
         ExprKind::Cast { method: CastMethod::Function(proc), .. } => see(*proc),

@@ -475,6 +475,7 @@ impl Ddl<'_> {
                 let mut relation = relation;
                 let sequence = column.sequence;
                 relation.columns[column.attnum as usize - 1].identity = None;
+                relation.columns[column.attnum as usize - 1].sqlite_default = false;
                 relation.columns[column.attnum as usize - 1].sequence = 0;
                 self.put_relation(relation)?;
                 self.catalog.remove_relation(sequence);

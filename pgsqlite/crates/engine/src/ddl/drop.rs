@@ -1066,12 +1066,28 @@ impl Ddl<'_> {
                 .relations
                 .values()
                 .filter_map(|r| match &r.kind {
+                    RelationKind::Sequence(s) if s.row_numbers.is_some() => None,
                     RelationKind::Sequence(s) if s.owned_by.is_some_and(|o| tables.contains(&o.0)) => {
                         Some((r.oid, s.start))
                     }
                     _ => None,
                 })
                 .collect();
+            // SQLite begins with 1 where there are no rows, unless it remembers what was there
+            let remembered = |r: &&Arc<Relation>| match &r.kind {
+                RelationKind::Sequence(s) => s.row_numbers == Some(RowNumbers::Autoincrement) && s.owned_by.is_some(),
+                _ => false,
+            };
+            for sequence in self.catalog.relations.values().filter(remembered) {
+                let RelationKind::Sequence(Sequence { owned_by: Some((table, _)), .. }) = &sequence.kind else {
+                    continue;
+                };
+                if let Some(table) = tables.iter().find(|t| *t == table).and_then(|t| self.catalog.relation(*t)) {
+                    self.conn
+                        .execute("DELETE FROM main.sqlite_sequence WHERE name = ?1", [&table.sqlite_name])
+                        .map_err(store::sqlite_error)?;
+                }
+            }
             for (sequence, start) in owned {
                 self.put_sequence_state(sequence, start, false)?;
             }

@@ -42,7 +42,7 @@ mod rename;
 mod role;
 mod rule;
 mod schema;
-mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod sqlite;
 mod statistics;
 mod storage;

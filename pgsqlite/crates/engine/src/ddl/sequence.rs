@@ -142,7 +142,55 @@ impl SequenceOptions {
             cycle: self.cycle.or(old.map(|o| o.cycle)).unwrap_or(false),
             owned_by: old.and_then(|o| o.owned_by),
             identity: old.is_some_and(|o| o.identity),
+            row_numbers: old.and_then(|o| o.row_numbers),
         })
+    }
+}
+
+/// The sequence of an INTEGER PRIMARY KEY (table, attnum), without OID, name and owner.
+pub(crate) fn row_numbers(numbers: RowNumbers, key: (Oid, i16)) -> Relation {
+    let sequence = Sequence {
+        type_oid: oid::INT8,
+        start: 1,
+        increment: 1,
+        min: 1,
+        max: i64::MAX,
+        cache: 1,
+        cycle: false,
+        owned_by: Some(key),
+        identity: true,
+        row_numbers: Some(numbers),
+    };
+    sequence_relation(sequence)
+}
+
+/// A sequence that is not stored yet, without OID, name and owner.
+fn sequence_relation(sequence: Sequence) -> Relation {
+    Relation {
+        oid: 0,
+        schema: PUBLIC,
+        name: String::new(),
+        kind: RelationKind::Sequence(sequence),
+        sqlite_name: String::new(),
+        owner: BOOTSTRAP_ROLE,
+        row_type: 0,
+        array_type: 0,
+        temporary: false,
+        unlogged: false,
+        columns: sequence_columns(),
+        constraints: Vec::new(),
+        rowid_column: None,
+        without_rowid: false,
+        origin: Origin::Pgsqlite,
+        acl: None,
+        tuples: None,
+        on_commit: Default::default(),
+        security: Default::default(),
+        inheritance: Default::default(),
+        storage: Default::default(),
+        triggers: Vec::new(),
+        statistics: Vec::new(),
+        rules: Vec::new(),
     }
 }
 
@@ -178,27 +226,11 @@ impl Ddl<'_> {
             oid,
             schema,
             name: name.clone(),
-            kind: RelationKind::Sequence(sequence),
-            sqlite_name: String::new(),
             owner: owner.unwrap_or(self.environment.user),
-            row_type: 0,
-            array_type: 0,
             temporary,
             unlogged,
-            columns: sequence_columns(),
-            constraints: Vec::new(),
-            rowid_column: None,
-            without_rowid: false,
-            origin: Origin::Pgsqlite,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Sequence, schema),
-            tuples: None,
-            on_commit: Default::default(),
-            security: Default::default(),
-            inheritance: Default::default(),
-            storage: Default::default(),
-            triggers: Vec::new(),
-            statistics: Vec::new(),
-            rules: Vec::new(),
+            ..sequence_relation(sequence)
         })?;
         self.put_sequence_state(oid, start, false)?;
         Ok((oid, name))
@@ -303,6 +335,13 @@ impl Ddl<'_> {
         options: &SequenceOptions,
     ) -> Result<()> {
         let mut sequence = options.apply(Some(old))?;
+        let numbers = |s: &Sequence| (s.start, s.increment, s.min, s.cycle);
+        if old.row_numbers.is_some() && (options.restart.is_some() || numbers(&sequence) != numbers(old)) {
+            return Err(PgError::not_supported(format!(
+                "changing sequence \"{}\", whose numbers SQLite gives",
+                relation.name
+            )));
+        }
         if let Some(parts) = &options.owned_by {
             if old.identity {
                 return Err(PgError::new(
@@ -331,6 +370,8 @@ impl Ddl<'_> {
                 }
                 self.put_sequence_state(relation.oid, value, false)?;
             }
+            // (it stands where the table's rows do)
+            None if old.row_numbers.is_some() => {}
             None => {
                 if state.0 < sequence.min {
                     return Err(invalid(format!(

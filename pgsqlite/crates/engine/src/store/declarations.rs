@@ -9,6 +9,8 @@ pub struct Declarations {
     pub checks: Vec<(Option<String>, Option<String>, String)>,
     /// column, expression
     pub generated: Vec<(String, String)>,
+    /// AUTOINCREMENT stands beside the INTEGER PRIMARY KEY
+    pub autoincrement: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -148,7 +150,11 @@ pub fn read(sql: &str) -> Declarations {
                     out.generated.push((column.clone(), expression.trim().to_string()));
                 }
             }
-            Token::Word(w) => word = w.to_string(),
+            Token::Word(w) => {
+                // (SQLite takes it nowhere else)
+                out.autoincrement |= w.eq_ignore_ascii_case("autoincrement");
+                word = w.to_string();
+            }
             _ => {}
         }
         begins = false;
@@ -183,6 +189,11 @@ mod tests {
         );
         let generated = |c: &str, e: &str| (c.to_string(), e.to_string());
         assert_eq!(found.generated, [generated("g", "id * (2 + 1)"), generated("h", "g")]);
+        assert!(!found.autoincrement);
+        assert!(
+            !read("CREATE TABLE t (id INTEGER PRIMARY KEY /* AUTOINCREMENT */, \"autoincrement\" x)").autoincrement
+        );
+        assert!(read("CREATE TABLE t ([id] INTEGER PRIMARY KEY autoIncrement NOT NULL, b)").autoincrement);
         for broken in ["", "CREATE TABLE t", "CREATE TABLE t (a CHECK (1", "CREATE TABLE t (a 'x"] {
             assert_eq!(read(broken), Declarations::default(), "{broken}");
         }

@@ -2,11 +2,12 @@
 //! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
 
 use super::{declarations, declared, sqlite_error};
-use crate::ddl::naming;
+use crate::ddl::{naming, sequence};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_types::{oid, Oid, Result};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// One column as `PRAGMA table_xinfo` tells it.
 struct Info {
@@ -142,6 +143,18 @@ pub fn reconcile(
         catalog.add_relation(relation);
     }
 
+    // (the numbers of rows that have none any more)
+    let numberless = |r: &Relation| match &r.kind {
+        RelationKind::Sequence(Sequence { row_numbers: Some(_), owned_by: Some((table, attnum)), .. }) => {
+            catalog.relation(*table).is_none_or(|t| t.rowid_column != Some(*attnum))
+        }
+        _ => false,
+    };
+    let numberless: Vec<Oid> = catalog.relations.values().filter(|r| numberless(r)).map(|r| r.oid).collect();
+    for sequence in numberless {
+        catalog.remove_relation(sequence);
+    }
+
     // What is not stored.
     let mut fresh: Vec<Oid> = Vec::new();
     for name in tables.iter().filter(|n| !known.contains(*n)) {
@@ -158,7 +171,48 @@ pub fn reconcile(
     for name in views.iter().filter(|n| !known.contains(*n)) {
         add_view(conn, catalog, name, next_oid)?;
     }
+    // (last, so that they take no name of an object of the file)
+    let numbered = |r: &&Arc<Relation>| {
+        let column = r.rowid_column.and_then(|a| r.column_by_attnum(a));
+        r.origin == Origin::Foreign && column.is_some_and(|c| c.sqlite_default && c.identity.is_none() && !c.dropped)
+    };
+    let numbered: Vec<Oid> = catalog.relations.values().filter(numbered).map(|r| r.oid).collect();
+    for table in numbered {
+        add_row_numbers(conn, catalog, table, next_oid)?;
+    }
     Ok(())
+}
+
+/// Makes the INTEGER PRIMARY KEY of a table, which numbers rows by itself, an identity column.
+fn add_row_numbers(conn: &Connection, catalog: &mut Catalog, table: Oid, next_oid: &mut Oid) -> Result<()> {
+    let mut relation = (**catalog.relation(table).expect("the caller lists the catalog's tables")).clone();
+    let Some(attnum) = relation.rowid_column else { return Ok(()) };
+    let numbers = match declarations::read(&table_text(conn, &relation.sqlite_name)?).autoincrement {
+        true => RowNumbers::Autoincrement,
+        false => RowNumbers::Highest,
+    };
+    let oid = take(next_oid);
+    let column = &mut relation.columns[attnum as usize - 1];
+    column.identity = Some(Identity::ByDefault);
+    column.sequence = oid;
+    let mut sequence = sequence::row_numbers(numbers, (table, attnum));
+    sequence.oid = oid;
+    sequence.name = free_name(catalog, relation.schema, &naming::object_name(&relation.name, &column.name, "seq"));
+    sequence.schema = relation.schema;
+    sequence.owner = relation.owner;
+    catalog.add_relation(sequence);
+    catalog.add_relation(relation);
+    Ok(())
+}
+
+/// The CREATE TABLE of a table; empty where there is none.
+fn table_text(conn: &Connection, sqlite_name: &str) -> Result<String> {
+    let mut statement = conn
+        .prepare_cached("SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?1")
+        .map_err(sqlite_error)?;
+    let text: Option<Option<String>> =
+        statement.query_row([sqlite_name], |r| r.get(0)).optional().map_err(sqlite_error)?;
+    Ok(text.flatten().unwrap_or_default())
 }
 
 fn take(next_oid: &mut Oid) -> Oid {
@@ -166,11 +220,11 @@ fn take(next_oid: &mut Oid) -> Oid {
     *next_oid - 1
 }
 
-/// A name in schema public that no relation has yet.
-fn free_name(catalog: &Catalog, wanted: &str) -> String {
+/// A name that no relation of the schema has yet.
+fn free_name(catalog: &Catalog, schema: Oid, wanted: &str) -> String {
     let mut name = wanted.to_string();
     let mut n = 1;
-    while catalog.relation_in(PUBLIC, &name).is_some() {
+    while catalog.relation_in(schema, &name).is_some() {
         name = format!("{wanted}_{n}");
         n += 1;
     }
@@ -258,14 +312,7 @@ struct Check {
 
 /// Tells the columns what the table's text says of them; gives its CHECKs.
 fn declare(conn: &Connection, relation: &mut Relation) -> Result<Vec<Check>> {
-    let sql: Option<String> = conn
-        .query_row(
-            "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?1",
-            [&relation.sqlite_name],
-            |r| r.get(0),
-        )
-        .map_err(sqlite_error)?;
-    let found = declarations::read(&sql.unwrap_or_default());
+    let found = declarations::read(&table_text(conn, &relation.sqlite_name)?);
     for column in relation.columns.iter_mut().filter(|c| c.sqlite_generated) {
         let of = found.generated.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name));
         column.sqlite_text = of.map(|(_, expression)| expression.clone());
@@ -285,7 +332,7 @@ fn add_table(
     let mut relation = Relation {
         oid,
         schema: PUBLIC,
-        name: free_name(catalog, sqlite_name),
+        name: free_name(catalog, PUBLIC, sqlite_name),
         kind: RelationKind::Table,
         sqlite_name: sqlite_name.to_string(),
         owner: BOOTSTRAP_ROLE,
@@ -340,7 +387,12 @@ fn add_table(
     key.sort_unstable();
     if let [(_, attnum)] = key[..] {
         let info = &infos[attnum as usize - 1];
-        if !without_rowid && info.declared.eq_ignore_ascii_case("integer") {
+        // (an INTEGER PRIMARY KEY DESC has an index like any other key, and is not the rowid)
+        let indexed = "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1, 'main') WHERE origin = 'pk')";
+        let is_rowid = !without_rowid
+            && info.declared.eq_ignore_ascii_case("integer")
+            && !conn.query_row(indexed, [sqlite_name], |r| r.get::<_, bool>(0)).map_err(sqlite_error)?;
+        if is_rowid {
             relation.rowid_column = Some(attnum);
             let column = &mut relation.columns[attnum as usize - 1];
             column.not_null = true;
@@ -350,7 +402,7 @@ fn add_table(
     catalog.add_relation(relation.clone());
     let mut known = HashSet::new();
     if relation.rowid_column.is_some() {
-        let name = free_name(catalog, &naming::object_name(&relation.name, "", "pkey"));
+        let name = free_name(catalog, relation.schema, &naming::object_name(&relation.name, "", "pkey"));
         let columns: Vec<i16> = key.iter().map(|k| k.1).collect();
         add_constraint_index(catalog, oid, name, "", &columns, true, next_oid);
     }
@@ -485,15 +537,19 @@ fn add_indexes(
         let column_names: Vec<&str> = keys.iter().filter_map(|k| k.0.as_deref()).collect();
         match origin.as_str() {
             "pk" => {
-                let pg = free_name(catalog, &naming::object_name(&relation.name, "", "pkey"));
+                let pg = free_name(catalog, relation.schema, &naming::object_name(&relation.name, "", "pkey"));
                 add_constraint_index(catalog, table, pg, &name, &attnums, true, next_oid);
             }
             "u" => {
-                let pg = free_name(catalog, &naming::object_name(&relation.name, &column_names.join("_"), "key"));
+                let pg = free_name(
+                    catalog,
+                    relation.schema,
+                    &naming::object_name(&relation.name, &column_names.join("_"), "key"),
+                );
                 add_constraint_index(catalog, table, pg, &name, &attnums, false, next_oid);
             }
             _ => {
-                let pg = free_name(catalog, &name);
+                let pg = free_name(catalog, relation.schema, &name);
                 add_index(catalog, table, pg, &name, &attnums, &descending, unique, false, next_oid);
             }
         }
@@ -599,7 +655,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
     let relation = Relation {
         oid,
         schema: PUBLIC,
-        name: free_name(catalog, sqlite_name),
+        name: free_name(catalog, PUBLIC, sqlite_name),
         kind: RelationKind::ForeignView,
         sqlite_name: sqlite_name.to_string(),
         owner: BOOTSTRAP_ROLE,

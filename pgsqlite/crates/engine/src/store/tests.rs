@@ -1,7 +1,7 @@
 //! Files of other programs, and our own tables in them.
 
 use super::*;
-use pgsqlite_sql::catalog::{ConstraintKind, ForeignKeyAction, StorageForm, PUBLIC};
+use pgsqlite_sql::catalog::{ConstraintKind, ForeignKeyAction, Identity, RowNumbers, StorageForm, PUBLIC};
 use pgsqlite_types::oid;
 
 fn foreign_file() -> Connection {
@@ -28,6 +28,10 @@ fn a_foreign_file_gets_types_keys_and_indexes() {
     let column = |name: &str| album.column(name).unwrap();
     assert_eq!((column("AlbumId").type_oid, album.rowid_column), (oid::INT8, Some(1)));
     assert!(column("AlbumId").sqlite_default);
+    let numbers = catalog.relation(column("AlbumId").sequence).unwrap();
+    assert_eq!((numbers.name.as_str(), column("AlbumId").identity), ("Album_AlbumId_seq", Some(Identity::ByDefault)));
+    assert!(matches!(&numbers.kind, RelationKind::Sequence(s)
+        if s.row_numbers == Some(RowNumbers::Highest) && s.owned_by == Some((album.oid, 1))));
     assert_eq!((column("Title").type_oid, column("Title").typmod), (oid::VARCHAR, 164));
     assert_eq!(column("Title").default.as_deref(), Some("'x'::character varying"));
     assert_eq!((column("Price").type_oid, column("Price").typmod), (oid::NUMERIC, (10 << 16 | 2) + 4));

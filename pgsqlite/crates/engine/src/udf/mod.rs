@@ -36,6 +36,7 @@ mod records;
 mod regex_exact;
 mod regex_syntax;
 pub(crate) mod routines;
+mod row_numbers;
 pub mod rows;
 mod server;
 pub mod session_cell;
@@ -185,6 +186,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
     let own = support::FUNCTIONS
         .iter()
         .chain(rows::FUNCTIONS)
+        .chain(row_numbers::FUNCTIONS)
         .chain(records::FUNCTIONS)
         .chain(inverted::FUNCTIONS)
         .chain(ranges::CONSTRUCTORS)

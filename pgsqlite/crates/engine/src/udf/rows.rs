@@ -18,6 +18,8 @@ pub struct StatementRows {
     updates: Cell<bool>,
     /// large objects that the statement has changed
     pub(crate) changed_objects: RefCell<HashSet<Oid>>,
+    /// the numbers that rows of an INTEGER PRIMARY KEY have got, by its sequence: the last of each
+    pub(crate) given: RefCell<HashMap<Oid, i64>>,
     /// what WHERE CURRENT OF means
     pub(crate) current: RefCell<Option<Current>>,
 }
@@ -50,9 +52,13 @@ impl StatementRows {
         if !self.changed_objects.borrow().is_empty() {
             self.changed_objects.borrow_mut().clear();
         }
+        if !self.given.borrow().is_empty() {
+            self.given.borrow_mut().clear();
+        }
     }
 
-    /// While another statement runs inside this one: what was remembered so far.
+    /// While another statement runs inside this one: what was remembered so far. (Numbers that rows have got stay: the other
+    /// statement's rows get others.)
     pub fn set_aside(&self) -> StatementRows {
         let updates = Cell::new(self.updates.take());
         let changed_objects = RefCell::new(self.changed_objects.take());
@@ -66,7 +72,9 @@ impl StatementRows {
     /// The other statement has ended. (What it has changed the one around did not find when it began.)
     pub fn put_back(&self, remembered: StatementRows) {
         let mut changed = self.changed_objects.take();
+        let given = self.given.take();
         self.clear();
+        self.given.replace(given);
         changed.extend(remembered.changed_objects.take());
         self.changed_objects.replace(changed);
         self.updates.set(remembered.updates.get());

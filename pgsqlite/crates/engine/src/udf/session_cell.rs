@@ -22,6 +22,8 @@ pub trait SequenceSource {
     fn last_value(&self, sequence: Oid) -> Result<Option<i64>>;
     /// The catalog in which sequences are looked up from now on.
     fn show_catalog(&self, catalog: Arc<Catalog>);
+    /// SQLite numbers a row of the sequence's table: that is what `currval` and `lastval` give from now on.
+    fn given(&self, sequence: Oid, value: i64);
     /// Sets the value; `called` false: the next `nextval` gives the value itself.
     fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
     /// Stores in the running transaction where all sequences really stand.

@@ -214,7 +214,11 @@ fn policy_check(c: &Call) -> Result<Datum> {
 fn sequence_state(c: &Call) -> Result<Datum> {
     let sequences = c.session.state().sequences.clone();
     let sequences = sequences.ok_or_else(|| PgError::not_supported("a sequence outside a session"))?;
-    let (last, called) = sequences.state(type_argument(c, 0)?)?;
+    let sequence = type_argument(c, 0)?;
+    let (last, called) = match super::row_numbers::state(c, sequence)? {
+        Some(state) => state,
+        None => sequences.state(sequence)?,
+    };
     Ok(if c.int(1)? == 0 { Datum::Int(last) } else { Datum::from(called) })
 }
 

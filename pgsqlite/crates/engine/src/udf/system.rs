@@ -153,7 +153,9 @@ fn trigger_depth(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(c.session.routines.trigger_depth.get() as i64))
 }
 fn nextval(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(sequences(c)?.nextval(c.int(0)? as Oid)?))
+    let sequence = c.int(0)? as Oid;
+    super::row_numbers::refuse(c, sequence, "nextval()")?;
+    Ok(Datum::Int(sequences(c)?.nextval(sequence)?))
 }
 fn currval(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(sequences(c)?.currval(c.int(0)? as Oid)?))
@@ -163,7 +165,13 @@ fn lastval(c: &Call) -> Result<Datum> {
 }
 fn setval(c: &Call) -> Result<Datum> {
     let called = c.len() < 3 || c.bool(2)?;
-    Ok(Datum::Int(sequences(c)?.setval(c.int(0)? as Oid, c.int(1)?, called)?))
+    let (sequence, value) = (c.int(0)? as Oid, c.int(1)?);
+    // what is said to a sequence after rows were copied with their numbers
+    if super::row_numbers::state(c, sequence)? == Some((value, called)) {
+        return Ok(Datum::Int(value));
+    }
+    super::row_numbers::refuse(c, sequence, "setval()")?;
+    Ok(Datum::Int(sequences(c)?.setval(sequence, value, called)?))
 }
 fn serial_sequence(c: &Call) -> Result<Datum> {
     let table = c.session.reg_oid(oid::REGCLASS, c.text(0)?)?;

@@ -381,6 +381,7 @@ impl Analyzer<'_> {
             | ExprKind::WholeRow { .. }
             | ExprKind::Grouping(_)
             | ExprKind::Default
+            | ExprKind::NextRow(_)
             | ExprKind::DomainValue => match type_collation {
                 0 => Derived::NONE,
                 _ => Derived::implicit(if own != 0 { own } else { type_collation }, location),

@@ -466,11 +466,11 @@ impl Analyzer<'_> {
             }
             return self.stored_default(&text, column).map(Some);
         }
-        if column.generated.is_some() || column.sqlite_default {
-            return Ok(None);
-        }
         if column.identity.is_some() {
             return self.nextval(column.sequence, column.type_oid).map(Some);
+        }
+        if column.generated.is_some() || column.sqlite_default {
+            return Ok(None);
         }
         if let Some(text) = &column.default {
             return self.stored_default(text, column).map(Some);
@@ -505,10 +505,17 @@ impl Analyzer<'_> {
     }
 
     fn nextval(&mut self, sequence: Oid, ty: Oid) -> Result<Expr> {
-        /// nextval(regclass)
-        const NEXTVAL: Oid = 1574;
+        if let Some(RelationKind::Sequence(s)) = self.env.catalog.relation(sequence).map(|r| &r.kind) {
+            if s.row_numbers.is_some() {
+                return Ok(Expr::new(ExprKind::NextRow(sequence), ty, -1));
+            }
+        }
         let sequence = Expr::new(ExprKind::Const(Datum::Int(sequence as i64)), oid::REGCLASS, -1);
-        let call = Expr::new(ExprKind::Func { proc: NEXTVAL, args: vec![sequence], variadic: false }, oid::INT8, -1);
+        let call = Expr::new(
+            ExprKind::Func { proc: crate::volatility::NEXTVAL, args: vec![sequence], variadic: false },
+            oid::INT8,
+            -1,
+        );
         self.try_coerce(call, ty, -1, builtin::CastContext::Assignment, CastForm::Assignment)?
             .ok_or_else(|| PgError::internal("an identity column of a type that is not an integer"))
     }

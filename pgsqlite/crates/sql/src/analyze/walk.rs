@@ -13,6 +13,7 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         | ExprKind::WholeRow { .. }
         | ExprKind::Grouping(_)
         | ExprKind::Default
+        | ExprKind::NextRow(_)
         | ExprKind::DomainValue => {}
         ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
             args.iter().for_each(f)
@@ -311,6 +312,7 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::WholeRow { .. }
         | ExprKind::Grouping(_)
         | ExprKind::Default
+        | ExprKind::NextRow(_)
         | ExprKind::DomainValue => {}
         ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
             args.iter_mut().for_each(f)

@@ -270,7 +270,8 @@ impl<'a> Printer<'a> {
             ExprKind::Assign { .. } => {
                 return Err(PgError::not_supported("several assignments to parts of a column in a stored statement"))
             }
-            ExprKind::Default => self.out.push_str("DEFAULT"),
+            // (whoever stores the statement stores DEFAULT)
+            ExprKind::Default | ExprKind::NextRow(_) => self.out.push_str("DEFAULT"),
             ExprKind::DomainValue => self.out.push_str("VALUE"),
             #[allow(unreachable_patterns)]
             other => return Err(PgError::not_supported(format!("printing {other:?}"))),

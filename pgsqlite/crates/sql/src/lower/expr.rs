@@ -275,6 +275,7 @@ impl Lowerer<'_> {
                     PgError::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context").at(expr.location)
                 )
             }
+            ExprKind::NextRow(sequence) => format!("{}({sequence})", support::NEXT_ROW_NUMBER),
             ExprKind::DomainValue => {
                 self.domain_value.clone().ok_or_else(|| PgError::internal("VALUE outside a domain"))?
             }

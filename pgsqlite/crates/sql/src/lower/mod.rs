@@ -84,6 +84,8 @@ pub mod support {
     pub const PARTITION_CHECK: &str = "pg_partition_check";
     /// (sequence, part) → last_value (part 0), is_called (part 1)
     pub const SEQUENCE: &str = "pg_sequence_state";
+    /// (sequence of an INTEGER PRIMARY KEY) → the number that SQLite would give to the table's next row
+    pub const NEXT_ROW_NUMBER: &str = "pg_next_row_number";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
     pub const NOT_NULL: &str = "pg_not_null";
     /// (other …, value) → value, computed after the others

@@ -503,7 +503,11 @@ impl Lowerer<'_> {
 
     /// SQLite gives a row a number where its INTEGER PRIMARY KEY would be NULL; PostgreSQL refuses the row.
     fn not_null_rowid(&self, target: &Relation, column: &Column, expr: &Expr, value: String) -> String {
-        let never_null = matches!(&expr.kind, ExprKind::Const(d) if *d != pgsqlite_types::Datum::Null);
+        let never_null = match &expr.kind {
+            ExprKind::Const(d) => *d != pgsqlite_types::Datum::Null,
+            ExprKind::NextRow(_) => true,
+            _ => false,
+        };
         if target.rowid_column != Some(column.attnum) || never_null {
             return value;
         }

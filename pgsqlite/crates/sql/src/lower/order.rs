@@ -22,7 +22,7 @@ const TIMES: [Oid; 4] = [oid::TIMESTAMP, oid::TIMESTAMPTZ, oid::TIME, oid::TIMET
 /// Whether computing the expression can fail at all.
 fn may_fail(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) | ExprKind::Default => false,
+        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) | ExprKind::Default | ExprKind::NextRow(_) => false,
         // now(), gen_random_uuid() …; a sequence that has reached its end used up nothing
         ExprKind::Func { proc, args, .. } => {
             !args.is_empty() && proc_by_oid(*proc).is_none_or(|p| p.name != "nextval") || args.iter().any(may_fail)

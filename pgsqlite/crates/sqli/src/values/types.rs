@@ -382,11 +382,13 @@ fn base(catalog: &Catalog, type_oid: Oid, typmod: i32) -> (Oid, i32) {
     }
 }
 
-/// Whether a column numbers its rows by itself: an identity column, or one whose default is its sequence.
+/// Whether a column numbers its rows by itself: an identity column, or one whose default is its sequence. (What SQLite numbers
+/// cannot be asked for the number behind a 0.)
 pub fn is_serial(column: &Column) -> bool {
-    column.identity.is_some()
+    let sequence = column.identity.is_some()
         || column.sequence != 0
-        || column.default.as_deref().is_some_and(|d| d.starts_with("nextval("))
+        || column.default.as_deref().is_some_and(|d| d.starts_with("nextval("));
+    sequence && !column.sqlite_default
 }
 
 /// The column of a table that is SERIAL, SERIAL8 or BIGSERIAL.
