@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -199,7 +200,10 @@ pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
 }
 
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
-pub struct Connection {
+pub struct Connection(Box<Parts>);
+
+/// Boxed: a connection changes hands several times a statement.
+pub struct Parts {
     // order matters: statements are finalized before the connection closes
     /// by their text; None: it is in use
     cache: Bounded<String, Option<RawStatement>>,
@@ -214,10 +218,23 @@ pub struct Connection {
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
-    /// boxed: SQLite's progress handler has its address
-    allowance: Box<Allowance>,
+    /// SQLite's progress handler has its address
+    allowance: Allowance,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
+}
+
+impl Deref for Connection {
+    type Target = Parts;
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Parts {
+        &mut self.0
+    }
 }
 
 impl Connection {
@@ -235,7 +252,7 @@ impl Connection {
         crate::udf::register_all(&conn, cell.clone())?;
         crate::vtab::register(&conn, &cell)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
-        Ok(Connection {
+        Ok(Connection(Box::new(Parts {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
             _routines: ClearRoutines(cell.clone()),
             commands: RefCell::default(),
@@ -244,9 +261,9 @@ impl Connection {
             compared: Cell::new(None),
             temporary: Cell::new(false),
             interrupt,
-            allowance: Box::default(),
+            allowance: Allowance::default(),
             lease: None,
-        })
+        })))
     }
 
     /// The connection as rusqlite has it: for DDL and the store.
@@ -262,7 +279,7 @@ impl Connection {
     pub fn allow(&self, until: Instant) {
         self.allowance.until.set(Some(until));
         self.allowance.used_up.set(false);
-        let allowance: *const Allowance = &*self.allowance;
+        let allowance: *const Allowance = &self.allowance;
         // SAFETY: a live connection; the box lives until after disallow() or the connection's end.
         unsafe {
             ffi::sqlite3_progress_handler(self.handle(), STEPS, Some(look_at_clock), allowance.cast_mut().cast());
@@ -297,7 +314,8 @@ impl Connection {
         // SAFETY: a live connection; the operation writes one 32-bit number.
         let rc = unsafe {
             let op = ffi::SQLITE_FCNTL_DATA_VERSION;
-            ffi::sqlite3_file_control(self.handle(), c"main".as_ptr(), op, (&raw mut version).cast())
+            // null: the main database, without a look at names
+            ffi::sqlite3_file_control(self.handle(), std::ptr::null(), op, (&raw mut version).cast())
         };
         (rc == ffi::SQLITE_OK).then_some(version)
     }

@@ -25,7 +25,7 @@ impl Session {
         Ok(())
     }
 
-    fn portal_of(&self, open: Open) -> Result<Portal> {
+    fn portal_of(&self, open: Open) -> Result<Box<Portal>> {
         let view = self.view();
         let statement = parse::parse(&open.text)?.into_iter().next();
         let statement = statement.ok_or_else(|| PgError::internal("a cursor without a query"))?;

@@ -124,7 +124,8 @@ pub struct Session {
     last_view: Mutex<Option<Arc<View>>>,
     transaction: Transaction,
     statements: ByName<Statement>,
-    portals: ByName<Portal>,
+    /// boxed: Execute takes its portal out of here, and puts it back
+    portals: ByName<Box<Portal>>,
     /// the COPY that is under way
     copying: Option<copy::Copying>,
     /// the FETCH whose sink asked for a pause
@@ -542,7 +543,7 @@ impl Drop for Session {
         self.server.close();
         self.abandon_copy();
         self.end_running();
-        let portals: Vec<Portal> = self.portals.drain().map(|(_, p)| p).collect();
+        let portals: Vec<Box<Portal>> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {
             self.close(portal);
         }

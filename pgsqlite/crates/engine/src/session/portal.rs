@@ -62,8 +62,8 @@ enum State {
 }
 
 impl Portal {
-    pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>) -> Portal {
-        Portal {
+    pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>) -> Box<Portal> {
+        Box::new(Portal {
             prepared,
             parameters: parameters.into_boxed_slice(),
             formats,
@@ -79,11 +79,11 @@ impl Portal {
             cursor: None,
             depth: 0,
             spent: Default::default(),
-        }
+        })
     }
 
     /// A cursor whose rows are there, and which stands on one of them.
-    pub fn of_rows(prepared: Arc<Prepared>, formats: Vec<Format>, rows: Vec<Vec<Datum>>, position: u64) -> Portal {
+    pub fn of_rows(prepared: Arc<Prepared>, formats: Vec<Format>, rows: Vec<Vec<Datum>>, position: u64) -> Box<Portal> {
         let mut portal = Portal::new(Some(prepared), vec![], formats);
         portal.spool = Spool::new(Keep::All);
         rows.into_iter().for_each(|row| portal.spool.push(row.into()));
@@ -169,7 +169,7 @@ fn copied(statement: &RawStatement) -> Box<[Datum]> {
 
 impl Session {
     /// Releases what a portal holds.
-    pub(super) fn close(&mut self, mut portal: Portal) {
+    pub(super) fn close(&mut self, mut portal: Box<Portal>) {
         self.stop_reading(&mut portal, State::Exhausted);
     }
 
@@ -438,7 +438,7 @@ impl Session {
 
     /// Before something else happens in the session: portals that read from its connection read the rest of their rows now.
     pub(super) fn settle_portals(&mut self) {
-        if !self.portals.values().any(Portal::reads_session_connection) {
+        if !self.portals.values().any(|p| p.reads_session_connection()) {
             return;
         }
         let mut portals = std::mem::take(&mut self.portals);
