@@ -1,6 +1,7 @@
 //! One database: its file, its catalog, its connections, its writer.
 
 use crate::connection::{Connection, Idle};
+use crate::copy::Source;
 use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
@@ -78,6 +79,8 @@ pub struct Engine {
     anchor: Mutex<Option<Anchor>>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
     keeper: Mutex<Option<Connection>>,
+    /// What copies are made from, once there was one. After all connections.
+    source: Mutex<Option<Source>>,
     /// Held while the engine lives: another pgsqlite on the same file is refused.
     _lock: FileLock,
     _memory: Option<MemoryFolder>,
@@ -142,6 +145,7 @@ impl Engine {
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
             keeper: Mutex::new(Some(keeper)),
+            source: Mutex::default(),
             _lock: lock,
             _memory: memory,
         }))
@@ -180,6 +184,18 @@ impl Engine {
             }
         }
         Ok(role.password.clone())
+    }
+
+    /// Copies what is committed to a file that does not exist yet, sequences as they stand; others may use the database meanwhile. The copy
+    /// is not synced.
+    pub fn copy_to(&self, to: &Path) -> Result<()> {
+        let mut source = self.source.lock();
+        let source = match &mut *source {
+            Some(source) => source,
+            none => none.insert(Source::open(&self.path)?),
+        };
+        source.copy_to(to)?;
+        self.settle_sequences(Some(to))
     }
 
     /// Waits for the writer, checkpoints and closes the WAL.

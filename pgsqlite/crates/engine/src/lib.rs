@@ -11,6 +11,7 @@
 mod advisory;
 mod bounded;
 pub mod connection;
+pub mod copy;
 pub mod ddl;
 pub mod engine;
 pub mod error;

@@ -401,7 +401,7 @@ pub(crate) fn highest_row_number(db: &rusqlite::Connection, catalog: &Catalog, s
 
 impl Engine {
     /// Stores in a closed copy of the database, or before the database itself is closed (None), where the sequences stand.
-    pub fn settle_sequences(&self, copy: Option<&Path>) -> Result<()> {
+    pub(crate) fn settle_sequences(&self, copy: Option<&Path>) -> Result<()> {
         let mut all = self.sequences.lock();
         if all.values().all(|state| state.stored == Some(state.last)) {
             return Ok(());

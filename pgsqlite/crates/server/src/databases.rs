@@ -2,12 +2,14 @@
 
 use crate::config::{Config, Databases};
 use parking_lot::{Mutex, MutexGuard};
-use pgsqlite_engine::ddl::{copy_database, DatabaseAdmin, Founder};
+use pgsqlite_engine::copy::copy_database;
+use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -97,6 +99,17 @@ impl Folder {
         }
     }
 
+    /// Removes a database's files, as far as they are there.
+    fn remove(path: &Path) -> Result<()> {
+        for file in Folder::companions(path) {
+            match std::fs::remove_file(&file) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&file, e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The file and what SQLite and we keep beside it.
     fn companions(path: &Path) -> [PathBuf; 4] {
         ["", "-wal", "-shm", "-pgsqlite.lock"].map(|suffix| {
@@ -117,10 +130,7 @@ impl DatabaseAdmin for Folder {
         // made under another name: a server that dies meanwhile leaves no half database
         let making = self.dir.join(format!(".{name}.db.new"));
         let made = (|| {
-            match std::fs::remove_file(&making) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&making, e)),
-                _ => {}
-            }
+            Folder::remove(&making)?;
             match template {
                 Some(template) => {
                     let source = self.existing(template).map_err(|_| {
@@ -129,18 +139,22 @@ impl DatabaseAdmin for Folder {
                             format!("template database \"{template}\" does not exist"),
                         )
                     })?;
-                    copy_database(&source, &making)?;
-                    if let Some(engine) = open.get(template) {
-                        engine.settle_sequences(Some(&making))?;
+                    match open.get(template) {
+                        Some(engine) => engine.copy_to(&making)?,
+                        None => copy_database(&source, &making)?,
                     }
                 }
                 None => founder.found(&making)?,
             }
-            std::fs::rename(&making, &path).map_err(|e| Folder::io(&path, e))
+            // on disk before it has its name, and then its name
+            let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(|e| Folder::io(path, e));
+            sync(&making)?;
+            std::fs::rename(&making, &path).map_err(|e| Folder::io(&path, e))?;
+            sync(&self.dir)
         })();
         if made.is_err() {
             // what is left of the attempt; the error that is told is the first one
-            let _ = std::fs::remove_file(&making);
+            let _ = Folder::remove(&making);
         }
         made
     }
@@ -151,14 +165,7 @@ impl DatabaseAdmin for Folder {
             true => PgError::not_supported("DROP DATABASE … WITH (FORCE) while sessions use it"),
             false => e,
         })?;
-        let path = self.existing(name)?;
-        for file in Folder::companions(&path) {
-            match std::fs::remove_file(&file) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&file, e)),
-                _ => {}
-            }
-        }
-        Ok(())
+        Folder::remove(&self.existing(name)?)
     }
 
     fn rename(&self, name: &str, new_name: &str) -> Result<()> {

@@ -93,13 +93,6 @@ pub trait DatabaseAdmin: Send + Sync {
     fn list(&self) -> Vec<String>;
 }
 
-/// Copies a database file as a snapshot of what is committed in it; others may use it meanwhile.
-pub fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
-    let source = crate::connection::Connection::open(from)?;
-    let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
-    source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
-}
-
 /// Fires the triggers of a table that come before or after its TRUNCATE.
 /// The notices of the statement up to there are told first.
 pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::routine::Timing) -> Result<()> + 'a;
