@@ -9,7 +9,7 @@ import math
 #: Everybody has one colour in all plots.
 COLOURS = {
     "pgsqlite": "--c1", "postgresql": "--c2", "sqlite": "--c3", "pglite": "--c4", "informix-db": "--c1", "informix-db, compiled": "--c3",
-    "informix-driver": "--c2", "pg-parallel": "--c1", "pg.Pool": "--c2", "postgres": "--c4",
+    "informix-driver": "--c2", "no pool": "--c3", "pg-parallel": "--c1", "pg.Pool": "--c2", "postgres": "--c4",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ can: what each promises is said in `durability` and shown in the report.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -93,6 +94,15 @@ class Pgsqlite(Target):
 
     def stop(self) -> None:
         self.server.stop()
+
+
+class Unpooled(Pgsqlite):
+    """pgsqlite with a SQLite connection for each session: what the pool is measured against, in a step of its own."""
+
+    name = "no pool"
+
+    def __init__(self) -> None:
+        super().__init__("--use-pooling", "false")
 
 
 class PostgreSQL(Target):
@@ -192,6 +202,18 @@ class Sqlite(Target):
 
     def stop(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def of_one_step(run, kind: type[Target]):
+    """A target that only one step measures, started and prepared."""
+    target = kind()
+    try:
+        target.prepare()
+        run.targets[target.name] = {"version": target.version(), "durability": target.durability}
+        yield target
+    finally:
+        target.stop()
 
 
 KINDS = {t.name: t for t in (Pgsqlite, PostgreSQL, Sqlite, Pglite)}

@@ -39,9 +39,9 @@ class Profile:
 
 
 PROFILES = {
-    "full": Profile("full", 20, 100, 10, 1000, (1, 8, 32, 100), (1, 8, 32), 5, 5, 100_000, 7, 1000, 11, 5000, (0.5, 2.0), ("--rounds", "7")),
+    "full": Profile("full", 20, 100, 10, 1000, (1, 8, 32, 100, 200), (1, 8, 32), 5, 5, 100_000, 7, 1000, 11, 5000, (0.5, 2.0), ("--rounds", "7")),
     "quick": Profile(
-        "quick", 10, 50, 3, 400, (1, 8, 32, 100), (1, 8), 2, 2, 100_000, 3, 200, 5, 1000, (0.1, 0.3),
+        "quick", 10, 50, 3, 400, (1, 8, 32, 100, 200), (1, 8), 2, 2, 100_000, 3, 200, 5, 1000, (0.1, 0.3),
         ("--rounds", "1", "--only", "light,medium,heavy"),
     ),
     # for the tests of the benchmark system itself: every way is taken, the figures say nothing

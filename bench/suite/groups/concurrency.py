@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..load import measure
+from ..targets import Unpooled, of_one_step
 from . import Context, Profile, Step
 from .operations import operations
 
@@ -32,6 +33,18 @@ def steps(profile: Profile) -> list[Step]:
                 )  # fmt: skip
 
             out.append(Step("concurrency", f"{name}, {clients} clients", 2 + 3 * profile.timed_slices * profile.slice_ms / 1000, run))
+    most = max(profile.clients)
+    for name, statements in workloads(80_000_000).items():
+
+        def pools(context: Context, name=name, statements=statements) -> list[dict]:
+            p = context.profile
+            with of_one_step(context.run, Unpooled) as unpooled:
+                return measure(
+                    context.run, "pool", name, [context.targets["pgsqlite"], unpooled], statements, "prepared binary",
+                    clients=most, slices=p.timed_slices, ms=p.slice_ms, warmup=2 * most,
+                )  # fmt: skip
+
+        out.append(Step("pool", f"{name}, {most} clients", 2 + 2 * profile.timed_slices * profile.slice_ms / 1000, pools))
     for number, (name, rate) in enumerate(RATES.items()):
         statements = workloads(50_000_000 + 5_000_000 * number)[name]
         clients = min(32, max(profile.clients))

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from .. import results
-from ..targets import Pglite, pgwire, server, until
+from ..targets import Pglite, Pgsqlite, Unpooled, of_one_step, pgwire, server, until
 from . import Context, Profile, Step
 
 
@@ -150,11 +150,16 @@ def resident(pid: int) -> int:
 
 
 def idle(context: Context) -> list[dict]:
-    """What a session costs that has run a query and waits."""
+    """What a session costs that has run a query and waits: with the pool, without it, and beside the rivals."""
+    with of_one_step(context.run, Unpooled) as unpooled:
+        return sessions_of(context, [*context.targets.servers(2), unpooled])
+
+
+def sessions_of(context: Context, targets: list) -> list[dict]:
     out = []
-    for target in context.targets.servers(2):
+    for target in targets:
         count = min(context.profile.idle_sessions, 200 if target.name == "postgresql" else 1 << 30)
-        pid = target.pid if target.name == "pgsqlite" else int(target.sql("SELECT pg_backend_pid()")[0][0])
+        pid = target.pid if isinstance(target, Pgsqlite) else int(target.sql("SELECT pg_backend_pid()")[0][0])
         if target.name == "postgresql":
             # the parent of any backend is the postmaster
             helper = target.connect()
