@@ -184,3 +184,73 @@ fn a_newer_file_is_left_untouched() {
     sqlite.close().unwrap();
     is_left_untouched(&folder, "a.db", "newer");
 }
+
+/// What `\l+` of psql asks for.
+const LISTED: &str = "SELECT datname || '|' || pg_get_userbyid(datdba) || '|' || coalesce(array_to_string(datacl, ' '), '') || '|' \
+    || CASE WHEN has_database_privilege(datname, 'CONNECT') THEN (pg_database_size(datname) > 0)::text ELSE 'No Access' END \
+    FROM pg_database ORDER BY datname";
+
+#[test]
+fn other_databases_of_a_folder_tell_size_owner_and_privileges() {
+    let folder = Folder::new();
+    let data = Folder::new();
+    std::fs::write(data.0.join("notes.db"), "certainly not a database").unwrap();
+    let foreign = data.0.join("foreign.db");
+    rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        .unwrap();
+    let before = bytes(foreign.to_str().unwrap());
+    let server = Server::start(&folder, &["--data-dir", data.0.to_str().unwrap()]);
+    // tools connect to it unless they are told otherwise
+    let mut client = server.session_in("postgres");
+    for sql in
+        ["CREATE ROLE joe LOGIN", "CREATE ROLE ann LOGIN", "CREATE DATABASE shop OWNER joe", "CREATE DATABASE closed"]
+    {
+        client.rows(sql);
+    }
+    let mut shop = server.session_in("shop");
+    shop.rows("CREATE TABLE t (a text)");
+    shop.rows("INSERT INTO t SELECT repeat('x', 1000) FROM generate_series(1, 200)");
+    shop.rows("REVOKE CONNECT ON DATABASE shop FROM PUBLIC");
+    shop.rows("GRANT CONNECT ON DATABASE shop TO ann");
+    let own = shop.value("SELECT pg_database_size('shop')");
+    assert_eq!(client.value("SELECT pg_database_size('shop')"), own);
+    let by_number = "SELECT pg_database_size(oid) FROM pg_database WHERE datname = 'shop'";
+    assert_eq!(client.value(by_number), own);
+    let listed: Vec<String> = client.rows(LISTED).into_iter().map(|mut r| r.remove(0)).collect();
+    let shop_acl = "=T/joe joe=CTc/joe ann=c/joe";
+    let expected = [
+        "closed|postgres||true".into(),
+        "foreign|postgres||true".into(),
+        "postgres|postgres||false".into(),
+        format!("shop|joe|{shop_acl}|true"),
+    ];
+    assert_eq!(listed[..2], expected[..2]);
+    assert_eq!(listed[3], expected[3]);
+    assert!(listed[2].starts_with("postgres|postgres||"), "{listed:?}");
+    assert_eq!(listed.len(), 4);
+    // roles are found by their names
+    for (role, may) in [("joe", "t"), ("ann", "t"), ("postgres", "t")] {
+        assert_eq!(client.value(&format!("SELECT has_database_privilege('{role}', 'shop', 'CONNECT')")), may, "{role}");
+    }
+    client.rows("CREATE ROLE stranger LOGIN");
+    assert_eq!(client.value("SELECT has_database_privilege('stranger', 'shop', 'CONNECT')"), "f");
+    assert_eq!(client.value("SELECT has_database_privilege('stranger', 'shop', 'TEMP')"), "t");
+    assert_eq!(client.value("SELECT has_database_privilege('ann', 'shop', 'CREATE')"), "f");
+    client.rows("SET ROLE stranger");
+    assert_eq!(client.fails("SELECT pg_database_size('shop')"), "42501");
+    assert_eq!(client.value("SELECT pg_database_size('foreign') > 0"), "t");
+    client.rows("RESET ROLE");
+    assert_eq!(client.fails("SELECT pg_database_size('notes')"), "3D000");
+    assert_eq!(client.fails("SELECT has_database_privilege('nobody', 'CONNECT')"), "3D000");
+    assert_eq!(client.rows("SELECT has_database_privilege(99999::oid, 'CONNECT') IS NULL")[0][0], "t");
+    // what is looked at stays as it is, and nothing stays beside it
+    assert!(bytes(foreign.to_str().unwrap()) == before);
+    drop(shop);
+    let left: Vec<String> =
+        data.names().into_iter().filter(|n| n.starts_with("foreign") || n.starts_with("closed")).collect();
+    assert_eq!(left, ["closed.db", "foreign.db"]);
+    client.rows("ALTER DATABASE closed RENAME TO moved");
+    assert_eq!(client.value("SELECT count(*) FROM pg_database WHERE datname = 'moved'"), "1");
+}

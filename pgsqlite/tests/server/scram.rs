@@ -244,3 +244,43 @@ fn users_are_kept_from_the_command_line() {
     let output = try_user(&["list", "--database", &missing], "");
     assert!(!output.status.success() && !std::path::Path::new(&missing).exists());
 }
+
+/// What a server's log says until it ends.
+fn logged(folder: &Folder, flags: &[&str], run: impl FnOnce(&Server)) -> String {
+    let path = folder.0.join("log");
+    let mut command = unix_only(folder, flags);
+    command.stderr(Stdio::from(std::fs::File::create(&path).unwrap()));
+    let server = Server::spawn(command, folder.0.join(".s.PGSQL.5432"), 5432);
+    run(&server);
+    server.stop();
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn failed_logins_are_logged_without_secrets() {
+    let folder = Folder::new();
+    let file = folder.path("a.db");
+    user(&["add", "alice", "--database", &file], "secret");
+    let fails = |server: &Server, user: &str, password: &str| {
+        let mut client = server.connect();
+        offered(&mut client, user);
+        let scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
+        assert!(exchange(&mut client, "SCRAM-SHA-256", scram).is_err());
+    };
+    let log = logged(&folder, &["--database", &file, "--auth", "scram"], |server| {
+        fails(server, "alice", "wrong-guess");
+        fails(server, "eve\nWARN forged", "secret");
+        for _ in 0..200 {
+            fails(server, "flood", "x");
+        }
+    });
+    let lines: Vec<&str> = log.lines().filter(|l| l.contains("login failed")).collect();
+    assert!(
+        lines[0].contains("WARN") && lines[0].contains("role=\"alice\"") && lines[0].contains("database=\"main\""),
+        "{log}"
+    );
+    assert!(lines[0].contains("local socket") && lines[0].contains("password"), "{log}");
+    assert!(lines[1].contains(r"eve\nWARN forged"), "{log}");
+    assert_eq!(lines.len(), 60, "{log}");
+    assert!(!log.contains("wrong-guess") && !log.contains("secret"), "{log}");
+}

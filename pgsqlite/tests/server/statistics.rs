@@ -327,3 +327,136 @@ fn explain_analyze_tells_rows_and_times_that_were_measured() {
     }
     assert_eq!(single(&mut client, "SELECT count(*) FROM t WHERE a > 1000"), ["4"]);
 }
+
+/// The lines of a plan.
+fn analyzed(client: &mut Client, sql: &str) -> Vec<String> {
+    single(client, format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {sql}"))
+}
+
+/// PostgreSQL says the same of each node (and beside it what the conditions are), where the plan is the same.
+#[test]
+fn explain_analyze_tells_what_each_node_gave() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--in-memory"]);
+    let mut client = session_of(&server, "postgres", "a");
+    client.rows("CREATE TABLE t (id int PRIMARY KEY, a int, b text)");
+    client.rows("INSERT INTO t SELECT i, i % 10, 'text' || i FROM generate_series(1, 1000) AS i");
+    client.rows("CREATE INDEX ta ON t (a)");
+    client.rows("CREATE TABLE u (x int, y int)");
+    client.rows("INSERT INTO u SELECT i, i % 10 FROM generate_series(1, 20) AS i");
+    client.rows("CREATE TABLE child (id int REFERENCES t ON DELETE CASCADE)");
+    let cases: &[(&str, &[&str])] = &[
+        ("SELECT * FROM u WHERE y > 5", &["Seq Scan on u (actual rows=8 loops=1)", "  Rows Removed by Filter: 12"]),
+        (
+            "SELECT * FROM u WHERE y > 3 LIMIT 2",
+            &[
+                "Limit (actual rows=2 loops=1)",
+                "  ->  Seq Scan on u (actual rows=2 loops=1)",
+                "        Rows Removed by Filter: 3",
+            ],
+        ),
+        // per loop, rounded
+        (
+            "SELECT * FROM u JOIN t ON t.id = u.x WHERE t.b LIKE '%1' AND u.y < 9",
+            &[
+                "Nested Loop (actual rows=2 loops=1)",
+                "  ->  Seq Scan on u (actual rows=18 loops=1)",
+                "        Rows Removed by Filter: 2",
+                "  ->  Index Scan using t_pkey on t (actual rows=0 loops=18)",
+                "        Index Cond: (rowid=?)",
+                "        Rows Removed by Filter: 1",
+            ],
+        ),
+        (
+            "SELECT * FROM u JOIN t ON t.id = u.x WHERE u.y > 50",
+            &[
+                "Nested Loop (actual rows=0 loops=1)",
+                "  ->  Seq Scan on u (actual rows=0 loops=1)",
+                "        Rows Removed by Filter: 20",
+                "  ->  Index Scan using t_pkey on t (never executed)",
+                "        Index Cond: (rowid=?)",
+            ],
+        ),
+        (
+            "SELECT y, count(*) FROM u WHERE x > 5 GROUP BY y ORDER BY 2 LIMIT 3",
+            &[
+                "Limit (actual rows=3 loops=1)",
+                "  ->  Sort (actual rows=3 loops=1)",
+                "        ->  GroupAggregate (actual rows=10 loops=1)",
+                "              ->  Sort (actual rows=15 loops=1)",
+                "                    ->  Seq Scan on u (actual rows=15 loops=1)",
+                "                          Rows Removed by Filter: 5",
+            ],
+        ),
+        // how many rows OFFSET passes over is not counted, how many are sorted is
+        (
+            "SELECT * FROM u WHERE y > 2 ORDER BY y LIMIT 3 OFFSET 2",
+            &[
+                "Limit (actual rows=3 loops=1)",
+                "  ->  Sort",
+                "        ->  Seq Scan on u (actual rows=14 loops=1)",
+                "              Rows Removed by Filter: 6",
+            ],
+        ),
+        // what an aggregate gets, and what a LEFT JOIN finds, is not counted
+        (
+            "SELECT sum(x) FROM u WHERE y > 3",
+            &["Aggregate (actual rows=1 loops=1)", "  ->  Seq Scan on u", "        Rows Visited: 20"],
+        ),
+        (
+            "SELECT * FROM u LEFT JOIN t ON t.id = u.x AND t.b = ''",
+            &[
+                "Nested Loop Left Join (actual rows=20 loops=1)",
+                "  ->  Seq Scan on u (actual rows=20 loops=1)",
+                "  ->  Index Scan using t_pkey on t",
+                "        Index Cond: (rowid=?)",
+                "        Rows Visited: 20",
+            ],
+        ),
+        (
+            "SELECT * FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.id = u.x AND t.a = 2)",
+            &[
+                "Nested Loop Semi Join (actual rows=2 loops=1)",
+                "  ->  Seq Scan on u (actual rows=20 loops=1)",
+                "  ->  Index Only Scan using ta on t (actual rows=0 loops=20)",
+                "        Index Cond: (a=? AND rowid=?)",
+            ],
+        ),
+        // a DISTINCT that needs no sorting drops rows unseen
+        (
+            "SELECT DISTINCT a FROM t WHERE id > 20",
+            &["Unique (actual rows=10 loops=1)", "  ->  Index Only Scan using ta on t", "        Rows Visited: 1000"],
+        ),
+        (
+            "DELETE FROM t WHERE a = 3 AND b LIKE '%13'",
+            &[
+                "Delete on t (actual rows=0 loops=1)",
+                "  ->  Index Scan using ta on t (actual rows=10 loops=1)",
+                "        Index Cond: (a=?)",
+                "        Rows Removed by Filter: 90",
+            ],
+        ),
+    ];
+    for (sql, expected) in cases {
+        let told = analyzed(&mut client, sql);
+        let told: Vec<&str> = told.iter().map(String::as_str).filter(|l| !l.contains("Foreign Key")).collect();
+        assert_eq!(&told[..expected.len().min(told.len())], *expected, "{sql}: {told:#?}");
+    }
+    // the same in a transaction, of a prepared statement, and with the statement cached before and after
+    client.rows("PREPARE p (int) AS SELECT * FROM u WHERE y > $1");
+    for _ in 0..2 {
+        client.rows("EXECUTE p (7)");
+        let expected = ["Seq Scan on u (actual rows=4 loops=1)", "  Rows Removed by Filter: 16"];
+        client.rows("BEGIN");
+        assert_eq!(analyzed(&mut client, "EXECUTE p (7)"), expected);
+        client.rows("COMMIT");
+        assert_eq!(analyzed(&mut client, "EXECUTE p (7)"), expected);
+    }
+    // one that fails leaves nothing behind
+    assert_eq!(client.fails("EXPLAIN ANALYZE SELECT 1 / (y - 3) FROM u"), "22012");
+    assert_eq!(client.value("SELECT count(*) FROM u WHERE y > 5"), "8");
+    let json = client.value("EXPLAIN (ANALYZE, FORMAT json) SELECT * FROM u WHERE y > 5");
+    assert!(json.contains("\"Actual Rows\": 8,") && json.contains("\"Rows Removed by Filter\": 12\n"), "{json}");
+    let xml = client.value("EXPLAIN (ANALYZE, FORMAT xml) SELECT * FROM u WHERE y > 5");
+    assert!(xml.contains("<Rows-Removed-by-Filter>12</Rows-Removed-by-Filter>"), "{xml}");
+}

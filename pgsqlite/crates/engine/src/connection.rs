@@ -8,6 +8,7 @@ use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -160,6 +161,48 @@ impl RawStatement {
     }
 }
 
+/// A line of a statement's plan, with what the statement's executions have made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// as EXPLAIN QUERY PLAN tells it
+    pub detail: String,
+    /// how often the loop was begun; None: SQLite does not count it
+    pub loops: Option<u64>,
+    /// rows that it came by, those that conditions then ruled out among them
+    pub visits: Option<u64>,
+}
+
+impl RawStatement {
+    /// What SQLite has counted, in the order of its plan. Nothing of a statement that was prepared without [`Connection::record`].
+    fn counted(&self) -> Vec<Counted> {
+        let mut lines: Vec<(c_int, Counted)> = Vec::new();
+        for i in 0.. {
+            let mut detail: *const c_char = std::ptr::null();
+            let (mut loops, mut visits, mut id) = (-1i64, -1i64, 0 as c_int);
+            // SAFETY: a live statement; each figure is written as the type that SQLite documents for it. The text is the statement's.
+            let text = unsafe {
+                let get = |what: c_int, to: *mut std::ffi::c_void| {
+                    ffi::sqlite3_stmt_scanstatus_v2(self.stmt, i, what, ffi::SQLITE_SCANSTAT_COMPLEX, to)
+                };
+                if get(ffi::SQLITE_SCANSTAT_EXPLAIN, (&raw mut detail).cast()) != 0 {
+                    break;
+                }
+                get(ffi::SQLITE_SCANSTAT_NLOOP, (&raw mut loops).cast());
+                get(ffi::SQLITE_SCANSTAT_NVISIT, (&raw mut visits).cast());
+                get(ffi::SQLITE_SCANSTAT_SELECTID, (&raw mut id).cast());
+                match detail.is_null() {
+                    true => continue,
+                    false => std::ffi::CStr::from_ptr(detail).to_string_lossy().into_owned(),
+                }
+            };
+            let counted = Counted { detail: text, loops: loops.try_into().ok(), visits: visits.try_into().ok() };
+            lines.push((id, counted));
+        }
+        lines.sort_by_key(|(id, _)| *id);
+        lines.into_iter().map(|(_, counted)| counted).collect()
+    }
+}
+
 /// How long SQLite may go on.
 #[derive(Default)]
 struct Allowance {
@@ -190,13 +233,41 @@ impl Drop for ClearRoutines {
 
 /// SQLite's connection to a file (made if it is not there), with nothing of ours but the way to its files.
 pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
+    open_with(path, rusqlite::OpenFlags::SQLITE_OPEN_CREATE)
+}
+
+/// The same to a file that must be there.
+pub(crate) fn open_existing(path: &Path) -> Result<rusqlite::Connection> {
+    open_with(path, rusqlite::OpenFlags::empty())
+}
+
+fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connection> {
     use rusqlite::OpenFlags;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = match crate::vfs::name() {
         Some(vfs) => rusqlite::Connection::open_with_flags_and_vfs(path, flags, vfs),
         None => rusqlite::Connection::open_with_flags(path, flags),
     };
-    opened.map_err(|e| error::open_error(path, e))
+    let connection = opened.map_err(|e| error::open_error(path, e))?;
+    // SAFETY: a live connection.
+    unsafe { count_loops(connection.handle(), false) };
+    Ok(connection)
+}
+
+/// Whether SQLite counts what the statements that are prepared from now on do; it does at first.
+///
+/// # Safety
+/// `db` must be a live connection.
+unsafe fn count_loops(db: *mut ffi::sqlite3, counts: bool) {
+    // SAFETY: promised by the caller; a null pointer asks for no answer.
+    unsafe {
+        ffi::sqlite3_db_config(
+            db,
+            ffi::SQLITE_DBCONFIG_STMT_SCANSTATUS,
+            c_int::from(counts),
+            std::ptr::null_mut::<c_int>(),
+        )
+    };
 }
 
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
@@ -220,6 +291,8 @@ pub struct Parts {
     interrupt: Arc<rusqlite::InterruptHandle>,
     /// SQLite's progress handler has its address
     allowance: Allowance,
+    /// by its text: what each statement did, while that is recorded
+    recorded: Option<HashMap<String, Vec<Counted>>>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
 }
@@ -262,6 +335,7 @@ impl Connection {
             temporary: Cell::new(false),
             interrupt,
             allowance: Allowance::default(),
+            recorded: None,
             lease: None,
         })))
     }
@@ -407,6 +481,9 @@ impl Connection {
 
     /// As [`Connection::prepare`]; true: it was prepared now, from the schema as it is now.
     pub fn prepare_or_find(&mut self, sql: &str) -> Result<(RawStatement, bool)> {
+        if self.recorded.is_some() {
+            return Ok((self.prepare_now(sql)?, true));
+        }
         match self.cache.get_mut(sql).and_then(Option::take) {
             Some(statement) => Ok((statement, false)),
             None => Ok((self.prepare_now(sql)?, true)),
@@ -423,6 +500,10 @@ impl Connection {
 
     /// Gives a statement back: reset, unbound, kept for the next use.
     pub fn release(&mut self, sql: &str, statement: RawStatement) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.insert(sql.to_string(), statement.counted());
+            return;
+        }
         // SAFETY: a live statement; the result of reset repeats the last step's error, which was told already.
         unsafe {
             ffi::sqlite3_reset(statement.stmt);
@@ -432,6 +513,21 @@ impl Connection {
             Some(place) => *place = Some(statement),
             None => self.cache.put(sql.to_string(), Some(statement), sql.len()),
         }
+    }
+
+    /// From now on statements are prepared anew, and what their executions did is kept when they are released.
+    pub fn record(&mut self) {
+        self.recorded = Some(HashMap::new());
+        // SAFETY: a live connection.
+        unsafe { count_loops(self.handle(), true) };
+    }
+
+    /// The end of [`Connection::record`]: what the last execution of each statement did, by its text.
+    pub fn end_record(&mut self) -> HashMap<String, Vec<Counted>> {
+        let Some(recorded) = self.recorded.take() else { return HashMap::new() };
+        // SAFETY: a live connection.
+        unsafe { count_loops(self.handle(), false) };
+        recorded
     }
 
     /// Resets a statement that is to be run again with other values.
@@ -576,6 +672,7 @@ impl Idle {
     }
     /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
     pub fn put(&self, mut connection: Connection) {
+        connection.end_record();
         let lease = connection.lease.take();
         let mut idle = self.0.lock();
         if idle.len() < MOST_IDLE {

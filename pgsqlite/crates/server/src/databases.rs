@@ -199,23 +199,45 @@ impl DatabaseAdmin for Folder {
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|t| t.is_file()))
             .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".db").map(str::to_string))
-            .filter(|name| file_of(&self.dir, name).is_some())
+            .filter(|name| file_of(&self.dir, name).is_some_and(|path| may_be_database(&path)))
             .collect();
         names.sort();
         names
     }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        file_of(&self.dir, name).filter(|path| path.is_file())
+    }
 }
 
-/// An empty folder gets the database `postgres`, as a new cluster of PostgreSQL has it: CREATE DATABASE needs one to connect to.
+/// Whether a file begins as SQLite's do. An empty file is an empty database.
+fn may_be_database(path: &Path) -> bool {
+    use std::io::Read;
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut first = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
+    read.is_ok() && (first.is_empty() || first == MAGIC)
+}
+
+/// A folder without the database `postgres` gets it, as a cluster of PostgreSQL has it: `psql -l` and other tools connect to it unless they
+/// are told otherwise, and CREATE DATABASE needs one to connect to. A folder of files that cannot be written to is served without.
 fn first_database(dir: &Path) -> Result<()> {
-    let failed = |e| Folder::io(dir, e);
-    for entry in std::fs::read_dir(dir).map_err(failed)? {
-        if entry.map_err(failed)?.path().extension().is_some_and(|e| e == "db") {
-            return Ok(());
+    let path = dir.join("postgres.db");
+    // an empty file is an empty database
+    match std::fs::File::create_new(&path) {
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => {
+            let failed = |e| Folder::io(dir, e);
+            for entry in std::fs::read_dir(dir).map_err(failed)? {
+                if entry.map_err(failed)?.path().extension().is_some_and(|e| e == "db") {
+                    tracing::warn!("the database \"postgres\" cannot be made: {e}");
+                    return Ok(());
+                }
+            }
+            Err(failed(e))
         }
     }
-    // an empty file is an empty database
-    std::fs::File::create_new(dir.join("postgres.db")).map(drop).map_err(failed)
 }
 
 impl Registry {

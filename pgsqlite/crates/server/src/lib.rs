@@ -4,6 +4,7 @@
 //! * [`listen`]: sockets, accepting, shutdown
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
 //! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
+//! * [`failed_logins`]: what the log says of clients that are not let in
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
@@ -13,6 +14,7 @@ pub mod config;
 mod connection;
 pub mod databases;
 mod errors;
+mod failed_logins;
 pub mod listen;
 mod metrics;
 mod own_thread;

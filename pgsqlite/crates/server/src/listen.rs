@@ -3,6 +3,7 @@
 use crate::config::{Auth, Config};
 use crate::connection;
 use crate::databases::Registry;
+use crate::failed_logins::FailedLogins;
 use crate::metrics;
 use crate::socket::Socket;
 use crate::stream::Stream;
@@ -36,6 +37,7 @@ pub struct Shared {
     places: AtomicUsize,
     next_pid: AtomicI32,
     pub started: std::time::Instant,
+    pub failed_logins: FailedLogins,
     /// for the salts of users that do not exist
     pub mock_secret: [u8; 16],
     /// random, too, and no secret: clients may be told it (in what only this run of the server can have given them)
@@ -164,6 +166,7 @@ impl Server {
                 places: AtomicUsize::new(0),
                 next_pid: AtomicI32::new(1),
                 started: std::time::Instant::now(),
+                failed_logins: FailedLogins::default(),
                 mock_secret,
                 run_mark,
                 threads: Arc::new(Semaphore::new(crate::own_thread::most())),

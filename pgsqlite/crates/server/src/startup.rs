@@ -64,8 +64,48 @@ pub async fn start(
         return Err(End::Fatal(PgError::not_supported("replication").fatal()));
     }
     let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
-    if minor > 0 || !unknown.is_empty() {
-        client.out.negotiate_protocol_version(&unknown);
+    let claim = Claim { user, database, parameters, minor, unknown };
+    let started = let_in(shared, client, address, &claim).await;
+    if let Some(reason) = started.as_ref().err().and_then(refusal) {
+        shared.failed_logins.tell(&claim.user, &claim.database, address, reason);
+    }
+    started.map(Some)
+}
+
+/// What a client says in its start-up packet.
+struct Claim {
+    user: String,
+    database: String,
+    parameters: Vec<(String, String)>,
+    /// of the protocol's version
+    minor: u16,
+    /// options of the protocol that are not known
+    unknown: Vec<String>,
+}
+
+/// Why a client was not let in, for the log; None: it went away, or what failed was not its login.
+fn refusal(end: &End) -> Option<&'static str> {
+    let End::Fatal(error) = end else { return None };
+    match error.code() {
+        SqlState::INVALID_PASSWORD => Some("the password is wrong, or the role has none"),
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => Some("the role may not log in, or not without TLS"),
+        SqlState::INVALID_CATALOG_NAME => Some("there is no such database"),
+        SqlState::TOO_MANY_CONNECTIONS => Some("too many connections"),
+        SqlState::PROTOCOL_VIOLATION => Some("malformed messages"),
+        _ => None,
+    }
+}
+
+/// From the start-up packet on.
+async fn let_in(
+    shared: &Arc<Shared>,
+    client: &mut Client,
+    address: Option<SocketAddr>,
+    claim: &Claim,
+) -> Result<Box<Started>, End> {
+    let Claim { user, database, parameters, minor, unknown } = claim;
+    if *minor > 0 || !unknown.is_empty() {
+        client.out.negotiate_protocol_version(unknown);
     }
     if shared.config.require_tls && address.is_some() && !client.stream.is_encrypted() {
         return Err(fatal(
@@ -75,13 +115,13 @@ pub async fn start(
     }
     let place =
         shared.take_place().ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?;
-    let engine = shared.databases.get(&database).map_err(|e| End::Fatal(e.fatal()))?;
+    let engine = shared.databases.get(database).map_err(|e| End::Fatal(e.fatal()))?;
     let auth = shared.config.auth_for(address);
     if auth == Auth::Scram {
-        authenticate(shared, client, &engine, &user).await?;
+        authenticate(shared, client, &engine, user).await?;
     }
     // who is trusted may use any name; one that the database knows is bound by what it says of it
-    let role = engine.role(&user);
+    let role = engine.role(user);
     if role.as_ref().is_some_and(|r| !r.login) {
         return Err(fatal(
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -96,7 +136,7 @@ pub async fn start(
     }
     let pid = shared.new_pid();
     let mut settings: Vec<(String, String)> = Vec::new();
-    for (name, value) in &parameters {
+    for (name, value) in parameters {
         match name.as_str() {
             "user" | "database" | "replication" => {}
             "options" => settings.extend(command_line_options(value)?),
@@ -104,8 +144,8 @@ pub async fn start(
         }
     }
     let options = SessionOptions {
-        user,
-        database,
+        user: user.clone(),
+        database: database.clone(),
         settings,
         backend_pid: pid,
         client_addr: address,
@@ -122,7 +162,7 @@ pub async fn start(
     client.out.backend_key_data(pid, secret);
     client.out.ready_for_query(b'I');
     client.flush().await?;
-    Ok(Some(Box::new(Started { session, registered })))
+    Ok(Box::new(Started { session, registered }))
 }
 
 /// Requests for encryption, then the start-up packet: its parameters, the minor version it asks for, its unknown options.

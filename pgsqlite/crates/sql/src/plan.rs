@@ -101,6 +101,34 @@ pub struct QueryPlan {
     pub read_back: Option<ReadBack>,
     /// rules have made several statements of it, which are carried out instead; there are no steps then
     pub rewritten: Option<Box<RewrittenPlan>>,
+    pub shape: Shape,
+}
+
+/// What a statement does with the rows that its FROM and WHERE give: SQLite's plan says nothing of it, EXPLAIN does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// it makes groups of them
+    pub grouped: bool,
+    /// GROUP BY has keys
+    pub keys: bool,
+    pub distinct: bool,
+    pub limit: bool,
+    pub offset: bool,
+    /// a data modification changes (or inserts) each of them, and nothing else
+    pub changes_each: bool,
+}
+
+impl Shape {
+    pub fn of_query(query: &crate::typed::Query) -> Shape {
+        use crate::typed::{Distinct, QueryBody};
+        let mut shape = Shape { limit: query.limit.is_some(), offset: query.offset.is_some(), ..Shape::default() };
+        if let QueryBody::Select(select) = &query.body {
+            shape.grouped = select.grouped;
+            shape.keys = !select.group_by.is_empty();
+            shape.distinct = select.distinct != Distinct::No;
+        }
+        shape
+    }
 }
 
 /// What rewrite rules have made of a data modification.

@@ -34,6 +34,7 @@ pub async fn login(shared: &Arc<Shared>, client: &mut Client, address: SocketAdd
             None => client.fill().await?,
         }
     };
+    let user = login.user.clone();
     match admit(shared, client, login, address) {
         Ok(identity) => {
             client.out.buffer.extend(accept());
@@ -41,7 +42,7 @@ pub async fn login(shared: &Arc<Shared>, client: &mut Client, address: SocketAdd
             Ok(identity)
         }
         Err((code, message)) => {
-            tracing::debug!(code, message, "a client is refused");
+            shared.failed_logins.tell(&user, "", Some(address), message);
             client.out.buffer.extend(reject(code, message));
             Err(End::Gone)
         }

@@ -6,6 +6,7 @@ use super::{naming, sqlite_quote, strings, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{definitions, Style};
 use pgsqlite_sql::lower::nulls_index;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::{CastForm, ExprKind};
@@ -502,7 +503,7 @@ impl Ddl<'_> {
                 }
             };
             if index.nulls_not_distinct {
-                let (value, collation) = self.nullable_key(table, key)?;
+                let (value, collation, _) = self.nullable_key(table, key)?;
                 absent.push(format!("{value} IS NULL"));
                 presence.push(format!("({value} IS NULL)"));
                 presence.push(format!("ifnull({value}, ''){collation}"));
@@ -571,8 +572,35 @@ impl Ddl<'_> {
 
     /// Whether rows have equal keys: what SQLite does not look for where the index of a deferrable constraint is made.
     fn has_duplicates(&self, index: &Index, table: &Relation) -> Result<bool> {
-        let sql = format!("SELECT EXISTS ({})", duplicates(&key_names(index, table)?, index.nulls_not_distinct, table));
-        self.conn.query_row(&sql, [], |row| row.get(0)).map_err(sqlite_error)
+        let (sql, _) = self.duplicates(index, table)?;
+        self.conn.query_row(&format!("SELECT EXISTS ({sql})"), [], |row| row.get(0)).map_err(sqlite_error)
+    }
+
+    /// SQL: a key that several rows have; and the types of its parts.
+    fn duplicates(&self, index: &Index, table: &Relation) -> Result<(String, Vec<Oid>)> {
+        let mut conditions = Vec::new();
+        let (mut values, mut orders, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        for key in &index.columns {
+            let (value, collation, ty) = self.nullable_key(table, key)?;
+            if !index.nulls_not_distinct {
+                conditions.push(format!("{value} IS NOT NULL"));
+            }
+            orders.push(format!("{value}{collation}"));
+            values.push(value);
+            types.push(ty);
+        }
+        if let Some(predicate) = &index.predicate {
+            conditions.push(format!("({})", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
+        }
+        let sql = format!(
+            "SELECT {} FROM {}{}{} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
+            values.join(", "),
+            pgsqlite_sql::lower::table_name(table),
+            if conditions.is_empty() { "" } else { " WHERE " },
+            conditions.join(" AND "),
+            orders.join(", ")
+        );
+        Ok((sql, types))
     }
 
     /// 23505 with the first duplicate.
@@ -584,18 +612,24 @@ impl Ddl<'_> {
         .schema(self.catalog.schema_name(table.schema))
         .table(&table.name)
         .constraint(&index_relation.name);
-        let (Ok(columns), None) = (key_names(index, table), &index.predicate) else { return error };
-        let sql = duplicates(&columns, index.nulls_not_distinct, table);
-        let values = self.conn.query_row(&sql, [], |row| {
-            (0..columns.len())
-                .map(|i| self.display_value(row.get_ref(i)?, columns[i].type_oid))
-                .collect::<rusqlite::Result<Vec<_>>>()
-        });
-        match values {
-            Ok(values) => {
-                let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-                error.detail(format!("Key ({})=({}) is duplicated.", names.join(", "), values.join(", ")))
+        let detail = || -> Result<String> {
+            let (sql, types) = self.duplicates(index, table)?;
+            let values = self.conn.query_row(&sql, [], |row| {
+                let shown = types.iter().enumerate().map(|(i, ty)| self.display_value(row.get_ref(i)?, *ty));
+                shown.collect::<rusqlite::Result<Vec<_>>>()
+            });
+            let values = values.map_err(sqlite_error)?;
+            let mut names = Vec::new();
+            for i in 1..=index.columns.len() {
+                let name =
+                    self.analyze_stored(|e| definitions::index_definition(e, index_relation, i, Style::Pretty))?;
+                names.push(name.unwrap_or_default());
             }
+            Ok(format!("Key ({})=({}) is duplicated.", names.join(", "), values.join(", ")))
+        };
+        match detail() {
+            Ok(detail) => error.detail(detail),
+            // the error itself is the one to tell
             Err(_) => error,
         }
     }
@@ -624,8 +658,8 @@ impl Ddl<'_> {
 }
 
 impl Ddl<'_> {
-    /// The SQL of a key's value, and ` COLLATE …` of its order.
-    fn nullable_key(&self, table: &Relation, key: &IndexColumn) -> Result<(String, String)> {
+    /// The SQL of a key's value, ` COLLATE …` of its order, and its type.
+    fn nullable_key(&self, table: &Relation, key: &IndexColumn) -> Result<(String, String, Oid)> {
         let (value, ty) = match &key.key {
             KeyPart::Column(attnum) => {
                 let missing = || PgError::internal("an index on a column that is not there");
@@ -639,38 +673,13 @@ impl Ddl<'_> {
             }
         };
         let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);
-        Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", sqlite_quote(&c)))))
+        Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", sqlite_quote(&c))), ty))
     }
 
     /// Drops what [`Ddl::make_sqlite_index`] made beside an index whose NULLs are not distinct.
     pub(super) fn drop_nulls_index(&self, index: Oid) -> Result<()> {
         self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&nulls_index(index))))
     }
-}
-
-/// The columns of an index whose keys are plain columns.
-fn key_names<'t>(index: &Index, table: &'t Relation) -> Result<Vec<&'t Column>> {
-    let column = |k: &IndexColumn| match k.key {
-        KeyPart::Column(attnum) => table.column_by_attnum(attnum),
-        KeyPart::Expression(_) => None,
-    };
-    let columns: Option<Vec<&Column>> = index.columns.iter().map(column).collect();
-    columns.ok_or_else(|| PgError::internal("an index of columns that has an expression"))
-}
-
-/// SQL: a key that several rows have.
-fn duplicates(columns: &[&Column], nulls: bool, table: &Relation) -> String {
-    let quoted: Vec<String> = columns.iter().map(|c| sqlite_quote(&c.name)).collect();
-    let list = quoted.join(", ");
-    let not_null: Vec<String> = match nulls {
-        true => vec!["1".into()],
-        false => quoted.iter().map(|q| format!("{q} IS NOT NULL")).collect(),
-    };
-    format!(
-        "SELECT {list} FROM {} WHERE {} GROUP BY {list} HAVING count(*) > 1 LIMIT 1",
-        pgsqlite_sql::lower::table_name(table),
-        not_null.join(" AND ")
-    )
 }
 
 /// What an index's chosen name says of its keys.

@@ -1,9 +1,10 @@
 //! Roles, databases, settings, sessions.
 
 use super::{int, text, Rows};
+use crate::store::other::Other;
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::catalog::{Catalog, Role, BOOTSTRAP_ROLE};
-use pgsqlite_types::Datum;
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 
 type Row = Vec<(&'static str, Datum)>;
 
@@ -73,7 +74,7 @@ pub(super) fn shadow(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-/// The databases of the server: the open one with what its file says of it, the others by name.
+/// The databases of the server, with what the files say of them.
 pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     let mut push = |oid: i64, name: &str, owner: pgsqlite_types::Oid, acl: Datum| {
@@ -91,18 +92,28 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
             ("datacl", acl),
         ]);
     };
-    let mut acl = Some(super::views::acl_array(catalog, &catalog.properties.acl));
+    let acl = |of: &Catalog| super::views::acl_array(of, &of.properties.acl);
     for database in known_databases(state) {
-        match acl.take() {
-            Some(acl) => push(database.number, &database.shown, catalog.properties.owner, acl),
-            // what another file says of its owner and privileges is not known here
-            None => push(database.number, &database.shown, BOOTSTRAP_ROLE, Datum::Null),
+        if database.number == OWN {
+            push(database.number, &database.shown, catalog.properties.owner, acl(catalog));
+            continue;
+        }
+        match database.look(state) {
+            // (an owner that only the other file knows has no OID here)
+            Ok(other) => {
+                push(database.number, &database.shown, other.owner_in(catalog).unwrap_or_default(), acl(&other.catalog))
+            }
+            // one file that cannot be read must not hide the others
+            Err(error) => {
+                tracing::debug!(%error, database = database.name, "the database cannot be looked at");
+                push(database.number, &database.shown, BOOTSTRAP_ROLE, Datum::Null)
+            }
         }
     }
 }
 
 /// A database as this session sees it.
-pub(super) struct KnownDatabase {
+pub(crate) struct KnownDatabase {
     /// what the server calls it
     pub name: String,
     /// what the client calls it: of a server with one file it may be any name
@@ -111,9 +122,38 @@ pub(super) struct KnownDatabase {
     pub number: i64,
 }
 
+/// The OID of the database that the session uses.
+pub(crate) const OWN: i64 = 1;
+
+impl KnownDatabase {
+    /// Another database than the session's: what its file says.
+    pub fn look(&self, state: &SessionState) -> Result<Other> {
+        let file = state.databases.as_ref().and_then(|d| d.0.file(&self.name));
+        let gone = || PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", self.name));
+        crate::store::other::look(&file.ok_or_else(gone)?)
+    }
+}
+
+/// The database that an argument of a function means, by name (3D000 if there is none) or OID (None).
+pub(crate) fn database_argument(state: &SessionState, argument: DatumRef) -> Result<Option<KnownDatabase>> {
+    let mut known = known_databases(state).into_iter();
+    match argument {
+        DatumRef::Text(name) => {
+            let found = known.find(|d| match d.number {
+                OWN => state.catalog.is_database(name),
+                _ => d.name == name,
+            });
+            let missing = || PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist"));
+            found.ok_or_else(missing).map(Some)
+        }
+        DatumRef::Int(oid) => Ok(known.find(|d| d.number == oid)),
+        _ => Err(PgError::internal("a database that is neither a name nor a number")),
+    }
+}
+
 /// The databases of the server, the open one first.
-pub(super) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
-    let own = KnownDatabase { name: state.catalog.database.clone(), shown: state.database.clone(), number: 1 };
+pub(crate) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
+    let own = KnownDatabase { name: state.catalog.database.clone(), shown: state.database.clone(), number: OWN };
     let others = state.databases.iter().flat_map(|d| d.0.list()).filter(|n| *n != state.database);
     let others = others.zip(2i64..).map(|(n, number)| KnownDatabase { shown: n.clone(), name: n, number });
     std::iter::once(own).chain(others).collect()

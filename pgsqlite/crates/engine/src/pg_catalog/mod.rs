@@ -4,7 +4,7 @@
 //! those that describe the database are kept for the newest snapshot; those that show the session are made anew each time.
 
 mod builtin;
-mod cluster;
+pub(crate) mod cluster;
 mod depends;
 mod information_schema;
 mod information_triggers;

@@ -10,7 +10,6 @@ use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::{Execution, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
-use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -146,11 +145,9 @@ impl RowSink for Counter {
     }
 }
 
-/// What an execution gave.
-struct Ran {
-    rows: u64,
-    /// rows that were inserted, updated or deleted
-    changed: u64,
+/// What an execution gave, and how long that took.
+struct Timed {
+    ran: explain_plan::Ran,
     /// until the first row, or the end if there was none
     first: Duration,
     took: Duration,
@@ -193,7 +190,7 @@ impl Session {
         };
         let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let planning = began.elapsed();
-        let mut root = explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose)?;
+        let mut root = explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, None)?;
         let summary = options.summary.unwrap_or(options.analyze);
         let mut times = Vec::new();
         if summary {
@@ -201,15 +198,10 @@ impl Session {
         }
         if options.analyze {
             let ran = self.run_explained(plan.clone(), values).await?;
-            root.rows = Some(ran.rows);
+            root =
+                explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, Some(&ran.ran))?;
             if options.timing.unwrap_or(true) {
                 root.times = Some((milliseconds(ran.first), milliseconds(ran.took)));
-            }
-            if body.query.tag != Tag::Select {
-                // a data modification gives the rows of RETURNING; it was given those that it changed
-                for input in root.children.iter_mut().filter(|c| c.relationship == "Outer") {
-                    input.rows = Some(ran.changed);
-                }
             }
             if summary {
                 times.push(("Execution Time", milliseconds(ran.took)));
@@ -231,18 +223,23 @@ impl Session {
     }
 
     /// Runs the statement, its rows thrown away.
-    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Ran> {
+    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
         let mut portal = Portal::new(Some(plan), values, vec![]);
         let mut counter = Counter { rows: 0, first: None };
+        self.connection()?;
+        if let Some(connection) = &mut self.connection {
+            connection.record();
+        }
         let began = Instant::now();
         let result = Box::pin(self.run_portal(&mut portal, 0, &mut counter)).await;
         let took = began.elapsed();
         self.close(portal);
+        let recorded = self.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
         match result? {
             Execution::Complete(tag) => {
                 let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
                 let first = counter.first.map_or(took, |at| at.duration_since(began));
-                Ok(Ran { rows: counter.rows, changed, first, took })
+                Ok(Timed { ran: explain_plan::Ran { rows: counter.rows, changed, recorded }, first, took })
             }
             other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
         }

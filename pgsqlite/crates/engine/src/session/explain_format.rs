@@ -47,7 +47,10 @@ fn title(node: &Node) -> String {
             _ => "Aggregate".to_string(),
         },
         "SetOp" => format!("SetOp {}", variant("Command")),
-        "Nested Loop" if node.property("Join Type") == Some("Left") => "Nested Loop Left Join".to_string(),
+        "Nested Loop" => match node.property("Join Type") {
+            Some(join @ ("Left" | "Semi")) => format!("Nested Loop {join} Join"),
+            _ => "Nested Loop".to_string(),
+        },
         kind => kind.to_string(),
     };
     if let Some(index) = node.property("Index Name") {
@@ -61,11 +64,21 @@ fn title(node: &Node) -> String {
         }
         title.push_str(&pgsqlite_sql::deparse::quote_identifier(name));
     }
-    if let Some(rows) = node.rows {
-        let times = node.times.map_or(String::new(), |(first, last)| format!("time={first:.3}..{last:.3} "));
-        title.push_str(&format!(" (actual {times}rows={rows} loops=1)"));
+    match &node.actual {
+        Some(actual) if actual.loops == 0 => title.push_str(" (never executed)"),
+        Some(actual) => {
+            let times = node.times.map_or(String::new(), |(first, last)| format!("time={first:.3}..{last:.3} "));
+            let rows = actual.per_loop(actual.rows);
+            title.push_str(&format!(" (actual {times}rows={rows} loops={})", actual.loops));
+        }
+        None => {}
     }
     title
+}
+
+/// Rows that a condition ruled out, per loop.
+fn removed(node: &Node) -> Option<String> {
+    node.actual.filter(|a| a.removed > 0).map(|a| a.per_loop(a.removed))
 }
 
 /// `indent`: columns before the node's own text.
@@ -75,10 +88,20 @@ fn text(node: &Node, indent: usize, lines: &mut Vec<String>) {
     } else {
         lines.push(format!("{}->  {}", " ".repeat(indent - 4), title(node)));
     }
-    for (name, shown) in [("Sort Key", "Sort Key"), ("Index Cond", "Index Cond"), ("SQLite Statement", "SQLite")] {
+    let mut told = |name: &str, value: &str| lines.push(format!("{}{name}: {value}", " ".repeat(indent + 2)));
+    for name in ["Sort Key", "Index Cond"] {
         if let Some(value) = node.property(name) {
-            lines.push(format!("{}{shown}: {value}", " ".repeat(indent + 2)));
+            told(name, value);
         }
+    }
+    if let Some(removed) = removed(node) {
+        told("Rows Removed by Filter", &removed);
+    }
+    if let Some(visited) = node.visited.filter(|_| node.actual.is_none()) {
+        told("Rows Visited", &visited.to_string());
+    }
+    if let Some(statement) = node.property("SQLite Statement") {
+        told("SQLite", statement);
     }
     let (plans, inputs): (Vec<&Node>, Vec<&Node>) = node.children.iter().partition(|c| c.subplan.is_some());
     let first = plans.iter().filter(|p| p.relationship == "InitPlan");
@@ -121,20 +144,33 @@ fn group(node: &Node) -> Vec<(&'static str, Item)> {
     }
     out.push(("Parallel Aware", Item::Value(Value::Bool(false))));
     out.push(("Async Capable", Item::Value(Value::Bool(false))));
-    let late = |name: &str| matches!(name, "Index Cond" | "SQLite Statement");
-    let own = |wanted: bool| {
-        node.properties.iter().filter(move |(n, _)| late(n) == wanted).map(|(n, v)| (*n, Item::Value(v.clone())))
+    // PostgreSQL tells conditions behind what was counted
+    let place = |name: &str| match name {
+        "Index Cond" => 1,
+        "SQLite Statement" => 2,
+        _ => 0,
     };
-    out.extend(own(false));
-    if let Some(rows) = node.rows {
+    let own = |wanted: i32| {
+        node.properties.iter().filter(move |(n, _)| place(n) == wanted).map(|(n, v)| (*n, Item::Value(v.clone())))
+    };
+    let number = |number: String| Item::Value(Value::Number(number));
+    out.extend(own(0));
+    if let Some(actual) = &node.actual {
         if let Some((first, last)) = node.times {
             out.push(("Actual Startup Time", Item::Value(Value::Number(format!("{first:.3}")))));
             out.push(("Actual Total Time", Item::Value(Value::Number(format!("{last:.3}")))));
         }
-        out.push(("Actual Rows", Item::Value(Value::Number(rows.to_string()))));
-        out.push(("Actual Loops", Item::Value(Value::Number("1".into()))));
+        out.push(("Actual Rows", number(actual.per_loop(actual.rows))));
+        out.push(("Actual Loops", number(actual.loops.to_string())));
     }
-    out.extend(own(true));
+    out.extend(own(1));
+    if let Some(removed) = removed(node) {
+        out.push(("Rows Removed by Filter", number(removed)));
+    }
+    if let Some(visited) = node.visited.filter(|_| node.actual.is_none()) {
+        out.push(("Rows Visited", number(visited.to_string())));
+    }
+    out.extend(own(2));
     if !node.children.is_empty() {
         out.push(("Plans", Item::List("Plan", node.children.iter().map(group).collect())));
     }

@@ -4,9 +4,10 @@
 //! followed by the temporary b-trees that sort what they give; co-routines and sub-queries come before (or after) the loop that reads
 //! them. What a line says that has no counterpart in PostgreSQL becomes a node of its own with SQLite's words.
 
-use crate::connection::Connection;
+use super::explain_counts::{Actual, Counts, Facts, Level};
+use crate::connection::{Connection, Counted};
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
-use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
+use pgsqlite_sql::plan::{QueryPlan, Shape, StepOutput, Tag};
 use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
 
@@ -28,8 +29,10 @@ pub(super) struct Node {
     pub relationship: &'static str,
     pub subplan: Option<String>,
     pub properties: Vec<(&'static str, Value)>,
-    /// rows it gave, if the statement ran
-    pub rows: Option<u64>,
+    /// what it gave, if the statement ran and it is known
+    pub actual: Option<Actual>,
+    /// else the rows that it came by in all its loops, those that conditions then ruled out among them
+    pub visited: Option<u64>,
     /// milliseconds until its first and its last row, where they are known: SQLite tells no times per node, so of the root only
     pub times: Option<(f64, f64)>,
     pub children: Vec<Node>,
@@ -43,7 +46,8 @@ impl Node {
             relationship: "",
             subplan: None,
             properties: vec![],
-            rows: None,
+            actual: None,
+            visited: None,
             times: None,
             children: vec![],
         }
@@ -70,6 +74,12 @@ impl Node {
         self
     }
 
+    fn aggregate(mut self, keys: bool) -> Node {
+        self.variant =
+            vec![("Strategy", if keys { "Sorted" } else { "Plain" }.into()), ("Partial Mode", "Simple".into())];
+        self
+    }
+
     pub fn property(&self, name: &str) -> Option<&str> {
         self.properties.iter().find(|(n, _)| *n == name).and_then(|(_, v)| match v {
             Value::Text(text) => Some(text.as_str()),
@@ -78,23 +88,52 @@ impl Node {
     }
 }
 
-/// A line of EXPLAIN QUERY PLAN with the lines below it.
+/// A line of EXPLAIN QUERY PLAN with the lines below it, and what the statement's execution made of it.
 struct Line {
     detail: String,
+    counts: Counts,
     below: Vec<Line>,
 }
 
+/// What an execution gave.
+pub(super) struct Ran {
+    pub rows: u64,
+    /// rows that were inserted, updated or deleted
+    pub changed: u64,
+    /// of each statement of SQLite's, by its text, what its loops did
+    pub recorded: HashMap<String, Vec<Counted>>,
+}
+
 /// The plan of all steps: the last one's, with those before it as its InitPlans. `verbose`: with schemas and SQLite's statements.
-pub(super) fn tree(connection: &Connection, catalog: &Catalog, plan: &QueryPlan, verbose: bool) -> Result<Node> {
+/// `ran`: with what each node gave, where that is known.
+pub(super) fn tree(
+    connection: &Connection,
+    catalog: &Catalog,
+    plan: &QueryPlan,
+    verbose: bool,
+    ran: Option<&Ran>,
+) -> Result<Node> {
     if plan.rewritten.is_some() {
         return Err(PgError::not_supported("EXPLAIN of a statement that rules rewrite"));
     }
     let mut made = Vec::new();
     let mut nodes = Vec::new();
     let mut read = || -> Result<()> {
-        for step in &plan.steps {
-            let reader = Reader { aliases: aliases(&step.sql), catalog, verbose };
-            let mut node = reader.compose(lines(connection, &step.sql)?);
+        for (i, step) in plan.steps.iter().enumerate() {
+            let recorded = ran.and_then(|r| r.recorded.get(&step.sql));
+            let mut facts = Facts::of(&step.sql);
+            if recorded.is_some() {
+                facts.aggregates = aggregates(connection, &step.sql)?;
+            }
+            let shape = if i + 1 == plan.steps.len() { plan.shape } else { Shape::default() };
+            // a data modification gives the rows of RETURNING; it was given those that it changed
+            let result = match plan.tag {
+                Tag::Select => ran.map(|r| r.rows),
+                _ => ran.filter(|_| shape.changes_each).map(|r| r.changed),
+            };
+            let result = result.filter(|_| i + 1 == plan.steps.len());
+            let reader = Reader { aliases: aliases(&step.sql), catalog, verbose, facts, shape };
+            let mut node = reader.whole(lines(connection, &step.sql, recorded)?, result);
             if verbose {
                 node.properties.push(("SQLite Statement", Value::Text(step.sql.clone())));
             }
@@ -131,6 +170,7 @@ pub(super) fn tree(connection: &Connection, catalog: &Catalog, plan: &QueryPlan,
             modify = named(modify, relation, catalog, verbose);
         }
         modify.adopt(root, "Outer");
+        modify.actual = ran.map(|r| Actual::once(r.rows));
         root = modify;
     }
     for (i, mut node) in nodes.into_iter().enumerate().rev() {
@@ -141,7 +181,22 @@ pub(super) fn tree(connection: &Connection, catalog: &Catalog, plan: &QueryPlan,
     Ok(root)
 }
 
-fn lines(connection: &Connection, sql: &str) -> Result<Vec<Line>> {
+/// Whether a statement computes aggregates: SQLite's plan does not tell, its program does.
+fn aggregates(connection: &Connection, sql: &str) -> Result<bool> {
+    let error = |_| connection.error();
+    let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN {sql}")).map_err(error)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(error)? {
+        let operation: String = row.get(1).map_err(error)?;
+        if operation.starts_with("Agg") || operation == "Count" {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `recorded`: what an execution of the statement did.
+fn lines(connection: &Connection, sql: &str, recorded: Option<&Vec<Counted>>) -> Result<Vec<Line>> {
     let error = |_| connection.error();
     let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).map_err(error)?;
     // by id: (parent, detail), in SQLite's order
@@ -151,13 +206,28 @@ fn lines(connection: &Connection, sql: &str) -> Result<Vec<Line>> {
         let read = || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
         all.push(read().map_err(error)?);
     }
-    fn below(all: &[(i64, i64, String)], parent: i64) -> Vec<Line> {
+    let details: Vec<&str> = all.iter().map(|(_, _, detail)| detail.as_str()).collect();
+    let counts = super::explain_counts::matched(&details, recorded.map_or(&[], Vec::as_slice));
+    let all: Vec<Numbered> = all
+        .into_iter()
+        .zip(counts)
+        .map(|((id, parent, detail), counts)| Numbered { id, parent, detail, counts })
+        .collect();
+    fn below(all: &[Numbered], parent: i64) -> Vec<Line> {
         all.iter()
-            .filter(|(_, p, _)| *p == parent)
-            .map(|(id, _, detail)| Line { detail: detail.clone(), below: below(all, *id) })
+            .filter(|line| line.parent == parent)
+            .map(|line| Line { detail: line.detail.clone(), counts: line.counts, below: below(all, line.id) })
             .collect()
     }
     Ok(below(&all, 0))
+}
+
+/// A line as SQLite gives it.
+struct Numbered {
+    id: i64,
+    parent: i64,
+    detail: String,
+    counts: Counts,
 }
 
 /// What an alias of a lowered statement stands for.
@@ -219,11 +289,47 @@ struct Reader<'a> {
     aliases: HashMap<String, Source>,
     catalog: &'a Catalog,
     verbose: bool,
+    facts: Facts,
+    shape: Shape,
 }
 
 impl Reader<'_> {
-    /// One node of lines beside each other.
-    fn compose(&self, lines: Vec<Line>) -> Node {
+    /// The plan of a statement. `result`: how many rows it gave.
+    fn whole(&self, lines: Vec<Line>, result: Option<u64>) -> Node {
+        let sorts = lines.iter().any(|l| l.detail.starts_with("USE TEMP B-TREE"));
+        let mut root = self.compose(lines, result.filter(|_| self.facts.gives_its_loops(&self.shape, sorts)), true);
+        let mut over = |kind: &str, wanted: bool, always: bool| {
+            if wanted && (always || !root.leads_to(kind)) {
+                let input = std::mem::replace(&mut root, Node::new(kind));
+                root.adopt(input, "Outer");
+            }
+        };
+        over("Aggregate", self.shape.grouped, false);
+        over("Unique", self.shape.distinct, false);
+        over("Limit", self.shape.limit || self.shape.offset, true);
+        if root.kind == "Aggregate" && root.variant.is_empty() {
+            root = root.aggregate(self.shape.keys);
+        }
+        if let Some(result) = result {
+            if self.shape.limit && !self.shape.offset {
+                // it has asked for no more
+                let mut inputs = root.children.iter_mut().filter(|c| c.actual.is_none());
+                if let Some(input) = inputs.find(|c| c.relationship == "Outer") {
+                    input.gave(result, 1);
+                }
+            }
+            root.gave(result, 1);
+        }
+        root
+    }
+
+    /// One node of lines beside each other. `out`: how many rows the innermost of its loops gave, where that is known from above.
+    /// `top`: they are the statement's own.
+    fn compose(&self, lines: Vec<Line>, out: Option<u64>, top: bool) -> Node {
+        let has_groups = lines.iter().any(|l| l.detail == "USE TEMP B-TREE FOR GROUP BY");
+        let aggregate = top && self.shape.grouped && self.facts.single && !has_groups;
+        // the loops from the outer to the inner, while they are told
+        let mut levels: Option<Vec<Level>> = Some(vec![]);
         let mut named: HashMap<String, Node> = HashMap::new();
         let mut current: Option<Node> = None;
         // sub-queries that were told before any loop
@@ -231,18 +337,47 @@ impl Reader<'_> {
         // temporary b-trees that were told before any loop: count(DISTINCT …)
         let mut sorts: Vec<String> = Vec::new();
         let mut foreign_keys: Vec<Node> = Vec::new();
-        for Line { detail, below } in lines {
-            if let Some(name) = detail.strip_prefix("CO-ROUTINE ").or_else(|| detail.strip_prefix("MATERIALIZE ")) {
-                named.insert(name.to_string(), self.compose(below));
+        let mut coroutines: HashMap<String, Option<u64>> = HashMap::new();
+        for line in &lines {
+            // a co-routine gives the rows that its reader comes by
+            if let (Some(name), Counts { loops: Some(1), visits }) = (line.detail.strip_prefix("SCAN "), line.counts) {
+                coroutines.insert(name.to_string(), visits);
+            }
+        }
+        let mut loops = None;
+        for Line { detail, counts, below } in lines {
+            if let Some(name) = detail.strip_prefix("CO-ROUTINE ") {
+                let rows = coroutines.get(name).copied().flatten();
+                let mut node = self.compose(below, rows.filter(|_| self.facts.plain()), false);
+                if let Some(rows) = rows.filter(|_| !node.is_loop()) {
+                    node.gave(rows, 1);
+                }
+                named.insert(name.to_string(), node);
+            } else if let Some(name) = detail.strip_prefix("MATERIALIZE ") {
+                named.insert(name.to_string(), self.compose(below, None, false));
             } else if let Some(what) = detail.strip_prefix("USE TEMP B-TREE FOR ") {
                 match current.take() {
-                    Some(input) => current = Some(sorted(what, input)),
+                    Some(mut input) => {
+                        if let Some(levels) = levels.take() {
+                            let sorted = self.facts.sorts_its_loops(what).then_some(counts.visits).flatten();
+                            loops = levels.first().and_then(|l| l.counts.loops);
+                            input.count(&levels, sorted.or(out).or(self.facts.unfiltered(&levels)));
+                            if aggregate {
+                                input = Node::over("Aggregate", input).aggregate(self.shape.keys);
+                            }
+                        }
+                        let mut node = sorted(what, input);
+                        if let (Some(rows), Some(loops)) = (counts.visits, loops) {
+                            node.sorted(what, Actual { rows, loops, removed: 0 }, self.facts.limits);
+                        }
+                        current = Some(node);
+                    }
                     None => sorts.push(what.to_string()),
                 }
             } else if detail.contains("SUBQUERY ") && !below.is_empty() {
                 let number = detail.rsplit(' ').next().unwrap_or_default();
                 let correlated = detail.starts_with("CORRELATED");
-                let mut node = self.compose(below);
+                let mut node = self.compose(below, None, false);
                 if let Some(index) = looked_up_in(&node) {
                     // the rows with a term that is asked for, by an inverted index
                     let scan = Node::new("Bitmap Index Scan").text("Index Name", index);
@@ -266,20 +401,42 @@ impl Reader<'_> {
                 // how a sub-query's result is kept, not a step of its own
             } else {
                 let node = self.line(&detail, below, &mut named);
+                let join = if detail.contains("LEFT-JOIN") {
+                    "Left"
+                } else if detail.contains(" EXISTS") {
+                    "Semi"
+                } else {
+                    "Inner"
+                };
                 let of_key = node.property("Relation Name").is_some() && self.is_key_check(&detail);
                 current = match current.take() {
                     Some(outer) if of_key => {
                         foreign_keys.push(node);
                         Some(outer)
                     }
-                    Some(outer) => Some(joined(outer, node, detail.contains("LEFT-JOIN"))),
-                    None => Some(node),
+                    before => {
+                        if let Some(levels) = &mut levels {
+                            let odd = detail.contains("RIGHT-JOIN");
+                            levels.push(Level { counts, join, odd });
+                        }
+                        Some(match before {
+                            Some(outer) => joined(outer, node, join),
+                            None => node,
+                        })
+                    }
                 };
             }
         }
         let mut root = current.unwrap_or_else(|| Node::new("Result"));
+        let unsorted = levels.is_some();
+        if let Some(levels) = levels {
+            root.count(&levels, out.or(self.facts.unfiltered(&levels)));
+        }
         for what in sorts {
             root = sorted(&what, root);
+        }
+        if aggregate && unsorted {
+            root = Node::over("Aggregate", root).aggregate(self.shape.keys);
         }
         subplans.into_iter().rev().for_each(|node| root.children.insert(0, node));
         for (i, mut node) in foreign_keys.into_iter().enumerate() {
@@ -306,6 +463,9 @@ impl Reader<'_> {
         if detail == "SCAN CONSTANT ROW" {
             return Node::new("Result");
         }
+        if detail.starts_with("SCAN ") && detail.ends_with("-ROW VALUES CLAUSE") {
+            return Node::new("Values Scan").text("Alias", "*VALUES*");
+        }
         if let Some(rest) = words("SCAN ").or_else(|| words("SEARCH ")) {
             return self.scan(rest, named);
         }
@@ -315,23 +475,23 @@ impl Reader<'_> {
         if let Some(operation) = words("MERGE (").and_then(|o| o.strip_suffix(')')) {
             let mut merged = Node::new("Merge Append");
             for line in below {
-                merged.adopt(self.compose(line.below), "Member");
+                merged.adopt(self.compose(line.below, None, false), "Member");
             }
             return set_operation(operation, merged);
         }
         if detail == "MULTI-INDEX OR" {
             let mut node = Node::new("BitmapOr");
             for line in below {
-                node.adopt(self.compose(line.below), "Member");
+                node.adopt(self.compose(line.below, None, false), "Member");
             }
             return node;
         }
         if detail == "SETUP" || detail == "RECURSIVE STEP" {
-            return self.compose(below);
+            return self.compose(below, None, false);
         }
         let mut node = Node::new(detail);
         if !below.is_empty() {
-            node.adopt(self.compose(below), "Outer");
+            node.adopt(self.compose(below, None, false), "Outer");
         }
         node
     }
@@ -364,6 +524,7 @@ impl Reader<'_> {
             }
         }
         let how = how.trim_start();
+        let how = how.strip_prefix("EXISTS").unwrap_or(how).trim_start();
         let condition = how.find('(').and_then(|from| how.rfind(')').map(|to| how[from..=to].to_string()));
         let index = |after: &str| {
             let name = after.split(" (").next().unwrap_or(after).trim_end_matches(" LEFT-JOIN");
@@ -401,8 +562,8 @@ impl Reader<'_> {
 
     fn compound(&self, lines: Vec<Line>) -> Node {
         let mut all: Option<Node> = None;
-        for Line { detail, below } in lines {
-            let node = self.compose(below);
+        for Line { detail, below, .. } in lines {
+            let node = self.compose(below, None, false);
             all = Some(match all {
                 None => node,
                 Some(mut append) if append.kind == "Append" && detail == "UNION ALL" => {
@@ -451,8 +612,8 @@ fn sorted(what: &str, input: Node) -> Node {
     }
 }
 
-fn joined(outer: Node, inner: Node, left: bool) -> Node {
-    let mut node = Node::over("Nested Loop", outer).text("Join Type", if left { "Left" } else { "Inner" });
+fn joined(outer: Node, inner: Node, join: &str) -> Node {
+    let mut node = Node::over("Nested Loop", outer).text("Join Type", join);
     node.adopt(inner, "Inner");
     node
 }

@@ -29,6 +29,7 @@ mod cursor;
 mod deferred_keys;
 pub(crate) mod diagnose;
 mod explain;
+mod explain_counts;
 mod explain_format;
 mod explain_plan;
 mod extended;

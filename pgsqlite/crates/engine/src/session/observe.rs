@@ -240,7 +240,7 @@ impl Session {
         let Body::Plan(plan) = &prepared.body else { return };
         let made = (|| -> Result<Vec<String>> {
             let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
-            let root = explain_plan::tree(connection, &self.catalog(), &plan.query, false)?;
+            let root = explain_plan::tree(connection, &self.catalog(), &plan.query, false, None)?;
             let explained = Explained { plan: root, settings: false, analyzed: false, times: Vec::new() };
             Ok(explain_format::print(&explained, Layout::default()))
         })();

@@ -10,6 +10,7 @@ pub mod declarations;
 mod declared;
 pub mod foreign;
 pub mod names;
+pub mod other;
 pub mod write;
 
 use pgsqlite_sql::catalog::{

@@ -3,6 +3,8 @@
 
 use super::session_cell::SessionState;
 use super::shim::{Call, Scalar};
+use crate::pg_catalog::cluster;
+use crate::store::other::Other;
 use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{oid, Datum, DatumRef, Oid, PgError, Result, SqlState};
@@ -159,20 +161,21 @@ fn schema(c: &Call) -> Result<Datum> {
 fn database(c: &Call) -> Result<Datum> {
     let (role, at) = split(c, 1)?;
     let state = c.session.state();
-    let this = match c.datum(at) {
-        DatumRef::Text(name) if state.catalog.is_database(name) => true,
-        DatumRef::Text(name) => {
-            return Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{name}\" does not exist")))
-        }
-        DatumRef::Int(oid) => oid == super::sizes::DATABASE,
-        _ => false,
-    };
+    let database = cluster::database_argument(&state, c.datum(at))?;
     let wanted = wanted(c.text(c.len() - 1)?, AclObject::Database)?;
-    if !this {
-        return Ok(Datum::Null);
+    let Some(database) = database else { return Ok(Datum::Null) };
+    if database.number != cluster::OWN {
+        return Ok(has_on_other(&state, &database.look(&state)?, role, &wanted).into());
     }
     let properties = &state.catalog.properties;
     Ok(has(&state.catalog, role, AclObject::Database, properties.owner, properties.acl.as_ref(), &wanted).into())
+}
+
+/// Privileges on another database, whose file knows roles of its own: one that it does not know has what everybody has.
+pub(super) fn has_on_other(state: &SessionState, other: &Other, role: Oid, wanted: &[(u32, bool)]) -> bool {
+    let properties = &other.catalog.properties;
+    let role = other.role_of(&state.catalog, role).unwrap_or(PUBLIC_ROLE);
+    has(&other.catalog, role, AclObject::Database, properties.owner, properties.acl.as_ref(), wanted)
 }
 
 fn user_type(c: &Call) -> Result<Datum> {

@@ -2,14 +2,13 @@
 
 use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
+use crate::pg_catalog::cluster;
+use pgsqlite_sql::acl::privilege;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
-
-/// The OID of the database, as pg_database has it.
-pub(super) const DATABASE: i64 = 1;
 
 /// What of a relation to count.
 #[derive(Clone, Copy, PartialEq)]
@@ -59,21 +58,21 @@ fn fork(c: &Call) -> Result<Datum> {
             .hint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".")),
     }
 }
-fn database_named(c: &Call) -> Result<Datum> {
-    let name = c.text(0)?;
-    if !c.session.state().catalog.is_database(name) {
-        return Err(PgError::not_supported("the size of a database other than the current one"));
-    }
-    database(c)
-}
-fn database_by_oid(c: &Call) -> Result<Datum> {
-    if c.int(0)? != DATABASE {
-        return Err(PgError::not_supported("the size of a database other than the current one"));
-    }
-    database(c)
-}
+/// `pg_database_size`, of another database by its file: NULL if no database has the OID. Errors: 42501 without CONNECT.
 fn database(c: &Call) -> Result<Datum> {
-    c.query_integer("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", &[]).map(Datum::Int)
+    let state = c.session.state();
+    let Some(database) = cluster::database_argument(&state, c.datum(0))? else { return Ok(Datum::Null) };
+    if database.number == cluster::OWN {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        return c.query_integer(sql, &[]).map(Datum::Int);
+    }
+    let other = database.look(&state)?;
+    let connect = [(privilege::CONNECT, false)];
+    if !super::privileges::has_on_other(&state, &other, state.user_oid, &connect) {
+        let message = format!("permission denied for database {}", database.name);
+        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    }
+    Ok(Datum::Int(other.bytes))
 }
 
 /// `pg_column_size`: of a type with a fixed length that; of others the bytes that the value has in the file.
@@ -197,8 +196,8 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_table_size", |c| relation(c, Part::Own)),
     ("pg_indexes_size", |c| relation(c, Part::Indexes)),
     ("pg_total_relation_size", |c| relation(c, Part::All)),
-    ("pg_database_size_name", database_named),
-    ("pg_database_size_oid", database_by_oid),
+    ("pg_database_size_name", database),
+    ("pg_database_size_oid", database),
     ("pg_column_size", column),
     ("pg_size_pretty", pretty),
     ("pg_size_pretty_numeric", pretty_numeric),

@@ -312,6 +312,7 @@ impl<'a> Lowerer<'a> {
                 rewritten: None,
                 calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,
+                shape: crate::plan::Shape::of_query(&query),
                 bounded: is_bounded(&query, self.env),
                 repeatable: reads_only && !self.volatile && self.routines.is_empty(),
                 shares: false,

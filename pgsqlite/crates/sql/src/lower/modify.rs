@@ -102,6 +102,7 @@ impl Lowerer<'_> {
                 current_of: self.current_of(&modify),
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
                 rewritten: None,
+                shape: if several { Default::default() } else { shape_of(&modify) },
             },
             uses_catalog: true,
         })
@@ -1021,4 +1022,22 @@ fn own_column(expr: &Expr, entry: usize, columns: &[RteColumn]) -> Option<i16> {
 pub(super) fn new_row_checks(all: &[RowCheck], secured: &SecuredChange) -> Vec<RowCheck> {
     let others = all.iter().filter(|c| !matches!(c.of, RowCheckOf::Policy { .. }));
     secured.written.iter().chain(others).cloned().collect()
+}
+
+/// What becomes of the rows that a data modification reads.
+fn shape_of(modify: &Modify) -> crate::plan::Shape {
+    use crate::plan::Shape;
+    match &modify.action {
+        // (of several rows that UPDATE … FROM finds for one row it takes one)
+        ModifyAction::Update { from, .. } => Shape { changes_each: from.is_empty(), ..Shape::default() },
+        ModifyAction::Delete { using, .. } => Shape { changes_each: using.is_empty(), ..Shape::default() },
+        ModifyAction::Insert { source, on_conflict, .. } => {
+            let shape = match source {
+                InsertSource::Query { query, .. } => Shape::of_query(query),
+                InsertSource::Values(_) => Shape::default(),
+            };
+            Shape { changes_each: on_conflict.is_none(), ..shape }
+        }
+        ModifyAction::Merge { .. } => Shape::default(),
+    }
 }

@@ -56,6 +56,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         triggered: None,
         read_back: None,
         current_of: None,
+        shape: Default::default(),
         rewritten: Some(Box::new(RewrittenPlan { products, counted: rewritten.counted })),
     };
     Ok(Plan { parameters, columns, query, uses_catalog: true })

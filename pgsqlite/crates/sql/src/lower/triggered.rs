@@ -239,6 +239,7 @@ impl Lowerer<'_> {
             current_of: self.current_of(modify),
             read_back: None,
             rewritten: None,
+            shape: Default::default(),
             triggered: Some(Box::new(triggered)),
         })
     }

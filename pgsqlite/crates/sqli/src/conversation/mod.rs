@@ -355,6 +355,10 @@ impl Conversation<'_> {
         }
     }
 
+    fn not_let_in(&self, user: &str, database: &str, reason: &str) {
+        self.shared.failed_logins.tell(user, database, Some(self.identity.address), reason);
+    }
+
     async fn open_database(&mut self, name: &[u8], exclusive: bool) -> Step {
         if exclusive {
             return Err(Failure::refused("opening a database exclusively").into());
@@ -365,11 +369,13 @@ impl Conversation<'_> {
         let user = self.identity.user.clone();
         if let Some(password) = &self.identity.password {
             if !check_password(self.shared, &engine, &user, password) {
+                self.not_let_in(&user, &name, "the password is wrong, or the role has none");
                 return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
             }
         }
         let role = engine.role(&user);
         if role.as_ref().is_some_and(|r| !r.login) {
+            self.not_let_in(&user, &name, "the role may not log in");
             return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
         }
         if self.identity.place.is_reserved && role.is_some_and(|r| !r.superuser) {
