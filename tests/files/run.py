@@ -524,6 +524,99 @@ def row_numbers():
 
 
 @test
+def indexes_in_other_words():
+    """Partial indexes and those on expressions are shown where PostgreSQL has words for them; of the others at least the name is known."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "indexes.db")
+        db = sqlite3.connect(path)
+        db.executescript("""
+            CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, email VARCHAR(50), n INT, active BOOLEAN, deleted_at DATETIME, "CamelCase" INT);
+            CREATE UNIQUE INDEX active_name ON t (name) WHERE active = 1;
+            CREATE UNIQUE INDEX not_deleted ON t (email) WHERE deleted_at IS NULL;
+            CREATE INDEX lower_email ON t (lower(email), n DESC);
+            CREATE UNIQUE INDEX lower_name ON t (lower([name]));
+            CREATE INDEX of_n ON t (n) WHERE n > 5 AND CamelCase IN (1, 2) OR NOT "active" /* , ( */;
+            CREATE INDEX two ON t (ifnull(n, 0), n + 1);
+            CREATE INDEX on_like ON t (name) WHERE name LIKE 'a%';
+            CREATE INDEX on_date ON t (date(deleted_at));
+            CREATE INDEX on_time ON t (n) WHERE deleted_at > '2020-01-01';
+            CREATE INDEX on_nocase ON t (name COLLATE NOCASE) WHERE n > 5;
+            CREATE INDEX on_quoted ON t (n) WHERE name = "no column";
+            CREATE INDEX on_affinity ON t (n) WHERE name = 5;
+            CREATE TABLE folded (name TEXT COLLATE NOCASE, n INT);
+            CREATE INDEX folded_n ON folded (n) WHERE name = 'a';
+            CREATE VIEW liked AS SELECT name FROM t WHERE name LIKE 'a%';
+            INSERT INTO t VALUES (1, 'a', 'A@x', 1, 1, NULL, 1);
+        """)
+        db.close()
+        # as PostgreSQL 15 prints the same definitions
+        shown = [
+            ("active_name", "CREATE UNIQUE INDEX active_name ON public.t USING btree (name) WHERE active"),
+            ("lower_email", 'CREATE INDEX lower_email ON public.t USING btree (lower(((email)::text COLLATE "C")), n DESC)'),
+            ("lower_name", 'CREATE UNIQUE INDEX lower_name ON public.t USING btree (lower((name COLLATE "C")))'),
+            ("not_deleted", "CREATE UNIQUE INDEX not_deleted ON public.t USING btree (email) WHERE (deleted_at IS NULL)"),
+            ("of_n", 'CREATE INDEX of_n ON public.t USING btree (n) WHERE (((n > 5) AND ("CamelCase" = ANY (ARRAY[(1)::bigint, (2)::bigint]))) OR (NOT active))'),
+            ("t_pkey", "CREATE UNIQUE INDEX t_pkey ON public.t USING btree (id)"),
+            ("two", "CREATE INDEX two ON public.t USING btree (COALESCE(n, (0)::bigint), ((n + 1)))"),
+        ]
+        named = ["folded_n", "on_affinity", "on_date", "on_like", "on_nocase", "on_quoted", "on_time"]
+        for _ in range(2):
+            with server.Server(database=path) as s:
+                c = connect(s)
+                expect(c, "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1", shown)
+                expect(c, "SELECT relname FROM pg_class WHERE relkind = 'i' AND oid NOT IN (SELECT indexrelid FROM pg_index) ORDER BY 1", [(n,) for n in named])
+                expect(c, "SELECT pg_get_expr(indexprs, indrelid), indkey, indcollation FROM pg_index WHERE indexrelid = 'two'::regclass", [("COALESCE(n, (0)::bigint), (n + 1)", "0 0", "0 0")])
+                expect(c, "SELECT indcollation, indoption FROM pg_index WHERE indexrelid = 'lower_email'::regclass", [("950 0", "0 3")])
+                expect(c, "SELECT pg_get_indexdef('on_like'::regclass)", [(None,)])
+                for name in ("on_like", "of_n"):
+                    refused(c, f"CREATE INDEX {name} ON t (n)", "42P07", f'relation "{name}" already exists')
+                # (the second server finds them in the catalog)
+                assert outcome(c, "COMMENT ON TABLE t IS 'kept'")["error"] is None
+                c.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for sql, index in (
+                ("INSERT INTO t (name, active) VALUES ('a', true)", "active_name"),
+                ("INSERT INTO t (name, email) VALUES ('b', 'A@x')", "not_deleted"),
+                ("INSERT INTO t (name) VALUES ('A')", "lower_name"),
+            ):
+                refused(c, sql, "23505", f'"{index}"')
+            # SQLite's words are not what ON CONFLICT asks for
+            refused(c, "INSERT INTO t (email) VALUES ('A@x') ON CONFLICT (email) WHERE deleted_at IS NULL DO NOTHING", "42P10")
+            assert outcome(c, "INSERT INTO t (email) VALUES ('A@x') ON CONFLICT DO NOTHING")["tag"] == "INSERT 0 0"
+            assert outcome(c, "INSERT INTO t (name) VALUES ('Abc'), ('É')")["tag"] == "INSERT 0 2"
+            expect(c, "SELECT name FROM t WHERE lower(name) = 'é'", [("É",)])
+            # LIKE of the file's own is SQLite's, a client's is PostgreSQL's
+            expect(c, "SELECT name FROM liked ORDER BY 1", [("Abc",), ("a",)])
+            expect(c, "SELECT name FROM t WHERE name LIKE 'a%'", [("a",)])
+            refused(c, "ALTER TABLE t RENAME COLUMN n TO number", "0A000", "on_quoted")
+            assert outcome(c, "DROP INDEX on_quoted")["error"] is None
+            assert outcome(c, "ALTER TABLE t RENAME COLUMN n TO number")["error"] is None
+            expect(c, "SELECT pg_get_expr(indexprs, indrelid) FROM pg_index WHERE indexrelid = 'two'::regclass", [("COALESCE(number, (0)::bigint), (number + 1)",)])
+            refused(c, "ALTER TABLE t DROP COLUMN deleted_at", "0A000", "on_")
+            assert outcome(c, "ANALYZE t; REINDEX TABLE t")["error"] is None
+            c.close()
+        db = sqlite3.connect(path)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT name FROM t INDEXED BY on_like WHERE name LIKE 'a%' ORDER BY 1").fetchall() == [("Abc",), ("a",)]
+        db.execute("DROP INDEX of_n")
+        db.execute("CREATE INDEX of_n ON t (id) WHERE name IS NOT NULL")
+        db.commit()
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT indexdef FROM pg_indexes WHERE indexname = 'of_n'", [("CREATE INDEX of_n ON public.t USING btree (id) WHERE (name IS NOT NULL)",)])
+            assert outcome(c, "DROP INDEX on_date, on_time, of_n")["error"] is None
+            assert outcome(c, "ALTER TABLE t DROP COLUMN deleted_at")["error"] is None
+            assert outcome(c, "CREATE INDEX of_n ON t (number)")["error"] is None
+            c.close()
+        db = sqlite3.connect(path)
+        left = [r[0] for r in db.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 't' ORDER BY 1")]
+        assert left == ["active_name", "lower_email", "lower_name", "of_n", "on_affinity", "on_like", "on_nocase", "two"], left
+        db.close()
+
+
+@test
 def reflected_tables():
     """SQLAlchemy reflects a file's tables, and its mapped objects get their numbers from them."""
     import sqlalchemy as sa

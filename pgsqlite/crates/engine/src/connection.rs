@@ -316,7 +316,7 @@ impl Connection {
         let setup = || -> rusqlite::Result<()> {
             conn.busy_timeout(std::time::Duration::from_secs(5))?;
             conn.execute_batch(
-                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA case_sensitive_like = ON;
+                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
                  PRAGMA cache_size = -16384;",
             )
         };

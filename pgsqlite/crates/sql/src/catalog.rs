@@ -292,6 +292,10 @@ pub struct Index {
     /// `btree`, `hash`, `gin` … (all are SQLite b-trees; the name is kept)
     pub method: String,
     pub columns: Vec<IndexColumn>,
+    /// Another program's, with an expression or a condition: what SQLite says in its own words is only shown in PostgreSQL's, and an
+    /// index without columns is one whose words say nothing there ([`Index::is_named_only`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_sqlite: bool,
     /// there is a table of the terms of its values, which conditions are looked up in (`lower/inverted.rs`)
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inverted: bool,
@@ -301,6 +305,13 @@ pub struct Index {
     /// PostgreSQL SQL text of the WHERE condition of a partial index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<String>,
+}
+
+impl Index {
+    /// Its definition cannot be told: its name is taken, and it can be dropped.
+    pub fn is_named_only(&self) -> bool {
+        self.of_sqlite && self.columns.is_empty()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

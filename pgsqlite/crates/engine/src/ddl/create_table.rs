@@ -744,6 +744,11 @@ impl Ddl<'_> {
             let indexes: Vec<(Oid, Index)> =
                 self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
             for (index_oid, mut index) in indexes {
+                if index.is_named_only() {
+                    continue;
+                }
+                // (the new table's is ours)
+                index.of_sqlite = false;
                 let constraint =
                     source.constraints.iter().find(|c| c.has_index() && c.index == index_oid).map(|c| {
                         CopiedConstraint { deferrable: c.deferrable, initially_deferred: c.initially_deferred }

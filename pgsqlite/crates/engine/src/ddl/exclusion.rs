@@ -93,6 +93,7 @@ impl Ddl<'_> {
             deferrable: c.deferrable || c.initdeferred,
             exclusion: operators,
             inverted: false,
+            of_sqlite: false,
             method: method.to_string(),
             columns,
             include,

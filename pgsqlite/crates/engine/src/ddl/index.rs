@@ -102,6 +102,7 @@ impl Ddl<'_> {
             deferrable: spec.deferrable,
             exclusion: vec![],
             inverted: false,
+            of_sqlite: false,
             method: "btree".into(),
             columns,
             include,
@@ -302,6 +303,7 @@ impl Ddl<'_> {
             deferrable: false,
             exclusion: vec![],
             inverted: false,
+            of_sqlite: false,
             method: method.to_string(),
             columns,
             include,
@@ -458,7 +460,10 @@ impl Ddl<'_> {
         let RelationKind::Index(index) = &index_relation.kind else {
             return Err(PgError::internal("an index that is no index"));
         };
-        if index_relation.sqlite_name.is_empty() || index_relation.sqlite_name.starts_with("sqlite_autoindex_") {
+        if index.of_sqlite
+            || index_relation.sqlite_name.is_empty()
+            || index_relation.sqlite_name.starts_with("sqlite_autoindex_")
+        {
             return Ok(());
         }
         // what an exclusion constraint compares by other operators than equality, no SQLite index finds

@@ -91,6 +91,7 @@ impl Ddl<'_> {
         self.sqlite("PRAGMA writable_schema = RESET")?;
         restored.map_err(sqlite_error)?;
         self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&aside)))?;
+        let of_sqlite = |r: &Relation| matches!(&r.kind, RelationKind::Index(i) if i.of_sqlite);
         let ours: Vec<&str> = indexes.iter().map(|i| i.sqlite_name.as_str()).collect();
         if !to_itself {
             for index in &indexes {
@@ -98,6 +99,11 @@ impl Ddl<'_> {
             }
         }
         for (_, index, sql) in &explicit {
+            // another program's, whose text only SQLite carries out
+            if indexes.iter().any(|i| i.sqlite_name == *index && of_sqlite(i)) {
+                self.sqlite(sql)?;
+                continue;
+            }
             let known = self.catalog.relations.values().any(|r| r.sqlite_name == *index);
             if !ours.contains(&index.as_str()) && !known && self.catalog.relation_in(old.schema, index).is_none() {
                 // An index of another program (partial or on expressions) that the catalog does not have. Ours that

@@ -66,8 +66,12 @@ impl Ddl<'_> {
             return Ok(());
         }
         self.put_tuples(table, rows)?;
-        let indexes: Vec<(Oid, Option<String>)> =
-            self.catalog.indexes_of(table).map(|(r, index)| (r.oid, index.predicate.clone())).collect();
+        let indexes: Vec<(Oid, Option<String>)> = self
+            .catalog
+            .indexes_of(table)
+            .filter(|(_, index)| !index.is_named_only())
+            .map(|(r, index)| (r.oid, index.predicate.clone()))
+            .collect();
         for (index, predicate) in indexes {
             let rows = if predicate.is_some() { self.rows_of(&relation, predicate)? } else { rows };
             self.put_tuples(index, rows)?;

@@ -268,7 +268,8 @@ fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, rel
     }
     columns.sort_unstable();
     columns.dedup();
-    if index.predicate.is_some() || index.columns.iter().any(|k| matches!(k.key, KeyPart::Expression(_))) {
+    let of_whole = index.predicate.is_some() || index.is_named_only();
+    if of_whole || index.columns.iter().any(|k| matches!(k.key, KeyPart::Expression(_))) {
         columns.insert(0, 0);
     }
     for attnum in columns {

@@ -434,6 +434,9 @@ pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
         let RelationKind::Index(index) = &relation.kind else { continue };
+        if index.is_named_only() {
+            continue;
+        }
         let (keys, expressions) = key_parts(index.columns.iter().map(|k| &k.key));
         let of_table = catalog.relation(index.table).map(|t| t.storage.clone()).unwrap_or_default();
         rows.push(&[

@@ -137,6 +137,9 @@ pub(super) fn indexes(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
         let RelationKind::Index(index) = &relation.kind else { continue };
+        if index.is_named_only() {
+            continue;
+        }
         let Some(table) = catalog.relation(index.table) else { continue };
         let definition = with_environment(state, |e| definitions::index_definition(e, relation, 0, Style::Full));
         rows.push(&[

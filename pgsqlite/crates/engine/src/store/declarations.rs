@@ -1,4 +1,5 @@
-//! What only the text of a CREATE TABLE in `sqlite_schema` tells: CHECK constraints and generated columns. Pragmas do not.
+//! What only the texts of CREATE TABLE and CREATE INDEX in `sqlite_schema` tell: CHECK constraints, generated columns, the
+//! expressions and the condition of an index. Pragmas do not.
 //!
 //! The text is SQLite's own grammar, with its four ways to quote a name; only its brackets, commas and a few words matter here.
 
@@ -163,9 +164,101 @@ pub fn read(sql: &str) -> Declarations {
     out
 }
 
+/// An expression with its names quoted as the standard quotes them, without comments.
+pub fn standard(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let after = skip(rest);
+        if after.len() < rest.len() {
+            out.push(' ');
+            rest = after;
+            continue;
+        }
+        let mut end = first.len_utf8();
+        match first {
+            '\'' | '"' | '`' | '[' => {
+                let Some(length) = quoted(rest) else { break };
+                end = length;
+                match next(rest) {
+                    Some((Token::Name(name), _)) => out.push_str(&format!("\"{}\"", name.replace('"', "\"\""))),
+                    _ => out.push_str(&rest[..end]),
+                }
+            }
+            _ => out.push(first),
+        }
+        rest = &rest[end..];
+    }
+    out
+}
+
+/// Of a CREATE INDEX the text of each key, without ASC or DESC, and the condition. None: it cannot be read, or a key has a COLLATE.
+pub fn read_index(sql: &str) -> Option<(Vec<String>, Option<String>)> {
+    let mut rest = sql;
+    let (mut list, after) = loop {
+        match next(rest)? {
+            (Token::Group(list), after) => break (list, after),
+            (_, after) => rest = after,
+        }
+    };
+    let condition = match next(after) {
+        Some((Token::Word(word), condition)) if word.eq_ignore_ascii_case("where") => {
+            Some(condition.trim().to_string())
+        }
+        None if skip(after).is_empty() => None,
+        _ => return None,
+    };
+    let mut keys = Vec::new();
+    while !skip(list).is_empty() {
+        let begin = list;
+        // (where the key's text ends)
+        let mut end = 0;
+        while let Some((token, after)) = next(list) {
+            list = after;
+            match token {
+                Token::Comma => break,
+                Token::Word(w) if w.eq_ignore_ascii_case("collate") => return None,
+                Token::Word(w) if w.eq_ignore_ascii_case("asc") || w.eq_ignore_ascii_case("desc") => {}
+                _ => end = begin.len() - after.len(),
+            }
+        }
+        if end == 0 || list.len() == begin.len() {
+            return None;
+        }
+        keys.push(begin[..end].trim().to_string());
+    }
+    Some((keys, condition))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_keys_of_an_index_and_its_condition_are_found() {
+        let found = |sql: &str| read_index(sql);
+        let parts = |keys: &[&str], condition: Option<&str>| {
+            Some((keys.iter().map(|k| k.to_string()).collect(), condition.map(String::from)))
+        };
+        assert_eq!(
+            found("CREATE UNIQUE INDEX IF NOT EXISTS main.[a (b] ON \"t (\"(a, lower(\"b, c\") DESC, x || ',' ASC)\n WHERE a > (1)"),
+            parts(&["a", "lower(\"b, c\")", "x || ','"], Some("a > (1)"))
+        );
+        assert_eq!(found("create index i on t(a)"), parts(&["a"], None));
+        assert_eq!(
+            standard("[a \"b] > 'it''s [not]' /* [x] */+`c``d` -- end"),
+            "\"a \"\"b\" > 'it''s [not]' +\"c`d\" "
+        );
+        for broken in [
+            "",
+            "CREATE INDEX i ON t",
+            "CREATE INDEX i ON t (a COLLATE NOCASE)",
+            "CREATE INDEX i ON t (a) and",
+            "CREATE INDEX i ON t (a,,b)",
+        ] {
+            assert_eq!(found(broken), None, "{broken}");
+        }
+    }
 
     #[test]
     fn checks_and_generated_columns_are_found_among_quotes_and_comments() {

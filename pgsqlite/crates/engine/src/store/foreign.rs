@@ -1,9 +1,11 @@
 //! Relations of the file that are not stored in `__pgsqlite_object`: tables, indexes and views that another program made, read
 //! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
 
+use super::foreign_index::{self, Key};
 use super::{declarations, declared, sqlite_error};
 use crate::ddl::{naming, sequence};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::lower::NULLS_INDEX;
 use pgsqlite_types::{oid, Oid, Result};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -473,26 +475,31 @@ fn add_index(
         name,
         sqlite_name.to_string(),
         relation.owner,
-        Index {
-            table,
-            unique,
-            primary,
-            nulls_not_distinct: false,
-            exclusion: vec![],
-            deferrable: false,
-            inverted: false,
-            method: "btree".into(),
-            columns: keys,
-            include: Vec::new(),
-            predicate: None,
-        },
+        Index { unique, primary, columns: keys, ..plain_index(table) },
     );
     catalog.add_relation(index);
     oid
 }
 
-/// The indexes of a table that the catalog does not know. Those that are partial or on expressions are left to SQLite: their
-/// conditions are SQLite's SQL, and a client cannot name what we could not print. `constraints`: of a table just read, so
+/// An index without columns.
+fn plain_index(table: Oid) -> Index {
+    Index {
+        table,
+        unique: false,
+        primary: false,
+        nulls_not_distinct: false,
+        exclusion: vec![],
+        deferrable: false,
+        inverted: false,
+        of_sqlite: false,
+        method: "btree".into(),
+        columns: Vec::new(),
+        include: Vec::new(),
+        predicate: None,
+    }
+}
+
+/// The indexes of a table that the catalog does not know, and those whose words SQLite alone carries out. `constraints`: of a table just read, so
 /// that UNIQUE and PRIMARY KEY become constraints.
 fn add_indexes(
     conn: &Connection,
@@ -512,29 +519,68 @@ fn add_indexes(
             .map_err(sqlite_error)?;
         rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)?
     };
+    let own_collations =
+        catalog.sqlite_collations && table_text(conn, &relation.sqlite_name)?.to_ascii_uppercase().contains("COLLATE");
     // SQLite lists the newest first.
     list.sort_unstable_by_key(|i| std::cmp::Reverse(i.0));
     for (_, name, unique, origin, partial) in list {
-        if known.contains(&name) || partial || (!constraints && origin != "c") {
+        let stored =
+            catalog.indexes_of(table).find(|(r, _)| r.sqlite_name == name).map(|(r, i)| ((**r).clone(), i.of_sqlite));
+        let again = stored.as_ref().is_some_and(|(_, of_sqlite)| *of_sqlite);
+        if known.contains(&name) && !again || name.starts_with(NULLS_INDEX) || (!constraints && origin != "c") {
             continue;
         }
         let mut statement = conn
-            .prepare_cached("SELECT name, \"desc\" FROM pragma_index_xinfo(?1, 'main') WHERE key = 1 ORDER BY seqno")
+            .prepare_cached(
+                "SELECT name, \"desc\", coll FROM pragma_index_xinfo(?1, 'main') WHERE key = 1 ORDER BY seqno",
+            )
             .map_err(sqlite_error)?;
-        let keys: Vec<(Option<String>, bool)> = statement
-            .query_map([&name], |r| Ok((r.get(0)?, r.get(1)?)))
+        let keys: Vec<Key> = statement
+            .query_map([&name], |r| {
+                Ok(Key {
+                    column: r.get(0)?,
+                    descending: r.get(1)?,
+                    collation: r.get::<_, Option<_>>(2)?.unwrap_or_default(),
+                })
+            })
             .map_err(sqlite_error)?
             .collect::<rusqlite::Result<_>>()
             .map_err(sqlite_error)?;
-        let Some(attnums) = keys
-            .iter()
-            .map(|(n, _)| n.as_deref().and_then(|n| relation.column(n)).map(|c| c.attnum))
-            .collect::<Option<Vec<i16>>>()
-        else {
+        let attnums: Option<Vec<i16>> =
+            keys.iter().map(|k| k.column.as_deref().and_then(|n| relation.column(n)).map(|c| c.attnum)).collect();
+        let Some(attnums) = attnums.filter(|_| !partial) else {
+            let text: Option<String> = conn
+                .query_row("SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?1", [&name], |r| {
+                    r.get(0)
+                })
+                .map_err(sqlite_error)?;
+            let shown = foreign_index::translate(catalog, &relation, &text.unwrap_or_default(), &keys, own_collations);
+            let (columns, predicate) = shown.unwrap_or_default();
+            let index = Index {
+                unique: unique && !columns.is_empty(),
+                columns,
+                predicate,
+                of_sqlite: true,
+                ..plain_index(table)
+            };
+            let index = match stored {
+                Some((stored, _)) => Relation { kind: RelationKind::Index(index), ..stored },
+                None => {
+                    let oid = take(next_oid);
+                    let pg = free_name(catalog, relation.schema, &name);
+                    naming::index_relation(oid, relation.schema, pg, name, relation.owner, index)
+                }
+            };
+            catalog.add_relation(index);
             continue;
         };
-        let descending: Vec<bool> = keys.iter().map(|k| k.1).collect();
-        let column_names: Vec<&str> = keys.iter().filter_map(|k| k.0.as_deref()).collect();
+        if again {
+            // another program has made another index under the name
+            let (stored, _) = stored.expect("it was found");
+            catalog.remove_relation(stored.oid);
+        }
+        let descending: Vec<bool> = keys.iter().map(|k| k.descending).collect();
+        let column_names: Vec<&str> = keys.iter().filter_map(|k| k.column.as_deref()).collect();
         match origin.as_str() {
             "pk" => {
                 let pg = free_name(catalog, relation.schema, &naming::object_name(&relation.name, "", "pkey"));

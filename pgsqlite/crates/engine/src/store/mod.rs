@@ -9,6 +9,7 @@ pub mod base;
 pub mod declarations;
 mod declared;
 pub mod foreign;
+mod foreign_index;
 pub mod names;
 pub mod other;
 pub mod write;
@@ -56,6 +57,14 @@ INSERT INTO __pgsqlite_meta VALUES ('next_oid', 16384);
 /// An error of SQLite in our own bookkeeping: disk trouble keeps its class, the rest is our bug.
 pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
     use rusqlite::ErrorCode as C;
+    // an index whose words only SQLite knows
+    let text = error.to_string();
+    if let Some(rest) = text.strip_prefix("error in index ") {
+        let index = rest.split_once(" after ").or(rest.split_once(": ")).map_or(rest, |(index, _)| index);
+        return PgError::not_supported(format!(
+            "this change of a table that index \"{index}\" of another program is on"
+        ));
+    }
     let code = match error.sqlite_error_code() {
         Some(C::DiskFull) => SqlState::DISK_FULL,
         Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
@@ -66,7 +75,7 @@ pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
         Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
         _ => return PgError::internal(format!("SQLite: {error}")),
     };
-    PgError::new(code, error.to_string())
+    PgError::new(code, text)
 }
 
 /// Whether the file has our tables, and in which version. Errors: 0A000 when a newer program wrote them.

@@ -345,16 +345,24 @@ fn clear_locations(expr: &mut Expr) {
 }
 
 /// Parses `text` as one expression.
-pub(crate) fn parse_expression(text: &str) -> Result<ast::Node> {
-    let statements = crate::parse::parse(&format!("SELECT {text}"))?;
-    if let [RawStatement { node: NodeEnum::SelectStmt(select), .. }] = &statements[..] {
-        if let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] {
-            if let Some(node) = target.val.as_deref() {
-                return Ok(node.clone());
-            }
-        }
+pub fn parse_expression(text: &str) -> Result<ast::Node> {
+    let mut nodes = parse_expressions(text)?;
+    match nodes.pop() {
+        Some(node) if nodes.is_empty() => Ok(node),
+        _ => Err(PgError::internal(format!("not an expression: {text}"))),
     }
-    Err(PgError::internal(format!("not an expression: {text}")))
+}
+
+/// Parses `text` as expressions with commas between them, as those of an index are shown.
+pub fn parse_expressions(text: &str) -> Result<Vec<ast::Node>> {
+    let wrong = || PgError::internal(format!("no expressions: {text}"));
+    let statements = crate::parse::parse(&format!("SELECT {text}"))?;
+    let [RawStatement { node: NodeEnum::SelectStmt(select), .. }] = &statements[..] else { return Err(wrong()) };
+    let value = |node: &ast::Node| match &node.node {
+        Some(NodeEnum::ResTarget(target)) => target.val.as_deref().cloned(),
+        _ => None,
+    };
+    select.target_list.iter().map(value).collect::<Option<_>>().ok_or_else(wrong)
 }
 
 /// Analyzes SELECT, VALUES, INSERT, UPDATE, DELETE, MERGE (or `TABLE t`). `parameter_types`: given by Parse (0 or missing:

@@ -684,7 +684,9 @@ impl Analyzer<'_> {
             }
         }
         let indexes: Vec<_> = self.env.catalog.indexes_of(target.oid).map(|(r, i)| (r.oid, i.clone())).collect();
-        for (index_oid, index) in indexes.into_iter().filter(|(_, i)| i.unique && i.columns.len() == keys.len()) {
+        for (index_oid, index) in
+            indexes.into_iter().filter(|(_, i)| i.unique && !i.of_sqlite && i.columns.len() == keys.len())
+        {
             let mut fits = true;
             for column in &index.columns {
                 let key = match &column.key {

@@ -4,17 +4,21 @@ use super::{expression, quote_identifier, Names, Style};
 use crate::analyze::{self, Environment};
 use crate::builtins::catalog as builtin;
 use crate::catalog::*;
-use crate::parse::NodeEnum;
+use crate::parse::{ast, NodeEnum};
 use crate::rule::Rule;
 use crate::typed::{CastForm, Expr, ExprKind};
 use pgsqlite_types::{Oid, PgError, Result};
 
 fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
-    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
-    analyze::analyze_expression_to_print(&stored, &analyze::parse_expression(text)?, relation, None)
+    analyzed_node(environment, &analyze::parse_expression(text)?, relation)
 }
 
-/// A stored expression along the session's search path (`pg_get_expr`).
+fn analyzed_node(environment: &Environment, node: &ast::Node, relation: Option<&Relation>) -> Result<Expr> {
+    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    analyze::analyze_expression_to_print(&stored, node, relation, None)
+}
+
+/// A stored expression (or several, of an index) along the session's search path (`pg_get_expr`).
 pub fn stored_expression(
     environment: &Environment,
     text: &str,
@@ -29,8 +33,9 @@ pub fn stored_expression(
         let expr = crate::analyze::analyze_policy_text(&stored, text, table)?;
         return super::policy(names, style, &expr, table);
     }
-    let expr = analyzed(environment, text, relation)?;
-    expression(names, style, &expr, relation)
+    let nodes = analyze::parse_expressions(text)?;
+    let print = |node| expression(names, style, &analyzed_node(environment, node, relation)?, relation);
+    Ok(nodes.iter().map(print).collect::<Result<Vec<_>>>()?.join(", "))
 }
 
 /// Whether a text is that of a policy of the table.
@@ -245,6 +250,9 @@ fn index_text(
     style: Style,
 ) -> Result<Option<String>> {
     let RelationKind::Index(index) = &relation.kind else { return Ok(None) };
+    if index.is_named_only() {
+        return Ok(None);
+    }
     let catalog = environment.catalog;
     let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
     let mut keys: Vec<String> = Vec::new();
