@@ -109,6 +109,9 @@ def run(name: str, target: str) -> tuple[bool, str]:
             started.stop()
         else:
             admin.query(f"DROP DATABASE {database} WITH (FORCE)")
+            # roles are the cluster's: the next program must not see them
+            for (role,) in admin.query("SELECT quote_ident(rolname) FROM pg_roles WHERE oid >= 16384 AND rolname <> current_user"):
+                admin.query(f"DROP ROLE {role}")
             admin.close()
 
 
