@@ -5,7 +5,7 @@
 
 Each round starts the server on the same file, lets writers insert rows (single statements and transactions of three rows), kills the
 server at a random moment, and reads the file with SQLite itself: every acknowledged row is there, no transaction is there in part, and
-`PRAGMA integrity_check` says ok. The moments differ from run to run; the seed is printed.
+`PRAGMA integrity_check` says ok. Sequences give no value a second time, whether rows (`number`, unique) or clients (`given`) have it. The moments differ from run to run; the seed is printed.
 """
 
 from __future__ import annotations
@@ -50,6 +50,19 @@ def writer(s: server.Server, number: int, first: int, acknowledged: list[int], p
         return
 
 
+def taker(s: server.Server, taken: list[int], problems: list[str]) -> None:
+    """Takes values of a sequence, which no row keeps, until the server dies."""
+    try:
+        c = pgwire.Connection(s.dir, s.port, "postgres", "main")
+        while True:
+            taken.append(int(c.query("SELECT nextval('given')")[0][0]))
+    except (pgwire.ServerGone, pgwire.StartupError, OSError):
+        return
+    except RuntimeError as e:
+        if not str(e).startswith(("57P01", "57P02")):
+            problems.append(f"nextval: {e}")
+
+
 def main() -> int:
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--rounds", type=int, default=20)
@@ -62,13 +75,15 @@ def main() -> int:
     database = os.path.join(directory, "main.db")
     passed = failed = 0
     everything: set[int] = set()
+    given: set[int] = set()
     base = 1_000_000
     try:
         for round_number in range(a.rounds):
             s = server.Server(directory=directory, database=database)
             if round_number == 0:
                 c = pgwire.Connection(s.dir, s.port, "postgres", "main")
-                c.query("CREATE TABLE w (id int8 PRIMARY KEY, writer int NOT NULL, size int NOT NULL)")
+                c.query("CREATE TABLE w (id int8 PRIMARY KEY, writer int NOT NULL, size int NOT NULL, number bigserial UNIQUE)")
+                c.query("CREATE SEQUENCE given")
                 c.close()
             lists: list[list[int]] = [[] for _ in range(a.writers)]
             problems: list[str] = []
@@ -76,6 +91,8 @@ def main() -> int:
             for i in range(a.writers):
                 base += 1_000_000
                 threads.append(threading.Thread(target=writer, args=(s, i, base, lists[i], problems)))
+            taken: list[int] = []
+            threads.append(threading.Thread(target=taker, args=(s, taken, problems)))
             for t in threads:
                 t.start()
             # on a busy machine the first commit may take its time: there must be one to lose
@@ -88,16 +105,18 @@ def main() -> int:
                 t.join()
             new = {k for keys in lists for k in keys}
             everything |= new
+            again = len(taken) - len(set(taken) - given)
+            given |= set(taken)
             db = sqlite3.connect(database)
             integrity = db.execute("PRAGMA integrity_check").fetchone()[0]
             there = {k for (k,) in db.execute("SELECT id FROM w")}
             torn = db.execute("SELECT count(*) FROM (SELECT id % 100000 k, id / 1000000 m FROM w WHERE size = 3 GROUP BY 1, 2 HAVING count(*) <> 3)").fetchone()[0]
             db.close()
             lost = everything - there
-            good = integrity == "ok" and not lost and not torn and not problems and new
+            good = integrity == "ok" and not lost and not torn and not again and not problems and new
             passed, failed = passed + bool(good), failed + (not good)
             print(
-                f"round {round_number + 1}: {len(new)} rows acknowledged, {len(lost)} lost, {torn} torn, integrity {integrity}"
+                f"round {round_number + 1}: {len(new)} rows acknowledged, {len(lost)} lost, {torn} torn, {len(taken)} numbers given, {again} twice, integrity {integrity}"
                 + (f", problems {problems[:2]}" if problems else "") + ("" if new else ", NOTHING WAS WRITTEN")
             )  # fmt: skip
     finally:
