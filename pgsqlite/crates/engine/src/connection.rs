@@ -373,12 +373,17 @@ impl Connection {
 
     /// Whether its transaction holds SQLite's write lock.
     pub fn is_writing(&self) -> bool {
-        matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Write))
+        self.transaction_state() == ffi::SQLITE_TXN_WRITE
     }
 
     /// Whether it reads from a snapshot that may not be the last one.
     pub fn is_reading(&self) -> bool {
-        matches!(self.conn.transaction_state(Some("main")), Ok(rusqlite::TransactionState::Read))
+        self.transaction_state() == ffi::SQLITE_TXN_READ
+    }
+
+    fn transaction_state(&self) -> c_int {
+        // SAFETY: a live connection and a name that ends with a null byte (rusqlite would copy it first).
+        unsafe { ffi::sqlite3_txn_state(self.handle(), c"main".as_ptr()) }
     }
 
     /// SQLite's number of the file's content: when it is another one, this connection has committed, or another one of this
