@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-files test-memory test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -56,7 +56,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-files test-dump $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-files test-memory test-dump $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -86,8 +86,13 @@ test-clients: debug build/venv/done
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
 
+# COPY of many megabytes needs no more memory than one of few.
+test-memory: debug
+	@python3 tests/memory/run.py
+
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
+	python3 tests/memory/run.py --mib 1024
 
 # No file of the scoreboard may be worse than its status says. Left out where there is no PostgreSQL to compare with (root can
 # install one) or no source package to take the corpus from. PostgreSQL's answers are kept: the first run takes minutes, later ones one or two.
