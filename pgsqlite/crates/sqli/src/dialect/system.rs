@@ -359,7 +359,8 @@ fn constraints(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Cons
 }
 
 fn indexes(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Arc<Relation>, &pgsqlite_sql::catalog::Index)> {
-    relations(catalog).flat_map(|r| catalog.indexes_of(r.oid).map(move |(i, index)| (r, i, index)))
+    let told = |r| catalog.indexes_of(r).filter(|(_, index)| !index.is_named_only());
+    relations(catalog).flat_map(move |r| told(r.oid).map(move |(i, index)| (r, i, index)))
 }
 
 /// What is in `public` belongs to its owner, what is in another schema is named by that.
