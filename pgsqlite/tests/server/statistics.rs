@@ -437,6 +437,16 @@ fn explain_analyze_tells_what_each_node_gave() {
             ],
         ),
     ];
+    let inserted = [
+        "Insert on u (actual rows=0 loops=1)",
+        "  ->  Subquery Scan on t3 (actual rows=10 loops=1)",
+        "        ->  GroupAggregate (actual rows=10 loops=1)",
+        "              ->  Sort (actual rows=20 loops=1)",
+        "                    ->  Seq Scan on u (actual rows=20 loops=1)",
+    ];
+    client.rows("BEGIN");
+    assert_eq!(analyzed(&mut client, "INSERT INTO u SELECT y, count(*) FROM u GROUP BY y"), inserted);
+    client.rows("ROLLBACK");
     for (sql, expected) in cases {
         let told = analyzed(&mut client, sql);
         let told: Vec<&str> = told.iter().map(String::as_str).filter(|l| !l.contains("Foreign Key")).collect();

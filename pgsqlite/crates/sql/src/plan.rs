@@ -113,6 +113,7 @@ pub struct Shape {
     pub keys: bool,
     pub distinct: bool,
     pub limit: bool,
+    /// LIMIT reads other rows than those that it gives: OFFSET, WITH TIES
     pub offset: bool,
     /// a data modification changes (or inserts) each of them, and nothing else
     pub changes_each: bool,
@@ -121,7 +122,11 @@ pub struct Shape {
 impl Shape {
     pub fn of_query(query: &crate::typed::Query) -> Shape {
         use crate::typed::{Distinct, QueryBody};
-        let mut shape = Shape { limit: query.limit.is_some(), offset: query.offset.is_some(), ..Shape::default() };
+        let mut shape = Shape {
+            limit: query.limit.is_some(),
+            offset: query.offset.is_some() || query.with_ties,
+            ..Shape::default()
+        };
         if let QueryBody::Select(select) = &query.body {
             shape.grouped = select.grouped;
             shape.keys = !select.group_by.is_empty();

@@ -192,3 +192,54 @@ fn scanned(level: &Level, out: Option<u64>) -> Option<Actual> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(detail: &str, loops: u64, visits: u64) -> Counted {
+        Counted { detail: detail.into(), loops: Some(loops), visits: Some(visits) }
+    }
+
+    fn level(join: &'static str, loops: u64, visits: u64) -> Level {
+        Level { counts: Counts { loops: Some(loops), visits: Some(visits) }, join, odd: false }
+    }
+
+    #[test]
+    fn counts_are_believed_where_the_plans_are_the_same() {
+        let plan = ["SCAN a", "SEARCH b USING AUTOMATIC COVERING INDEX (x=?)", "SCAN child"];
+        let made = counted("CREATE AUTOMATIC INDEX ON b(x)", 1, 9);
+        let recorded = [counted("SCAN a", 1, 20), made, counted(plan[1], 20, 5)];
+        let loops: Vec<Option<u64>> = matched(&plan, &recorded).iter().map(|c| c.loops).collect();
+        assert_eq!(loops, [Some(1), Some(20), None]);
+        // another plan than the one that is shown
+        let other = [counted("SCAN b", 1, 20), counted("SCAN a", 20, 5)];
+        assert_eq!(matched(&plan, &other), vec![Counts::default(); 3]);
+        assert_eq!(matched(&plan, &[]), vec![Counts::default(); 3]);
+    }
+
+    #[test]
+    fn what_a_scan_gave_is_told_only_if_it_follows() {
+        let told = |level: &Level, out| scanned(level, out).map(|a| (a.rows, a.loops, a.removed));
+        assert_eq!(told(&level("Inner", 1, 20), Some(8)), Some((8, 1, 12)));
+        assert_eq!(told(&level("Inner", 1, 20), None), None);
+        assert_eq!(told(&level("Left", 20, 20), Some(20)), None);
+        assert_eq!(told(&level("Left", 20, 0), Some(20)), Some((0, 20, 0)));
+        // more than there were: not what it seemed
+        assert_eq!(told(&level("Inner", 1, 20), Some(21)), None);
+        assert_eq!(Actual { rows: 5, loops: 2, removed: 0 }.per_loop(5), "2");
+        assert_eq!(Actual { rows: 0, loops: 0, removed: 0 }.per_loop(0), "0");
+    }
+
+    #[test]
+    fn a_text_tells_what_may_come_between_loops_and_result() {
+        let limit = Shape { limit: true, ..Shape::default() };
+        let gives = |sql: &str, shape: &Shape, sorts| Facts::of(sql).gives_its_loops(shape, sorts);
+        assert!(gives("SELECT a FROM t WHERE a > 1", &Shape::default(), false));
+        assert!(gives("SELECT a FROM t LIMIT 3", &limit, false));
+        assert!(!gives("SELECT a FROM t ORDER BY a LIMIT 3", &limit, true));
+        assert!(!gives("SELECT a FROM t LIMIT 3 OFFSET 1", &Shape { offset: true, ..limit }, false));
+        assert!(!gives("SELECT DISTINCT a FROM t", &Shape::default(), false));
+        assert!(!gives("SELECT (SELECT b FROM u LIMIT 1) FROM t LIMIT 3", &limit, false));
+    }
+}

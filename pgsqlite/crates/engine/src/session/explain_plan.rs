@@ -327,7 +327,9 @@ impl Reader<'_> {
     /// `top`: they are the statement's own.
     fn compose(&self, lines: Vec<Line>, out: Option<u64>, top: bool) -> Node {
         let has_groups = lines.iter().any(|l| l.detail == "USE TEMP B-TREE FOR GROUP BY");
-        let aggregate = top && self.shape.grouped && self.facts.single && !has_groups;
+        // (a sub-query may be what lowering has made of the groups)
+        let queries = lines.iter().any(|l| l.detail.starts_with("CO-ROUTINE") || l.detail.starts_with("MATERIALIZE"));
+        let aggregate = top && self.shape.grouped && !has_groups && !queries;
         // the loops from the outer to the inner, while they are told
         let mut levels: Option<Vec<Level>> = Some(vec![]);
         let mut named: HashMap<String, Node> = HashMap::new();

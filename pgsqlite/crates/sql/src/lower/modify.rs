@@ -1031,13 +1031,8 @@ fn shape_of(modify: &Modify) -> crate::plan::Shape {
         // (of several rows that UPDATE … FROM finds for one row it takes one)
         ModifyAction::Update { from, .. } => Shape { changes_each: from.is_empty(), ..Shape::default() },
         ModifyAction::Delete { using, .. } => Shape { changes_each: using.is_empty(), ..Shape::default() },
-        ModifyAction::Insert { source, on_conflict, .. } => {
-            let shape = match source {
-                InsertSource::Query { query, .. } => Shape::of_query(query),
-                InsertSource::Values(_) => Shape::default(),
-            };
-            Shape { changes_each: on_conflict.is_none(), ..shape }
-        }
+        // (a query with groups or LIMIT is a sub-query of what SQLite inserts)
+        ModifyAction::Insert { on_conflict, .. } => Shape { changes_each: on_conflict.is_none(), ..Shape::default() },
         ModifyAction::Merge { .. } => Shape::default(),
     }
 }
