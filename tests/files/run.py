@@ -698,7 +698,7 @@ def read_by_plain_sqlite():
 
 @test
 def databases():
-    """CREATE, ALTER and DROP DATABASE make, rename and remove files."""
+    """CREATE, ALTER and DROP DATABASE make, rename and remove files; a folder without the database postgres gets one."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
         data = os.path.join(folder, "data")
         os.mkdir(data)
@@ -708,22 +708,22 @@ def databases():
             c = connect(s)
             assert outcome(c, "CREATE ROLE app LOGIN")["error"] is None
             assert outcome(c, "CREATE DATABASE shop OWNER app ENCODING 'UTF8' TEMPLATE template0")["tag"] == "CREATE DATABASE"
-            assert files() == ["main.db", "shop.db"]
+            assert files() == ["main.db", "postgres.db", "shop.db"]
             refused(c, "CREATE DATABASE shop", "42P04", 'database "shop" already exists')
             refused(c, "CREATE DATABASE other OWNER nosuch", "42704", 'role "nosuch" does not exist')
             refused(c, "CREATE DATABASE other TEMPLATE nosuch", "3D000", 'template database "nosuch" does not exist')
             refused(c, "CREATE DATABASE \"../evil\"", "0A000")
             refused(c, "CREATE DATABASE other LC_COLLATE 'de_DE.UTF-8'", "0A000")
-            assert files() == ["main.db", "shop.db"]
+            assert files() == ["main.db", "postgres.db", "shop.db"]
             assert outcome(c, "BEGIN")["error"] is None
             refused(c, "CREATE DATABASE inblock", "25001", "CREATE DATABASE cannot run inside a transaction block")
             outcome(c, "ROLLBACK")
             refused(c, "CREATE DATABASE a1; CREATE DATABASE a2", "25001")
-            expect(c, "SELECT datname FROM pg_database ORDER BY 1", [("main",), ("shop",)])
+            expect(c, "SELECT datname FROM pg_database ORDER BY 1", [("main",), ("postgres",), ("shop",)])
             listed = subprocess.run(
                 ["psql", "-X", "-At", "-h", s.dir, "-p", str(s.port), "-U", "postgres", "-d", "main", "-c", r"\l"], capture_output=True, text=True, check=True
             ).stdout
-            assert [line.split("|")[0] for line in listed.splitlines() if "|" in line and not line.startswith("=")] == ["main", "shop"], listed
+            assert [line.split("|")[0] for line in listed.splitlines() if "|" in line and not line.startswith("=")] == ["main", "postgres", "shop"], listed
 
             shop = connect(s, "shop", user="app")
             expect(shop, "SELECT current_database(), current_user", [("shop", "app")])
@@ -751,7 +751,7 @@ def databases():
             branch.close()
             shop.close()
             wait_until(lambda: outcome(c, "ALTER DATABASE shop RENAME TO store")["tag"] == "ALTER DATABASE")
-            assert files() == ["branch.db", "main.db", "store.db"]
+            assert files() == ["branch.db", "main.db", "postgres.db", "store.db"]
             store = connect(s, "store")
             expect(store, "SELECT v FROM mine.t", [("kept",)])
             expect(store, "SELECT nextval('mine.s')", [("5",)])
