@@ -726,6 +726,13 @@ def databases():
             assert [line.split("|")[0] for line in listed.splitlines() if "|" in line and not line.startswith("=")] == ["main", "postgres", "shop"], listed
 
             shop = connect(s, "shop", user="app")
+            # to look at databases must not cost the server its locks on those that are open: another program would take its log away
+            assert len(outcome(c, "SELECT datname, pg_database_size(datname), datacl FROM pg_database")["rows"]) == 3
+            for name in "main", "shop":
+                other = sqlite3.connect(os.path.join(data, f"{name}.db"))
+                other.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+                other.close()
+                assert os.path.exists(os.path.join(data, f"{name}.db-wal")), name
             expect(shop, "SELECT current_database(), current_user", [("shop", "app")])
             expect(shop, "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()", [("app",)])
             assert outcome(shop, "CREATE SCHEMA mine; CREATE TABLE mine.t (id serial PRIMARY KEY, v text); INSERT INTO mine.t (v) VALUES ('kept')")["error"] is None

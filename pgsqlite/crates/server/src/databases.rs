@@ -7,6 +7,7 @@ use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
 use pgsqlite_engine::statistics::Statistics;
+use pgsqlite_engine::store::other::{self, Other};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::fs::File;
@@ -193,24 +194,32 @@ impl DatabaseAdmin for Folder {
     }
 
     fn list(&self) -> Vec<String> {
+        let open = self.open.lock();
         let mut names: Vec<String> = std::fs::read_dir(&self.dir)
             .into_iter()
             .flatten()
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|t| t.is_file()))
             .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".db").map(str::to_string))
-            .filter(|name| file_of(&self.dir, name).is_some_and(|path| may_be_database(&path)))
+            .filter(|name| {
+                open.contains_key(name) || file_of(&self.dir, name).is_some_and(|path| may_be_database(&path))
+            })
             .collect();
         names.sort();
         names
     }
 
-    fn file(&self, name: &str) -> Option<PathBuf> {
-        file_of(&self.dir, name).filter(|path| path.is_file())
+    fn look(&self, name: &str) -> Result<Other> {
+        // see `may_be_database`
+        let _open = self.open.lock();
+        other::look(&self.existing(name)?)
     }
 }
 
 /// Whether a file begins as SQLite's do. An empty file is an empty database.
+///
+/// To be called with the registry locked, for a database that is not open: closing a descriptor of a file gives up all of the process's
+/// locks on it (POSIX), those of SQLite's connections among them.
 fn may_be_database(path: &Path) -> bool {
     use std::io::Read;
     const MAGIC: &[u8] = b"SQLite format 3\0";

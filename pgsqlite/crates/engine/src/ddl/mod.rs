@@ -91,8 +91,8 @@ pub trait DatabaseAdmin: Send + Sync {
     fn rename(&self, name: &str, new_name: &str) -> Result<()>;
     /// The names of all databases, sorted.
     fn list(&self) -> Vec<String>;
-    /// The file of one of them, for [`crate::store::other::look`]; None: there is no such database.
-    fn file(&self, name: &str) -> Option<std::path::PathBuf>;
+    /// What the file of one of them says. Errors: 3D000, what SQLite says of it.
+    fn look(&self, name: &str) -> Result<crate::store::other::Other>;
 }
 
 /// Fires the triggers of a table that come before or after its TRUNCATE.

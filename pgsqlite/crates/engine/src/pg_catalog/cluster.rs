@@ -128,9 +128,10 @@ pub(crate) const OWN: i64 = 1;
 impl KnownDatabase {
     /// Another database than the session's: what its file says.
     pub fn look(&self, state: &SessionState) -> Result<Other> {
-        let file = state.databases.as_ref().and_then(|d| d.0.file(&self.name));
-        let gone = || PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", self.name));
-        crate::store::other::look(&file.ok_or_else(gone)?)
+        match &state.databases {
+            Some(databases) => databases.0.look(&self.name),
+            None => Err(PgError::internal("another database of a server that has one")),
+        }
     }
 }
 
