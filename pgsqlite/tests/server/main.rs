@@ -7,6 +7,7 @@ mod bad_input;
 mod cancel;
 mod command_line;
 mod databases;
+mod files;
 mod fuzz;
 mod harness;
 mod inverted_index;

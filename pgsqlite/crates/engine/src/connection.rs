@@ -2,6 +2,7 @@
 
 use crate::bounded::Bounded;
 use crate::error;
+use crate::files::Room;
 use crate::udf::SessionCell;
 use crate::written::Written;
 use libsqlite3_sys as ffi;
@@ -295,6 +296,8 @@ pub struct Parts {
     recorded: Option<HashMap<String, Vec<Counted>>>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
+    /// the files are the database's as long as a connection is open
+    room: Option<Arc<Room>>,
 }
 
 impl Deref for Connection {
@@ -311,6 +314,13 @@ impl DerefMut for Connection {
 }
 
 impl Connection {
+    /// A connection to the database that the engine has open.
+    pub(crate) fn open_in(room: &Arc<Room>) -> Result<Connection> {
+        let mut connection = Connection::open(room.path())?;
+        connection.room = Some(room.clone());
+        Ok(connection)
+    }
+
     pub fn open(path: &Path) -> Result<Connection> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
@@ -337,6 +347,7 @@ impl Connection {
             allowance: Allowance::default(),
             recorded: None,
             lease: None,
+            room: None,
         })))
     }
 

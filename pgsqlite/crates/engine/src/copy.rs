@@ -4,58 +4,39 @@
 //! is committed: the writer's lock is held, and the log is written back into the file first. Where that cannot be (somebody writes, or
 //! still reads an older snapshot), SQLite writes the copy from a snapshot of its own (VACUUM INTO), which takes several times as long.
 
-use crate::connection::open_file;
+use crate::connection::{open_file, Connection};
+use crate::files::Room;
 use crate::store::sqlite_error;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::fs::File;
-use std::io::Seek;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-/// A database's file to be copied. When a process closes any descriptor of a file, its locks on that file are gone (POSIX): this one must
-/// be dropped after all connections of the process to the database.
-pub struct Source {
-    file: File,
-    path: PathBuf,
+/// Copies what is committed in an open database to a file that does not exist yet; others may use the database meanwhile. The copy is
+/// not synced. `catalog` is the database's: its indexes are ordered by what it says of types and collations.
+pub(crate) fn copy_to(room: &Arc<Room>, catalog: &Arc<Catalog>, to: &Path) -> Result<()> {
+    let writer = open_file(room.path())?;
+    writer.busy_timeout(std::time::Duration::ZERO).map_err(sqlite_error)?;
+    if writer.execute_batch("BEGIN IMMEDIATE").is_ok() && is_written_back(room)? {
+        return room.copy_to(to).map_err(|e| file_error(to, &e));
+    }
+    // the writer's lock would keep nobody from writing here
+    drop(writer);
+    let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
+    let source = Connection::open_in(room)?;
+    source.cell.update(|state| state.catalog = catalog.clone());
+    source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
 }
 
-impl Source {
-    /// Errors: 58P01, 58030.
-    pub fn open(path: &Path) -> Result<Source> {
-        let file = File::open(path).map_err(|e| file_error(path, &e))?;
-        Ok(Source { file, path: path.to_path_buf() })
-    }
-
-    /// Copies what is committed to a file that does not exist yet; others may use the database meanwhile. The copy is not synced.
-    pub fn copy_to(&self, to: &Path) -> Result<()> {
-        let writer = open_file(&self.path)?;
-        writer.busy_timeout(std::time::Duration::ZERO).map_err(sqlite_error)?;
-        if writer.execute_batch("BEGIN IMMEDIATE").is_ok() && self.is_written_back()? {
-            let mut from = &self.file;
-            let copied = from.rewind().and_then(|()| std::io::copy(&mut from, &mut File::create_new(to)?));
-            return copied.map(drop).map_err(|e| file_error(to, &e));
-        }
-        // the writer's lock would keep nobody from writing here
-        drop(writer);
-        let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
-        let source = open_file(&self.path)?;
-        source.execute_batch(&format!("VACUUM INTO '{}'", target.replace('\'', "''"))).map_err(sqlite_error)
-    }
-
-    /// Writes the log back into the file, as far as readers allow; whether that was all.
-    fn is_written_back(&self) -> Result<bool> {
-        let connection = open_file(&self.path)?;
-        // (whether it was kept from it, frames in the log, frames that are in the file; -1 where there is no log)
-        let result = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
-        });
-        let (busy, frames, written_back) = result.map_err(sqlite_error)?;
-        Ok(busy == 0 && frames == written_back)
-    }
-}
-
-/// Copies a database that no connection of this process uses. See [`Source::copy_to`].
-pub fn copy_database(from: &Path, to: &Path) -> Result<()> {
-    Source::open(from)?.copy_to(to)
+/// Writes the log back into the file, as far as readers allow; whether that was all.
+fn is_written_back(room: &Room) -> Result<bool> {
+    let connection = open_file(room.path())?;
+    // (whether it was kept from it, frames in the log, frames that are in the file; -1 where there is no log)
+    let result = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    let (busy, frames, written_back) = result.map_err(sqlite_error)?;
+    Ok(busy == 0 && frames == written_back)
 }
 
 fn file_error(path: &Path, e: &std::io::Error) -> PgError {
@@ -72,9 +53,21 @@ mod tests {
     use super::*;
     use crate::memory::MemoryFolder;
     use rusqlite::Connection;
+    use std::path::PathBuf;
 
     fn beside(folder: &MemoryFolder, name: &str) -> PathBuf {
         folder.file().with_file_name(name)
+    }
+
+    struct Copies(Arc<Room>);
+
+    impl Copies {
+        fn of(folder: &MemoryFolder) -> Copies {
+            Copies(Room::enter(&folder.file()).unwrap())
+        }
+        fn to(&self, to: &Path) -> Result<()> {
+            copy_to(&self.0, &Arc::default(), to)
+        }
     }
 
     /// A database with `rows` rows in the log, not in the file.
@@ -99,10 +92,10 @@ mod tests {
     fn a_copy_has_what_is_in_the_log() {
         let folder = MemoryFolder::new().unwrap();
         let source = database(&folder, 100);
-        let copies = Source::open(&folder.file()).unwrap();
-        copies.copy_to(&beside(&folder, "one.db")).unwrap();
+        let copies = Copies::of(&folder);
+        copies.to(&beside(&folder, "one.db")).unwrap();
         source.execute("INSERT INTO t VALUES (0)", []).unwrap();
-        copies.copy_to(&beside(&folder, "two.db")).unwrap();
+        copies.to(&beside(&folder, "two.db")).unwrap();
         assert_eq!((count(&beside(&folder, "one.db")), count(&beside(&folder, "two.db"))), (100, 101));
         drop(source);
     }
@@ -112,26 +105,44 @@ mod tests {
         let folder = MemoryFolder::new().unwrap();
         let source = database(&folder, 10);
         let path = folder.file();
-        let copies = Source::open(&path).unwrap();
+        let copies = Copies::of(&folder);
         let reader = Connection::open(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         source.execute("INSERT INTO t VALUES (0)", []).unwrap();
-        copies.copy_to(&beside(&folder, "beside-reader.db")).unwrap();
+        copies.to(&beside(&folder, "beside-reader.db")).unwrap();
         source.execute_batch("BEGIN; INSERT INTO t VALUES (0)").unwrap();
-        copies.copy_to(&beside(&folder, "beside-writer.db")).unwrap();
+        copies.to(&beside(&folder, "beside-writer.db")).unwrap();
         assert_eq!(count(&beside(&folder, "beside-reader.db")), 11);
         assert_eq!(count(&beside(&folder, "beside-writer.db")), 11);
         drop((reader, source));
     }
 
+    /// The terms of an index on numbers are compared by pgsqlite's own collation: the copy of a database in use has it in order, too.
+    #[test]
+    fn an_index_of_numbers_is_copied_while_somebody_writes() {
+        let folder = MemoryFolder::new().unwrap();
+        let copies = Copies::of(&folder);
+        let source = crate::connection::Connection::open_in(&copies.0).unwrap();
+        source
+            .exec("PRAGMA journal_mode = WAL; CREATE TABLE t (i TEXT COLLATE decimal PRIMARY KEY); CREATE INDEX x ON t (i);
+                   INSERT INTO t VALUES ('9'), ('10'), ('1.5'); BEGIN; INSERT INTO t VALUES ('11')")
+            .unwrap();
+        let to = beside(&folder, "numbers.db");
+        copies.to(&to).unwrap();
+        let copy = crate::connection::Connection::open(&to).unwrap();
+        let sound: String = copy.rusqlite().query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
+        let count: i64 =
+            copy.rusqlite().query_row("SELECT count(*) FROM t WHERE i > '1.50'", [], |r| r.get(0)).unwrap();
+        assert_eq!((sound.as_str(), count), ("ok", 2));
+    }
+
     #[test]
     fn errors_name_the_file() {
         let folder = MemoryFolder::new().unwrap();
-        let gone = copy_database(&beside(&folder, "none.db"), &beside(&folder, "to.db")).unwrap_err();
-        assert_eq!(gone.code(), SqlState::UNDEFINED_FILE);
+        let copies = Copies::of(&folder);
         drop(database(&folder, 1));
-        let nowhere = beside(&folder, "no-folder/to.db");
-        let error = copy_database(&folder.file(), &nowhere).unwrap_err();
+        let error = copies.to(&beside(&folder, "no-folder/to.db")).unwrap_err();
+        assert_eq!(error.code(), SqlState::UNDEFINED_FILE);
         assert!(error.message().contains("no-folder"), "{}", error.message());
     }
 }

@@ -1,7 +1,7 @@
 //! One database: its file, its catalog, its connections, its writer.
 
 use crate::connection::{Connection, Idle};
-use crate::copy::Source;
+use crate::files::Room;
 use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
@@ -15,7 +15,7 @@ use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -61,7 +61,6 @@ pub struct Engine {
     pub(crate) config: EngineConfig,
     /// what is done in this database
     pub(crate) counters: Arc<crate::statistics::DatabaseCounters>,
-    pub(crate) path: PathBuf,
     catalog: RwLock<Arc<Catalog>>,
     /// how often another catalog has come into its place
     published: AtomicU64,
@@ -79,10 +78,8 @@ pub struct Engine {
     anchor: Mutex<Option<Anchor>>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
     keeper: Mutex<Option<Connection>>,
-    /// What copies are made from, once there was one. After all connections.
-    source: Mutex<Option<Source>>,
-    /// Held while the engine lives: another pgsqlite on the same file is refused.
-    _lock: FileLock,
+    /// The database's files, which nobody else opens. After all connections.
+    room: Arc<Room>,
     _memory: Option<MemoryFolder>,
 }
 
@@ -97,9 +94,8 @@ impl Engine {
             }
             Location::File(path) => (path.clone(), None),
         };
-        check_file(&path)?;
-        let lock = FileLock::new(&path)?;
-        let keeper = Connection::open(&path)?;
+        let room = Room::enter(&path)?;
+        let keeper = Connection::open_in(&room)?;
         store::version(keeper.rusqlite()).map_err(|mut e| {
             let fields = e.fields_mut();
             fields.message = format!("\"{}\": {}", path.display(), fields.message);
@@ -117,11 +113,11 @@ impl Engine {
         }
         // what is gone with the server anyway needs no sync
         let wal = memory.is_none().then(|| {
-            let mut wal = path.clone().into_os_string();
+            let mut wal = room.path().as_os_str().to_os_string();
             wal.push("-wal");
             Wal::new(wal.into())
         });
-        let anchor = Anchor::new(&path)?;
+        let anchor = Anchor::new(room.path())?;
         let mut catalog = store::load(keeper.rusqlite())?;
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
@@ -132,7 +128,6 @@ impl Engine {
         Ok(Arc::new(Engine {
             counters: config.statistics.database(&config.database),
             config,
-            path,
             catalog: RwLock::new(Arc::new(catalog)),
             published: AtomicU64::new(0),
             writer: Writer::new(wal, idle.clone()),
@@ -145,8 +140,7 @@ impl Engine {
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
             keeper: Mutex::new(Some(keeper)),
-            source: Mutex::default(),
-            _lock: lock,
+            room,
             _memory: memory,
         }))
     }
@@ -189,12 +183,7 @@ impl Engine {
     /// Copies what is committed to a file that does not exist yet, sequences as they stand; others may use the database meanwhile. The copy
     /// is not synced.
     pub fn copy_to(&self, to: &Path) -> Result<()> {
-        let mut source = self.source.lock();
-        let source = match &mut *source {
-            Some(source) => source,
-            none => none.insert(Source::open(&self.path)?),
-        };
-        source.copy_to(to)?;
+        crate::copy::copy_to(&self.room, &self.catalog(), to)?;
         self.settle_sequences(Some(to))
     }
 
@@ -249,7 +238,7 @@ impl Engine {
     fn open_connection(&self) -> Result<Connection> {
         match self.idle.take() {
             Some(connection) => Ok(connection),
-            None => Connection::open(&self.path),
+            None => Connection::open_in(&self.room),
         }
     }
 
@@ -327,95 +316,6 @@ fn schema_version(connection: &Connection) -> Result<i64> {
         .map_err(|_| connection.error())
 }
 
-/// A file that is there must be a SQLite database and writable; it is looked at, not touched.
-fn check_file(path: &Path) -> Result<()> {
-    use std::io::Read;
-    let io = |e: std::io::Error| {
-        PgError::new(SqlState::IO_ERROR, format!("cannot open database file \"{}\": {e}", path.display()))
-    };
-    let metadata = match std::fs::metadata(path) {
-        Ok(m) => m,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            if !folder.is_dir() {
-                return Err(PgError::new(
-                    SqlState::UNDEFINED_FILE,
-                    format!("the folder \"{}\" does not exist", folder.display()),
-                ));
-            }
-            return Ok(());
-        }
-        Err(e) => return Err(io(e)),
-    };
-    if !metadata.is_file() {
-        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a file", path.display())));
-    }
-    if metadata.permissions().readonly() {
-        return Err(PgError::new(
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            format!("database file \"{}\" is read-only", path.display()),
-        ));
-    }
-    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-    let mut head = [0u8; 16];
-    if metadata.len() > 0 && (file.read_exact(&mut head).is_err() || &head != b"SQLite format 3\0") {
-        return Err(PgError::new(SqlState::DATA_CORRUPTED, format!("\"{}\" is not a SQLite database", path.display())));
-    }
-    Ok(())
-}
-
-/// What the lock's file is called, after the database's.
-pub(crate) const LOCK_SUFFIX: &str = "-pgsqlite.lock";
-
-/// An advisory lock beside the file (SQLite uses the file's own), so that two servers never share it, by whatever name they
-/// know it. The lock's file is removed with the lock.
-struct FileLock {
-    path: PathBuf,
-    _file: std::fs::File,
-}
-
-impl FileLock {
-    fn new(path: &Path) -> Result<FileLock> {
-        let io =
-            |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("cannot lock \"{}\": {e}", path.display()));
-        let mut name = match std::fs::canonicalize(path) {
-            Ok(found) => found.into_os_string(),
-            // a file that is still to be made
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => path.as_os_str().to_os_string(),
-            Err(e) => return Err(io(e)),
-        };
-        name.push(LOCK_SUFFIX);
-        let name = PathBuf::from(name);
-        loop {
-            let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(io)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(std::fs::TryLockError::WouldBlock) => {
-                    return Err(PgError::new(
-                        SqlState::OBJECT_IN_USE,
-                        format!("another pgsqlite serves \"{}\" already", path.display()),
-                    ))
-                }
-                Err(std::fs::TryLockError::Error(e)) => return Err(io(e)),
-            }
-            // who held it may have removed it between our opening and locking: then we hold nothing
-            use std::os::unix::fs::MetadataExt;
-            let ours = file.metadata().map_err(io)?;
-            if std::fs::metadata(&name).is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino())) {
-                return Ok(FileLock { path: name, _file: file });
-            }
-        }
-    }
-}
-
-impl Drop for FileLock {
-    fn drop(&mut self) {
-        if let Err(e) = std::fs::remove_file(&self.path) {
-            tracing::debug!("lock file {}: {e}", self.path.display());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,13 +325,13 @@ mod tests {
     fn the_catalog_does_not_go_back() {
         let folder = MemoryFolder::new().expect("a folder");
         let engine = Engine::open(EngineConfig::new(Location::File(folder.file()), "test")).expect("opens");
-        let reader = Connection::open(&engine.path).expect("opens");
+        let reader = Connection::open(engine.room.path()).expect("opens");
         reader.exec("BEGIN").expect("begins");
         reader.take_snapshot().expect("reads");
         // another program makes a table, and its change is noticed
-        let other = rusqlite::Connection::open(&engine.path).expect("opens");
+        let other = rusqlite::Connection::open(engine.room.path()).expect("opens");
         other.execute_batch("CREATE TABLE made (i INT)").expect("runs");
-        let second = Connection::open(&engine.path).expect("opens");
+        let second = Connection::open(engine.room.path()).expect("opens");
         engine.refresh(&second).expect("reads");
         let known = || engine.catalog().relations.values().any(|r| r.name == "made");
         assert!(known());

@@ -16,6 +16,7 @@ pub mod ddl;
 pub mod engine;
 pub mod error;
 mod exclusion;
+pub mod files;
 mod large_object;
 mod memory;
 mod notify;

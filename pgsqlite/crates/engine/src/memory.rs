@@ -77,7 +77,7 @@ fn remove_abandoned(base: &Path) {
         if !ours || !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        let lock = entry.path().join(format!("{FILE}{}", crate::engine::LOCK_SUFFIX));
+        let lock = entry.path().join(format!("{FILE}{}", crate::files::LOCK_SUFFIX));
         let abandoned = std::fs::File::open(lock).is_ok_and(|file| file.try_lock().is_ok());
         if abandoned && std::fs::remove_dir_all(entry.path()).is_err() {
             tracing::debug!("folder {} is left", entry.path().display());
@@ -97,7 +97,7 @@ mod tests {
         for folder in [&held, &abandoned, &new] {
             std::fs::create_dir_all(folder).unwrap();
         }
-        let lock = |folder: &Path| folder.join(format!("{FILE}{}", crate::engine::LOCK_SUFFIX));
+        let lock = |folder: &Path| folder.join(format!("{FILE}{}", crate::files::LOCK_SUFFIX));
         std::fs::write(lock(&abandoned), "").unwrap();
         let holder = std::fs::File::create(lock(&held)).unwrap();
         holder.lock().unwrap();

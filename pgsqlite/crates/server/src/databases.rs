@@ -1,16 +1,16 @@
 //! Which engine a database name means.
 
 use crate::config::{Config, Databases};
-use parking_lot::{Mutex, MutexGuard};
-use pgsqlite_engine::copy::copy_database;
+use parking_lot::Mutex;
 use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
+use pgsqlite_engine::files::folder;
+use pgsqlite_engine::files::server_file::may_be_database;
 use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,13 +20,90 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The open databases.
 pub struct Registry {
-    config: Config,
+    shared: Arc<Shared>,
     pub statistics: Arc<Statistics>,
-    open: Arc<Open>,
 }
 
-/// By name; "" is the one of a server that serves one file.
-type Open = Mutex<HashMap<String, Arc<Engine>>>;
+/// What the registry and the folder's DDL share.
+struct Shared {
+    config: Config,
+    statistics: Arc<Statistics>,
+    /// By name; "" is the one of a server that serves one file. The map is locked for look-ups only.
+    places: Mutex<HashMap<String, Arc<Place>>>,
+}
+
+/// Where a database is while it is open. A place is locked while its database is opened, made, moved or removed: whoever asks for
+/// another database does not wait for that.
+type Place = Mutex<Option<Arc<Engine>>>;
+
+impl Shared {
+    /// Does something with the place of a name, which is locked meanwhile.
+    fn with_place<R>(&self, name: &str, work: impl FnOnce(&mut Option<Arc<Engine>>) -> R) -> R {
+        loop {
+            let place = self.places.lock().entry(name.to_string()).or_default().clone();
+            let mut locked = place.lock();
+            // a database that was dropped has left its place
+            if self.places.lock().get(name).is_some_and(|now| Arc::ptr_eq(now, &place)) {
+                return work(&mut locked);
+            }
+        }
+    }
+
+    /// The engine of a database that is open, unless somebody opens, closes or moves it now.
+    fn open_now(&self, name: &str) -> Option<Arc<Engine>> {
+        let place = self.places.lock().get(name)?.clone();
+        let engine = place.try_lock()?.clone();
+        engine
+    }
+
+    /// Whether a database is open, or somebody opens it now.
+    fn is_open(&self, name: &str) -> bool {
+        let Some(place) = self.places.lock().get(name).cloned() else { return false };
+        let open = place.try_lock().is_none_or(|engine| engine.is_some());
+        open
+    }
+
+    /// The open database `key`, or this one opened as it. Of two clients that ask for a closed database at once, the second waits until
+    /// it is open.
+    fn open_as(self: &Arc<Self>, key: &str, location: Location, database: String) -> Result<Arc<Engine>> {
+        if let Some(engine) = self.open_now(key) {
+            return Ok(engine);
+        }
+        blocking(|| {
+            self.with_place(key, |place| {
+                if let Some(engine) = place {
+                    return Ok(engine.clone());
+                }
+                let databases = match &self.config.databases {
+                    Databases::Directory(dir) => {
+                        Some(DatabasesHandle(Arc::new(Folder { dir: dir.clone(), shared: self.clone() })))
+                    }
+                    _ => None,
+                };
+                let engine = Engine::open(EngineConfig {
+                    databases,
+                    location,
+                    database,
+                    pooling: self.config.pooling,
+                    pool_size: self.config.pool_size,
+                    pool_timeout: self.config.pool_timeout,
+                    statistics: self.statistics.clone(),
+                })?;
+                *place = Some(engine.clone());
+                Ok(engine)
+            })
+        })
+    }
+}
+
+/// Runs what may wait for the disk or for another session. The tasks of the thread go on meanwhile.
+fn blocking<R>(work: impl FnOnce() -> R) -> R {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
 
 /// `DIR/name.db`; None: the name is not one that a file may have (a name is a file's name, never a path).
 fn file_of(dir: &Path, name: &str) -> Option<PathBuf> {
@@ -34,11 +111,11 @@ fn file_of(dir: &Path, name: &str) -> Option<PathBuf> {
     plain.then(|| dir.join(format!("{name}.db")))
 }
 
-/// CREATE, DROP and ALTER DATABASE in a folder of files. The registry's map is locked meanwhile, so that no session begins on
+/// CREATE, DROP and ALTER DATABASE in a folder of files. The places of the databases are locked meanwhile, so that no session begins on
 /// a file that is being made, moved or removed.
 struct Folder {
     dir: PathBuf,
-    open: Arc<Open>,
+    shared: Arc<Shared>,
 }
 
 impl Folder {
@@ -58,14 +135,10 @@ impl Folder {
         PgError::new(SqlState::DUPLICATE_DATABASE, format!("database \"{name}\" already exists"))
     }
 
-    fn io(path: &Path, error: std::io::Error) -> PgError {
-        PgError::new(SqlState::IO_ERROR, format!("database file \"{}\": {error}", path.display()))
-    }
-
     /// Closes a database that no session uses. Errors: 55006.
-    fn close(open: &mut HashMap<String, Arc<Engine>>, name: &str) -> Result<()> {
-        if let Some(engine) = open.get(name) {
-            // the map's own is one; every session has another
+    fn close(place: &mut Option<Arc<Engine>>, name: &str) -> Result<()> {
+        if let Some(engine) = place {
+            // the place's own is one; every session has another
             let sessions = Arc::strong_count(engine) - 1;
             if sessions > 0 {
                 let detail = match sessions {
@@ -79,94 +152,86 @@ impl Folder {
                 .detail(detail));
             }
             engine.settle_before_close();
-            open.remove(name);
+            *place = None;
         }
         Ok(())
     }
 
-    /// The registry, locked, with a database closed. One that a session uses is waited for a moment: a client that has said farewell
-    /// may not be gone yet. Errors: 55006.
-    fn lock_without(&self, name: &str) -> Result<MutexGuard<'_, HashMap<String, Arc<Engine>>>> {
+    /// Does something with a database that is closed meanwhile. One that a session uses is waited for a moment: a client that has said
+    /// farewell may not be gone yet. Errors: 55006.
+    fn with_closed<R>(&self, name: &str, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let began = Instant::now();
-        loop {
-            let mut open = self.open.lock();
-            match Folder::close(&mut open, name) {
-                Ok(()) => return Ok(open),
+        let mut work = Some(work);
+        blocking(|| loop {
+            let done = self.shared.with_place(name, |place| match (Folder::close(place, name), work.take()) {
+                (Ok(()), Some(work)) => Ok(work()),
+                (Err(e), waiting) => {
+                    work = waiting;
+                    Err(e)
+                }
+                (Ok(()), None) => Err(PgError::internal("done already")),
+            });
+            match done {
+                Ok(result) => return result,
                 Err(e) if began.elapsed() >= PATIENCE => return Err(e),
-                Err(_) => {}
+                Err(_) => std::thread::sleep(PATIENCE / 250),
             }
-            drop(open);
-            std::thread::sleep(PATIENCE / 250);
-        }
-    }
-
-    /// Removes a database's files, as far as they are there.
-    fn remove(path: &Path) -> Result<()> {
-        for file in Folder::companions(path) {
-            match std::fs::remove_file(&file) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Folder::io(&file, e)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The file and what SQLite and we keep beside it.
-    fn companions(path: &Path) -> [PathBuf; 4] {
-        ["", "-wal", "-shm", "-pgsqlite.lock"].map(|suffix| {
-            let mut name = path.as_os_str().to_os_string();
-            name.push(suffix);
-            PathBuf::from(name)
         })
+    }
+
+    /// The template of a new database, opened. Errors: 3D000.
+    fn template(&self, name: &str) -> Result<Arc<Engine>> {
+        let path = self.existing(name).map_err(|_| {
+            PgError::new(SqlState::INVALID_CATALOG_NAME, format!("template database \"{name}\" does not exist"))
+        })?;
+        self.shared.open_as(name, Location::File(path), name.to_string())
     }
 }
 
 impl DatabaseAdmin for Folder {
     fn create(&self, name: &str, template: Option<&str>, founder: &Founder) -> Result<()> {
         let path = self.path(name)?;
-        let open = self.open.lock();
         if path.exists() {
             return Err(Folder::duplicate(name));
         }
+        // (before the place of the new one is locked: nobody waits for two places)
+        let template = template.map(|template| self.template(template)).transpose()?;
         // made under another name: a server that dies meanwhile leaves no half database
         let making = self.dir.join(format!(".{name}.db.new"));
-        let made = (|| {
-            Folder::remove(&making)?;
-            match template {
-                Some(template) => {
-                    let source = self.existing(template).map_err(|_| {
-                        PgError::new(
-                            SqlState::INVALID_CATALOG_NAME,
-                            format!("template database \"{template}\" does not exist"),
-                        )
-                    })?;
-                    match open.get(template) {
-                        Some(engine) => engine.copy_to(&making)?,
-                        None => copy_database(&source, &making)?,
-                    }
-                }
-                None => founder.found(&making)?,
+        let make = || {
+            if path.exists() {
+                return Err(Folder::duplicate(name));
             }
-            // on disk before it has its name, and then its name
-            let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(|e| Folder::io(path, e));
-            sync(&making)?;
-            std::fs::rename(&making, &path).map_err(|e| Folder::io(&path, e))?;
-            sync(&self.dir)
-        })();
-        if made.is_err() {
-            // what is left of the attempt; the error that is told is the first one
-            let _ = Folder::remove(&making);
-        }
-        made
+            let made = (|| {
+                folder::remove(&making)?;
+                match &template {
+                    Some(template) => template.copy_to(&making)?,
+                    None => founder.found(&making)?,
+                }
+                folder::install(&making, &path)
+            })();
+            if made.is_err() {
+                // what is left of the attempt; the error that is told is the first one
+                let _ = folder::remove(&making);
+            }
+            made
+        };
+        blocking(|| self.shared.with_place(name, |_| make()))
     }
 
     fn drop(&self, name: &str, force: bool) -> Result<()> {
         self.existing(name)?;
-        let _open = self.lock_without(name).map_err(|e| match force {
-            true => PgError::not_supported("DROP DATABASE … WITH (FORCE) while sessions use it"),
-            false => e,
-        })?;
-        Folder::remove(&self.existing(name)?)
+        let dropped = self.with_closed(name, || {
+            let path = self.existing(name)?;
+            self.shared.places.lock().remove(name);
+            folder::remove(&path)
+        });
+        dropped.map_err(|e| match (force, e.code()) {
+            (true, SqlState::OBJECT_IN_USE) => {
+                PgError::not_supported("DROP DATABASE … WITH (FORCE) while sessions use it")
+            }
+            _ => e,
+        })
     }
 
     fn rename(&self, name: &str, new_name: &str) -> Result<()> {
@@ -175,26 +240,23 @@ impl DatabaseAdmin for Folder {
         if target.exists() {
             return Err(Folder::duplicate(new_name));
         }
-        let _open = self.lock_without(name)?;
-        if target.exists() || !path.is_file() {
-            return Err(PgError::new(SqlState::OBJECT_IN_USE, "another session changes the database"));
-        }
-        // closing wrote the WAL back; a reader of another program keeps it, then the file must stay where it is
-        if Folder::companions(&path)[1].exists() {
-            return Err(PgError::new(
-                SqlState::OBJECT_IN_USE,
-                format!("database \"{name}\" is being accessed by another program"),
-            ));
-        }
-        std::fs::rename(&path, &target).map_err(|e| Folder::io(&path, e))?;
-        match std::fs::remove_file(&Folder::companions(&path)[3]) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Folder::io(&path, e)),
-            _ => Ok(()),
-        }
+        self.with_closed(name, || {
+            if !path.is_file() {
+                return Err(PgError::new(SqlState::OBJECT_IN_USE, "another session changes the database"));
+            }
+            // somebody may make a database of the new name now: that one is first
+            let place = self.shared.places.lock().entry(new_name.to_string()).or_default().clone();
+            let Some(_locked) = place.try_lock().filter(|engine| engine.is_none()) else {
+                return Err(Folder::duplicate(new_name));
+            };
+            if target.exists() {
+                return Err(Folder::duplicate(new_name));
+            }
+            folder::rename(name, &path, &target)
+        })
     }
 
     fn list(&self) -> Vec<String> {
-        let open = self.open.lock();
         let mut names: Vec<String> = std::fs::read_dir(&self.dir)
             .into_iter()
             .flatten()
@@ -202,7 +264,7 @@ impl DatabaseAdmin for Folder {
             .filter(|entry| entry.file_type().is_ok_and(|t| t.is_file()))
             .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".db").map(str::to_string))
             .filter(|name| {
-                open.contains_key(name) || file_of(&self.dir, name).is_some_and(|path| may_be_database(&path))
+                self.shared.is_open(name) || file_of(&self.dir, name).is_some_and(|path| may_be_database(&path))
             })
             .collect();
         names.sort();
@@ -210,34 +272,19 @@ impl DatabaseAdmin for Folder {
     }
 
     fn look(&self, name: &str) -> Result<Other> {
-        // see `may_be_database`
-        let _open = self.open.lock();
-        other::look(&self.existing(name)?)
+        let path = self.existing(name)?;
+        blocking(|| other::look(&path))
     }
-}
-
-/// Whether a file begins as SQLite's do. An empty file is an empty database.
-///
-/// To be called with the registry locked, for a database that is not open: closing a descriptor of a file gives up all of the process's
-/// locks on it (POSIX), those of SQLite's connections among them.
-fn may_be_database(path: &Path) -> bool {
-    use std::io::Read;
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let mut first = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
-    read.is_ok() && (first.is_empty() || first == MAGIC)
 }
 
 /// A folder without the database `postgres` gets it, as a cluster of PostgreSQL has it: `psql -l` and other tools connect to it unless they
 /// are told otherwise, and CREATE DATABASE needs one to connect to. A folder of files that cannot be written to is served without.
 fn first_database(dir: &Path) -> Result<()> {
     let path = dir.join("postgres.db");
-    // an empty file is an empty database
-    match std::fs::File::create_new(&path) {
+    match folder::make_empty(&path) {
         Ok(_) => Ok(()),
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => {
-            let failed = |e| Folder::io(dir, e);
+            let failed = |e| PgError::new(SqlState::IO_ERROR, format!("database file \"{}\": {e}", dir.display()));
             for entry in std::fs::read_dir(dir).map_err(failed)? {
                 if entry.map_err(failed)?.path().extension().is_some_and(|e| e == "db") {
                     tracing::warn!("the database \"postgres\" cannot be made: {e}");
@@ -252,14 +299,16 @@ fn first_database(dir: &Path) -> Result<()> {
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
-        let registry = Registry { config, statistics: Arc::default(), open: Arc::default() };
-        match &registry.config.databases {
+        let statistics = Arc::<Statistics>::default();
+        let shared = Arc::new(Shared { config, statistics: statistics.clone(), places: Mutex::default() });
+        let registry = Registry { shared, statistics };
+        match &registry.shared.config.databases {
             Databases::File(path) => {
                 let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());
-                registry.open_as("", Location::File(path.clone()), stem)?;
+                registry.shared.open_as("", Location::File(path.clone()), stem)?;
             }
             Databases::Memory => {
-                registry.open_as("", Location::Memory, "main".into())?;
+                registry.shared.open_as("", Location::Memory, "main".into())?;
             }
             Databases::Directory(dir) => {
                 if !dir.is_dir() {
@@ -275,65 +324,39 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The open database `key`, or this one opened as it. The registry is locked meanwhile: of two clients that ask for a
-    /// closed database at once, the second must find it open, not find its file locked.
-    fn open_as(&self, key: &str, location: Location, database: String) -> Result<Arc<Engine>> {
-        let mut open = self.open.lock();
-        if let Some(engine) = open.get(key) {
-            return Ok(engine.clone());
-        }
-        let databases = match &self.config.databases {
-            Databases::Directory(dir) => {
-                Some(DatabasesHandle(Arc::new(Folder { dir: dir.clone(), open: self.open.clone() })))
-            }
-            _ => None,
-        };
-        let engine = Engine::open(EngineConfig {
-            databases,
-            location,
-            database,
-            pooling: self.config.pooling,
-            pool_size: self.config.pool_size,
-            pool_timeout: self.config.pool_timeout,
-            statistics: self.statistics.clone(),
-        })?;
-        open.insert(key.to_string(), engine.clone());
-        Ok(engine)
-    }
-
     /// Whether any role of the one database may log in with a password; None: a folder of databases.
     pub fn knows_password(&self) -> Option<bool> {
-        let open = self.open.lock();
-        Some(open.get("")?.users().iter().any(|role| role.password.is_some()))
+        Some(self.shared.open_now("")?.users().iter().any(|role| role.password.is_some()))
     }
 
     /// The databases of a folder; None: there is one, which has every name.
     pub fn names(&self) -> Option<Vec<String>> {
-        match &self.config.databases {
-            Databases::Directory(dir) => Some(Folder { dir: dir.clone(), open: self.open.clone() }.list()),
+        match &self.shared.config.databases {
+            Databases::Directory(dir) => Some(Folder { dir: dir.clone(), shared: self.shared.clone() }.list()),
             _ => None,
         }
     }
 
     /// The database a client names; 3D000 if there is none.
     pub fn get(&self, name: &str) -> Result<Arc<Engine>> {
-        let Databases::Directory(dir) = &self.config.databases else {
-            return self.open.lock().get("").cloned().ok_or_else(|| PgError::internal("the database is closed"));
+        let Databases::Directory(dir) = &self.shared.config.databases else {
+            return self.shared.open_now("").ok_or_else(|| PgError::internal("the database is closed"));
         };
         let unknown =
             || PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")).fatal();
         let path = file_of(dir, name).ok_or_else(unknown)?;
-        if let Some(engine) = self.open.lock().get(name) {
-            return Ok(engine.clone());
+        if let Some(engine) = self.shared.open_now(name) {
+            return Ok(engine);
         }
         if !path.is_file() {
             return Err(unknown());
         }
-        self.open_as(name, Location::File(path), name.to_string())
+        self.shared.open_as(name, Location::File(path), name.to_string())
     }
 
     pub async fn shutdown(&self) -> Result<()> {
-        let engines: Vec<Arc<Engine>> = self.open.lock().drain().map(|(_, e)| e).collect();
+        let places: Vec<Arc<Place>> = self.shared.places.lock().drain().map(|(_, place)| place).collect();
+        let engines: Vec<Arc<Engine>> = places.iter().filter_map(|place| place.lock().take()).collect();
         for engine in engines {
             engine.shutdown().await?;
         }

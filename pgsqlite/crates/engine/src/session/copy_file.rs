@@ -3,10 +3,11 @@
 
 use super::copy::Copying;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
+use crate::files::server_file::Refused;
+use crate::files::ServerFile;
 use pgsqlite_sql::parse::{ast, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,16 +67,9 @@ impl Session {
     }
 }
 
-fn open_to_read(name: &str) -> Result<File> {
+fn open_to_read(name: &str) -> Result<ServerFile> {
     let hint = "COPY FROM instructs the PostgreSQL server process to read a file. You may want a client-side facility such as psql's \\copy.";
-    let failed = |e: std::io::Error| {
-        let opened = access_error(&format!("could not open file \"{name}\" for reading"), &e);
-        match e.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied => opened.hint(hint),
-            _ => opened,
-        }
-    };
-    let file = File::open(name).map_err(failed)?;
+    let file = ServerFile::open(Path::new(name)).map_err(|e| open_error(name, "reading", hint, e))?;
     let about = file.metadata().map_err(|e| access_error(&format!("could not stat file \"{name}\""), &e))?;
     if about.is_dir() {
         return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is a directory")));
@@ -83,18 +77,24 @@ fn open_to_read(name: &str) -> Result<File> {
     Ok(file)
 }
 
-fn open_to_write(name: &str) -> Result<File> {
+fn open_to_write(name: &str) -> Result<ServerFile> {
     let hint = "COPY TO instructs the PostgreSQL server process to write a file. You may want a client-side facility such as psql's \\copy.";
     if !Path::new(name).is_absolute() {
         return Err(PgError::new(SqlState::INVALID_NAME, "relative path not allowed for COPY to file"));
     }
-    File::create(name).map_err(|e| {
-        let opened = access_error(&format!("could not open file \"{name}\" for writing"), &e);
-        match e.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied => opened.hint(hint),
-            _ => opened,
-        }
-    })
+    ServerFile::create(Path::new(name)).map_err(|e| open_error(name, "writing", hint, e))
+}
+
+fn open_error(name: &str, purpose: &str, hint: &str, refused: Refused) -> PgError {
+    let e = match refused {
+        Refused::Io(e) => e,
+        Refused::Database(e) => return e,
+    };
+    let opened = access_error(&format!("could not open file \"{name}\" for {purpose}"), &e);
+    match e.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => opened.hint(hint),
+        _ => opened,
+    }
 }
 
 /// `what: reason`, with the SQLSTATE that PostgreSQL gives to the reason.
@@ -114,7 +114,7 @@ fn access_error(what: &str, e: &std::io::Error) -> PgError {
 
 /// Writes the lines of COPY TO into a file.
 struct FileSink {
-    file: BufWriter<File>,
+    file: BufWriter<ServerFile>,
 }
 
 impl RowSink for FileSink {

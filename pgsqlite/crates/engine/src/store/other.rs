@@ -33,9 +33,10 @@ fn counterpart(from: &Catalog, role: Oid, to: &Catalog) -> Option<Oid> {
     }
 }
 
-/// Reads from a file that is there. Errors: what SQLite says of it.
+/// Reads from a file that is there. Errors: 55000 for a file with several names; what SQLite says of it.
 pub fn look(path: &Path) -> Result<Other> {
     let open_error = |e| crate::error::open_error(path, e);
+    crate::files::check_name(path)?;
     let conn = crate::connection::open_existing(path)?;
     // (a connection that may write, too, so that it tidies up as the last one: nothing stays beside the file)
     let read = |conn: &rusqlite::Connection| -> std::result::Result<i64, rusqlite::Error> {
