@@ -61,10 +61,12 @@ def pgsqlite(folder, *flags):
     """The SQLI port of a pgsqlite with these flags, on files in `folder`, with and without TLS."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    # who may come in without a password must be a role
+    founder = () if "--auth" in flags else ("--superuser", CREDENTIALS["user"])
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             [
-                *(binary(), *flags, "--no-tcp", "--socket-dir", str(folder), "--sqli-port", str(port)),
+                *(binary(), *founder, *flags, "--no-tcp", "--socket-dir", str(folder), "--sqli-port", str(port)),
                 *("--tls-cert", str(TLS / "server.pem"), "--tls-key", str(TLS / "server.key")),
             ],
             stdin=subprocess.DEVNULL,

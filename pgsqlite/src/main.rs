@@ -60,6 +60,9 @@ struct Flags {
     /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
+    /// A superuser that a new file has beside `postgres` [default: the operating system's user]
+    #[arg(long, env = "PGSQLITE_SUPERUSER", value_name = "NAME")]
+    superuser: Option<String>,
     /// TLS certificate chain, PEM (with --tls-key)
     #[arg(long, env = "PGSQLITE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
@@ -133,6 +136,7 @@ struct FileConfig {
     socket_dir: Option<PathBuf>,
     no_tcp: Option<bool>,
     auth: Option<AuthFlag>,
+    superuser: Option<String>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     tls_self_signed: Option<bool>,
@@ -181,6 +185,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             AuthFlag::Trust => Auth::Trust,
             AuthFlag::Scram => Auth::Scram,
         }),
+        founder: flags.superuser.or(file.superuser).or_else(pgsqlite_server::os_user::own),
         require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),

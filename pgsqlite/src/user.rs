@@ -88,7 +88,11 @@ fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
         bail!("the file \"{}\" does not exist", path.display());
     }
     let database = path.file_stem().map_or("main".into(), |s| s.to_string_lossy());
-    let config = EngineConfig { pool_size: 1, ..EngineConfig::new(Location::File(path.to_path_buf()), &database) };
+    let config = EngineConfig {
+        pool_size: 1,
+        founder: pgsqlite_server::os_user::own(),
+        ..EngineConfig::new(Location::File(path.to_path_buf()), &database)
+    };
     Engine::open(config).map_err(|e| anyhow::anyhow!("{}", e.message()))
 }
 
@@ -101,7 +105,7 @@ async fn finish(result: Result<()>, engine: &Arc<Engine>) -> Result<()> {
 /// Runs one statement that gives no rows.
 async fn execute(engine: &Arc<Engine>, statement: &str) -> Result<()> {
     let run = async {
-        let options = SessionOptions { user: "postgres".into(), database: "main".into(), ..Default::default() };
+        let options = SessionOptions { user: engine.bootstrap_role(), database: "main".into(), ..Default::default() };
         let mut session: Session = engine.session(options)?;
         let mut script = session.script(statement)?;
         while let Some(execution) = session.execute_script(&mut script, &mut NoRows).await? {

@@ -64,7 +64,7 @@ def sqli_flags(env: dict[str, str]) -> list[str]:
     certificates = ROOT / "informix-db" / "tests" / "tls"
     port = str(server.free_port())
     env.update(SQLI_PORT=port, SQLI_CERTIFICATE=str(certificates / "server.pem"))
-    return ["--sqli-port", port, "--tls-cert", env["SQLI_CERTIFICATE"], "--tls-key", str(certificates / "server.key")]
+    return ["--superuser", "informix", "--sqli-port", port, "--tls-cert", env["SQLI_CERTIFICATE"], "--tls-key", str(certificates / "server.key")]
 
 
 def is_installed(folder: pathlib.Path) -> bool:

@@ -798,11 +798,18 @@ def one_file():
 
 @test
 def roles_at_the_door():
-    """Who connects is who the session is; a name that is no role of the file becomes one with its first object."""
-    with server.Server() as s:
+    """Who connects is who the session is, and must be a role of the file."""
+    with server.Server("--superuser", "alice") as s:
+        for stranger in "bob", "pg_monitor", "public", "":
+            try:
+                connect(s, user=stranger)
+                raise AssertionError(f"{stranger} came in")
+            except pgwire.StartupError as e:
+                assert e.fields["C"] == "28000", e.fields
         owner = connect(s, user="alice")
         expect(owner, "SELECT current_user, session_user", [("alice", "alice")])
-        expect(owner, "SELECT count(*) FROM pg_roles WHERE rolname = 'alice'", [("0",)])
+        expect(owner, "SELECT rolname FROM pg_roles WHERE rolcanlogin ORDER BY 1", [("alice",), ("postgres",)])
+        # the role is there as long as the file has no table of ours, too
         assert outcome(owner, "CREATE TABLE t (a int)")["error"] is None
         expect(owner, "SELECT tableowner FROM pg_tables WHERE tablename = 't'", [("alice",)])
         expect(owner, "SELECT rolsuper FROM pg_roles WHERE rolname = 'alice'", [("t",)])

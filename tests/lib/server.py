@@ -43,8 +43,10 @@ class Server:
         self.database = database or os.path.join(self.dir, "main.db")
         self.log = open(os.path.join(self.dir, "server.log"), "ab")
         where = () if {"--in-memory", "--data-dir"} & set(flags) else ("--database", self.database)
+        # as the recorded answers' initdb: whoever runs the tests is no role
+        founder = () if "--superuser" in flags else ("--superuser", "postgres")
         self.process = subprocess.Popen(
-            [binary(), *where, "--port", str(self.port), "--socket-dir", self.dir, "--no-tcp", *flags],
+            [binary(), *where, *founder, "--port", str(self.port), "--socket-dir", self.dir, "--no-tcp", *flags],
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,

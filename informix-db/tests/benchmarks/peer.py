@@ -198,7 +198,8 @@ def serve():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     with tempfile.TemporaryDirectory() as folder:
-        command = [binary, "--database", f"{folder}/bench.db", "--no-tcp", "--socket-dir", folder, "--sqli-port", port]
+        command = [binary, "--superuser", "informix", "--database", f"{folder}/bench.db", "--no-tcp"]
+        command += ["--socket-dir", folder, "--sqli-port", port]
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + 20

@@ -8,7 +8,7 @@ const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 1000000) a, gener
 /// A session and the body of its BackendKeyData.
 fn session_with_key(server: &Server) -> (Client, Vec<u8>) {
     let mut client = server.connect();
-    client.send(&startup(&[("user", "u"), ("database", "main")]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main")]));
     let messages = client.until_ready();
     let key = messages.iter().find(|m| m.0 == b'K').unwrap().1.clone();
     assert_eq!(key.len(), 8);

@@ -80,7 +80,7 @@ fn variables_do_what_flags_do() {
         assert_eq!(client.value(&format!("SHOW {name}")), value, "{name}");
     }
     let mut second = server.connect();
-    second.send(&startup(&[("user", "u")]));
+    second.send(&startup(&[("user", "postgres")]));
     assert_eq!(second.told_to_go(), "53300");
 }
 

@@ -37,7 +37,7 @@ fn any_name_means_the_one_file() {
     }
     // no name at all: the user's
     let mut client = server.connect();
-    client.send(&startup(&[("user", "u")]));
+    client.send(&startup(&[("user", "postgres")]));
     client.until_ready();
     client.rows("SELECT * FROM t");
 }

@@ -29,7 +29,7 @@ impl Random {
 
 /// Exchanges as clients have them: what is mutated.
 fn corpus() -> Vec<Vec<u8>> {
-    let hello = startup(&[("user", "u"), ("database", "main"), ("options", "-c DateStyle=ISO")]);
+    let hello = startup(&[("user", "postgres"), ("database", "main"), ("options", "-c DateStyle=ISO")]);
     let binary = message(b'B', b"\0s\0\0\x01\0\x01\0\x02\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\x01\0\x01");
     let typed = message(b'P', b"s\0SELECT $1::int, $2::text\0\0\x02\0\0\0\x17\0\0\0\x19");
     let ssl = packet(&(1234u32 << 16 | 5679).to_be_bytes());

@@ -140,7 +140,7 @@ impl Server {
     }
     pub fn session_in(&self, database: &str) -> Client {
         let mut client = self.connect();
-        client.send(&startup(&[("user", "u"), ("database", database)]));
+        client.send(&startup(&[("user", "postgres"), ("database", database)]));
         client.until_ready();
         client
     }

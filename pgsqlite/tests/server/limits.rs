@@ -12,7 +12,7 @@ fn places_are_limited_and_given_back() {
     let first = server.session();
     let mut second = server.session();
     let mut third = server.connect();
-    third.send(&startup(&[("user", "u"), ("database", "main")]));
+    third.send(&startup(&[("user", "postgres"), ("database", "main")]));
     let (kind, body) = third.receive();
     assert_eq!((kind, field(&body, b'C').as_str()), (b'E', "53300"));
     assert_eq!(field(&body, b'M'), "sorry, too many clients already");
@@ -22,7 +22,7 @@ fn places_are_limited_and_given_back() {
     let begun = Instant::now();
     loop {
         let mut again = server.connect();
-        again.send(&startup(&[("user", "u"), ("database", "main")]));
+        again.send(&startup(&[("user", "postgres"), ("database", "main")]));
         if again.receive().0 == b'R' {
             break;
         }

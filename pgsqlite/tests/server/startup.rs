@@ -14,7 +14,7 @@ fn a_session_begins_with_its_parameters_and_key() {
     let (_folder, server) = in_memory();
     let mut client = server.connect();
     client.send(&startup(&[
-        ("user", "me"),
+        ("user", "postgres"),
         ("database", "main"),
         ("application_name", "test"),
         ("TimeZone", "Europe/Berlin"),
@@ -39,8 +39,8 @@ fn a_session_begins_with_its_parameters_and_key() {
     assert_eq!(status("integer_datetimes"), "on");
     assert_eq!(status("standard_conforming_strings"), "on");
     assert!(status("server_version").starts_with("15."));
-    assert_eq!(status("session_authorization"), "me");
-    assert_eq!(client.value("SELECT current_user"), "me");
+    assert_eq!(status("session_authorization"), "postgres");
+    assert_eq!(client.value("SELECT current_user"), "postgres");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn settings_come_in_options() {
     let (_folder, server) = in_memory();
     let mut client = server.connect();
     let options = r"-c DateStyle=German --extra-float-digits=0 -c application_name=a\ b";
-    client.send(&startup(&[("user", "me"), ("database", "main"), ("options", options)]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main"), ("options", options)]));
     client.until_ready();
     assert_eq!(client.value("SHOW DateStyle"), "German, DMY");
     assert_eq!(client.value("SHOW extra_float_digits"), "0");
@@ -65,10 +65,10 @@ fn bad_parameters_are_told_and_end_the_connection() {
     for (parameters, code) in [
         (&[("database", "main")][..], "28000"),
         (&[("user", ""), ("database", "main")], "28000"),
-        (&[("user", "u"), ("TimeZone", "Nowhere/Never")], "22023"),
-        (&[("user", "u"), ("no_such_setting", "1")], "42704"),
-        (&[("user", "u"), ("options", "-x")], "42601"),
-        (&[("user", "u"), ("replication", "database")], "0A000"),
+        (&[("user", "postgres"), ("TimeZone", "Nowhere/Never")], "22023"),
+        (&[("user", "postgres"), ("no_such_setting", "1")], "42704"),
+        (&[("user", "postgres"), ("options", "-x")], "42601"),
+        (&[("user", "postgres"), ("replication", "database")], "0A000"),
     ] {
         let mut client = server.connect();
         client.send(&startup(parameters));
@@ -87,7 +87,7 @@ fn encryption_that_is_not_offered_is_declined() {
         client.stream.read_exact(&mut answer).unwrap();
         assert_eq!(&answer, b"N");
     }
-    client.send(&startup(&[("user", "u"), ("database", "main")]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main")]));
     client.until_ready();
     client.is_served();
     // once each, as PostgreSQL: a client cannot ask for ever

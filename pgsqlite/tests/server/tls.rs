@@ -79,7 +79,7 @@ fn a_certificate_made_at_start() {
     let server = Server::start_tcp(&folder, &["--in-memory", "--tls-self-signed"]);
     let (stream, _) = encrypt(&server);
     let mut client = Client { stream: Box::new(stream) };
-    client.send(&startup(&[("user", "u"), ("database", "main")]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main")]));
     client.until_ready();
     client.is_served();
     // results of more than one buffer, and what comes in pieces
@@ -87,7 +87,7 @@ fn a_certificate_made_at_start() {
     assert!(rows.len() == 2000 && rows.iter().all(|r| r[0].len() == 1000));
     // without is welcome, too
     let mut plain = Client { stream: Box::new(server.connect_tcp()) };
-    plain.send(&startup(&[("user", "u"), ("database", "main")]));
+    plain.send(&startup(&[("user", "postgres"), ("database", "main")]));
     plain.until_ready();
 }
 
@@ -102,7 +102,7 @@ fn a_given_certificate() {
     let (stream, certificate) = encrypt(&server);
     assert_eq!(certificate, made.cert.der().to_vec());
     let mut client = Client { stream: Box::new(stream) };
-    client.send(&startup(&[("user", "u"), ("database", "main")]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main")]));
     client.until_ready();
     client.is_served();
 }
@@ -131,13 +131,13 @@ fn tls_can_be_required_of_tcp() {
     let folder = Folder::new();
     let server = Server::start_tcp(&folder, &["--in-memory", "--tls-self-signed", "--require-tls"]);
     let mut plain = Client { stream: Box::new(server.connect_tcp()) };
-    plain.send(&startup(&[("user", "u"), ("database", "main")]));
+    plain.send(&startup(&[("user", "postgres"), ("database", "main")]));
     assert_eq!(plain.told_to_go(), "28000");
     // a Unix socket goes through nobody's hands
     server.session().is_served();
     let (stream, _) = encrypt(&server);
     let mut client = Client { stream: Box::new(stream) };
-    client.send(&startup(&[("user", "u"), ("database", "main")]));
+    client.send(&startup(&[("user", "postgres"), ("database", "main")]));
     client.until_ready();
     client.is_served();
 }
@@ -147,7 +147,7 @@ fn what_is_smuggled_in_before_the_handshake_is_refused() {
     let folder = Folder::new();
     let server = Server::start_tcp(&folder, &["--in-memory", "--tls-self-signed"]);
     let mut tcp = server.connect_tcp();
-    tcp.write_all(&[ssl_request(), startup(&[("user", "u")])].concat()).unwrap();
+    tcp.write_all(&[ssl_request(), startup(&[("user", "postgres")])].concat()).unwrap();
     let mut client = Client { stream: Box::new(tcp) };
     assert_eq!(client.told_to_go(), "08P01");
     // a handshake that is none

@@ -96,7 +96,7 @@ impl Engine {
         };
         let room = Room::enter(&path)?;
         let keeper = Connection::open_in(&room)?;
-        store::version(keeper.rusqlite()).map_err(|mut e| {
+        let known = store::version(keeper.rusqlite()).map_err(|mut e| {
             let fields = e.fields_mut();
             fields.message = format!("\"{}\": {}", path.display(), fields.message);
             e
@@ -119,6 +119,10 @@ impl Engine {
         });
         let anchor = Anchor::new(room.path())?;
         let mut catalog = store::load(keeper.rusqlite())?;
+        // what has nothing of ours yet is new to us
+        if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
+            catalog.roles.insert(founder.oid, Arc::new(founder));
+        }
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
@@ -155,6 +159,11 @@ impl Engine {
             self.catalog.read().roles.values().filter(|r| r.login && r.password.is_some()).cloned().collect();
         users.sort_by(|a, b| a.name.cmp(&b.name));
         users
+    }
+
+    /// The name of the superuser that every file has.
+    pub fn bootstrap_role(&self) -> String {
+        self.catalog.read().role_name(pgsqlite_sql::catalog::BOOTSTRAP_ROLE).unwrap_or("postgres").to_string()
     }
 
     /// What the database says of a role; None: nothing.

@@ -35,6 +35,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// TCP connections without TLS are refused
     pub require_tls: bool,
+    /// a superuser that new files have beside `postgres`; None: none
+    pub founder: Option<String>,
     pub pooling: bool,
     pub pool_size: usize,
     pub pool_timeout: Duration,

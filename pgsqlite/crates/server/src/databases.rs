@@ -87,6 +87,7 @@ impl Shared {
                     pooling: self.config.pooling,
                     pool_size: self.config.pool_size,
                     pool_timeout: self.config.pool_timeout,
+                    founder: self.config.founder.clone(),
                     statistics: self.statistics.clone(),
                 })?;
                 *place = Some(engine.clone());

@@ -17,6 +17,7 @@ mod errors;
 mod failed_logins;
 pub mod listen;
 mod metrics;
+pub mod os_user;
 mod own_thread;
 mod sink;
 pub mod socket;

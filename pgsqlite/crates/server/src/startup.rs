@@ -2,6 +2,7 @@
 
 use crate::client::{Client, End};
 use crate::config::Auth;
+use crate::errors;
 use crate::listen::{Place, Shared};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
@@ -88,7 +89,9 @@ fn refusal(end: &End) -> Option<&'static str> {
     let End::Fatal(error) = end else { return None };
     match error.code() {
         SqlState::INVALID_PASSWORD => Some("the password is wrong, or the role has none"),
-        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => Some("the role may not log in, or not without TLS"),
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            Some("there is no such role, it may not log in, or not from there")
+        }
         SqlState::INVALID_CATALOG_NAME => Some("there is no such database"),
         SqlState::TOO_MANY_CONNECTIONS => Some("too many connections"),
         SqlState::PROTOCOL_VIOLATION => Some("malformed messages"),
@@ -120,15 +123,8 @@ async fn let_in(
     if auth == Auth::Scram {
         authenticate(shared, client, &engine, user).await?;
     }
-    // who is trusted may use any name; one that the database knows is bound by what it says of it
-    let role = engine.role(user);
-    if role.as_ref().is_some_and(|r| !r.login) {
-        return Err(fatal(
-            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-            format!("role \"{user}\" is not permitted to log in"),
-        ));
-    }
-    if place.is_reserved && role.is_some_and(|r| !r.superuser) {
+    // (the session asks whether the role is there, and may log in)
+    if place.is_reserved && engine.role(user).is_some_and(|r| !r.superuser) {
         return Err(fatal(
             SqlState::TOO_MANY_CONNECTIONS,
             "remaining connection slots are reserved for non-replication superuser connections",
@@ -156,6 +152,9 @@ async fn let_in(
     shared.sessions.lock().insert(pid, (secret, session.cancel_handle()));
     let registered = Registered { shared: shared.clone(), pid, _place: place };
     client.out.authentication_ok();
+    for notice in session.take_notices() {
+        errors::write(&mut client.out, &notice, b'N', None);
+    }
     for (name, value) in session.take_parameter_changes() {
         client.out.parameter_status(&name, &value);
     }

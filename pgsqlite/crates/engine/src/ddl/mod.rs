@@ -51,6 +51,7 @@ mod trigger;
 mod types;
 mod view;
 
+use crate::session::setting_rights::Claimant;
 use crate::store::{self, names::CatalogNames, sqlite_error};
 use naming::sqlite_quote;
 use pgsqlite_sql::analyze::{self, Environment};
@@ -116,7 +117,7 @@ impl Founder {
             catalog.roles.insert(role.oid, Arc::new(role.clone()));
         }
         store::init(&conn, &catalog)?;
-        for role in self.roles.iter().filter(|r| r.oid >= oid::FIRST_USER_OID || r.oid == BOOTSTRAP_ROLE) {
+        for role in self.roles.iter().filter(|r| r.oid >= store::base::FOUNDER_ROLE || r.oid == BOOTSTRAP_ROLE) {
             store::write::put_role(&conn, role)?;
         }
         let properties = DatabaseProperties { owner: self.owner, ..catalog.properties.clone() };
@@ -144,8 +145,6 @@ pub struct DdlSession<'a> {
     pub pending: Vec<Oid>,
     /// check_function_bodies is off
     pub skip_bodies: bool,
-    /// The user's name, where it is no role yet: the first object it makes makes it a superuser role.
-    pub new_role: Option<String>,
     /// The parameters of a query that CREATE TABLE AS runs: their types and values.
     pub parameters: (Vec<Oid>, Vec<Datum>),
     /// What was told before the statement failed.
@@ -221,9 +220,6 @@ pub fn execute(
     let mut ddl = Ddl::new(conn, catalog, environment, session);
     ddl.text = statement.text.clone();
     ddl.offset = statement.offset;
-    if let (Some(name), true) = (&session.new_role, makes_objects(&statement.node)) {
-        ddl.make_user(name)?;
-    }
     let done = pgsqlite_sql::parse::with_stack(|| {
         let tag = ddl.run(&statement.node)?;
         if ddl.changed {
@@ -238,29 +234,6 @@ pub fn execute(
             Err(e)
         }
     }
-}
-
-/// The statement makes something that has an owner (or grantor).
-fn makes_objects(node: &NodeEnum) -> bool {
-    matches!(
-        node,
-        NodeEnum::CreateStmt(_)
-            | NodeEnum::CreateTableAsStmt(_)
-            | NodeEnum::SelectStmt(_)
-            | NodeEnum::CreateSeqStmt(_)
-            | NodeEnum::CreateStatsStmt(_)
-            | NodeEnum::ViewStmt(_)
-            | NodeEnum::CreateSchemaStmt(_)
-            | NodeEnum::CreateEnumStmt(_)
-            | NodeEnum::CreateRangeStmt(_)
-            | NodeEnum::CreateDomainStmt(_)
-            | NodeEnum::CompositeTypeStmt(_)
-            | NodeEnum::CreateFunctionStmt(_)
-            | NodeEnum::DefineStmt(_)
-            | NodeEnum::CreateCastStmt(_)
-            | NodeEnum::GrantStmt(_)
-            | NodeEnum::GrantRoleStmt(_)
-    )
 }
 
 /// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do.
@@ -316,6 +289,12 @@ impl<'a> Ddl<'a> {
             changed: false,
             stored_path: false,
         }
+    }
+
+    /// The statement's role as one that asks for a change of a stored setting.
+    fn claimant(&self) -> Claimant<'_> {
+        let user = self.environment.user;
+        Claimant { catalog: &self.catalog, login: user, session: user, current: user, in_definer: false }
     }
 
     /// What was done, for the session: the OID counter is stored, the catalog gets the next epoch.

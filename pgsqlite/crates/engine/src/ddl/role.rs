@@ -18,14 +18,6 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Makes the session's user a superuser role, see [`super::DdlSession::new_role`].
-    pub(super) fn make_user(&mut self, name: &str) -> Result<()> {
-        let oid = self.new_oid(false)?;
-        self.put_role(Role { oid, ..crate::store::base::bootstrap_role(name) })?;
-        self.environment.user = oid;
-        Ok(())
-    }
-
     /// Applies options to a role; gives the memberships asked for: (granted, member, admin) with 0 for the role itself.
     fn role_options(&mut self, role: &mut Role, nodes: &[ast::Node]) -> Result<Vec<(Oid, Oid, bool)>> {
         let mut memberships = Vec::new();
@@ -215,13 +207,46 @@ impl Ddl<'_> {
         }
         let spec = statement.role.as_ref().ok_or_else(|| PgError::not_supported("ALTER ROLE ALL"))?;
         let mut role = (*self.role(spec)?).clone();
+        if role.superuser && !acl::is_superuser(&self.catalog, self.environment.user) {
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to alter superusers"));
+        }
         if role.oid != self.environment.user {
             self.check_may_alter(&role)?;
         }
         let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER ROLE without SET"))?;
-        change_settings(&mut role.settings, set)?;
+        self.change_settings(&mut role.settings, set)?;
         self.put_role(role)?;
         Ok(tag)
+    }
+
+    /// Applies SET or RESET to stored settings. Errors: those of the SET itself.
+    fn change_settings(&mut self, settings: &mut Vec<(String, String)>, set: &ast::VariableSetStmt) -> Result<()> {
+        use ast::VariableSetKind as K;
+        let name = set.name.to_ascii_lowercase();
+        match set.kind() {
+            K::VarSetValue => {
+                let value = super::options::setting_value(&name, &set.args)?;
+                // refused here rather than at each session's start
+                let (tried, told) = self.claimant().check_stored(&set.name, Some(&value))?;
+                // (Informix's clients have no such setting)
+                if !tried.is_on("standard_conforming_strings") {
+                    return Err(PgError::not_supported("a stored standard_conforming_strings = off"));
+                }
+                self.notices.extend(told);
+                match settings.iter_mut().find(|s| s.0 == name) {
+                    Some(found) => found.1 = value,
+                    None => settings.push((name, value)),
+                }
+            }
+            K::VarSetDefault | K::VarReset => {
+                self.claimant().check_stored(&set.name, None)?;
+                settings.retain(|s| s.0 != name);
+            }
+            // those that are not this role's to change stay
+            K::VarResetAll => settings.retain(|s| self.claimant().check_stored(&s.0, None).is_err()),
+            _ => return Err(PgError::not_supported("this form of SET")),
+        }
+        Ok(())
     }
 
     pub(super) fn drop_role(&mut self, statement: &ast::DropRoleStmt) -> Result<String> {
@@ -250,7 +275,7 @@ impl Ddl<'_> {
             if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
                 return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to drop superusers"));
             }
-            if role.oid < pgsqlite_types::oid::FIRST_USER_OID {
+            if role.oid < store::base::FOUNDER_ROLE {
                 return Err(PgError::new(
                     SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
                     format!("cannot drop role {} because it is required by the database system", role.name),
@@ -384,7 +409,7 @@ impl Ddl<'_> {
         self.check_owned("database", &statement.dbname, self.catalog.properties.owner)?;
         let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER DATABASE without SET"))?;
         let mut properties = self.catalog.properties.clone();
-        change_settings(&mut properties.settings, set)?;
+        self.change_settings(&mut properties.settings, set)?;
         self.put_properties(properties)?;
         Ok("ALTER DATABASE".into())
     }
@@ -596,35 +621,6 @@ fn role_specs(option: &ast::DefElem) -> Vec<&ast::RoleSpec> {
             _ => None,
         })
         .collect()
-}
-
-/// Applies SET or RESET to stored settings. Errors: those of the SET itself.
-fn change_settings(settings: &mut Vec<(String, String)>, set: &ast::VariableSetStmt) -> Result<()> {
-    use ast::VariableSetKind as K;
-    let name = set.name.to_ascii_lowercase();
-    match set.kind() {
-        K::VarSetValue => {
-            let value = super::options::setting_value(&name, &set.args)?;
-            // refused here rather than at each session's start
-            let mut tried = crate::session::guc::Gucs::new("");
-            tried.set(&name, Some(&value))?;
-            // (Informix's clients have no such setting)
-            if !tried.is_on("standard_conforming_strings") {
-                return Err(PgError::not_supported("a stored standard_conforming_strings = off"));
-            }
-            if matches!(name.as_str(), "role" | "session_authorization") {
-                return Err(PgError::not_supported(format!("a stored value of \"{name}\"")));
-            }
-            match settings.iter_mut().find(|s| s.0 == name) {
-                Some(found) => found.1 = value,
-                None => settings.push((name, value)),
-            }
-        }
-        K::VarSetDefault | K::VarReset => settings.retain(|s| s.0 != name),
-        K::VarResetAll => settings.clear(),
-        _ => return Err(PgError::not_supported("this form of SET")),
-    }
-    Ok(())
 }
 
 /// `md5` and 32 hexadecimal digits.

@@ -541,11 +541,12 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
     if !f.security_definer && f.settings.is_empty() {
         return run();
     }
-    let (user, user_oid, path, explicit, variables) = {
+    let (user, user_oid, in_definer, path, explicit, variables) = {
         let state = host.cell.state();
         (
             state.user.clone(),
             state.user_oid,
+            state.in_definer,
             state.search_path.clone(),
             state.explicit_path.clone(),
             state.variables.clone(),
@@ -556,6 +557,7 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
         host.cell.update(|state| {
             state.user = name;
             state.user_oid = f.owner;
+            state.in_definer = true;
         });
     }
     let mut before: Vec<(String, Option<String>)> = Vec::new();
@@ -588,6 +590,7 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
     host.cell.update(|state| {
         state.user = user;
         state.user_oid = user_oid;
+        state.in_definer = in_definer;
         state.search_path = path;
         state.explicit_path = explicit;
     });

@@ -98,10 +98,10 @@ fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
                 // what follows in the body would still be analyzed with the old one
                 return Err(PgError::not_supported(format!("SET {} in a function", s.name)));
             }
-            variables.set(&s.name, Some(&parts.join(", ")), s.is_local).map(|_| ())
+            variables.set(&s.name, Some(&parts.join(", ")), s.is_local, &host.cell.state().claimant()).map(|_| ())
         }
         Ok(ast::VariableSetKind::VarSetDefault | ast::VariableSetKind::VarReset) => {
-            variables.set(&s.name, None, s.is_local).map(|_| ())
+            variables.set(&s.name, None, s.is_local, &host.cell.state().claimant()).map(|_| ())
         }
         _ => Err(PgError::not_supported("this form of SET in a function")),
     }

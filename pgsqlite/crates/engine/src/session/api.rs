@@ -38,6 +38,8 @@ pub struct EngineConfig {
     pub pool_timeout: Duration,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
+    /// A superuser that a new file has beside `postgres`.
+    pub founder: Option<String>,
     /// shared by all databases of a server
     pub statistics: Arc<crate::statistics::Statistics>,
 }
@@ -52,6 +54,7 @@ impl EngineConfig {
             pool_size: 100,
             pool_timeout: Duration::from_secs(30),
             databases: None,
+            founder: None,
             statistics: Default::default(),
         }
     }

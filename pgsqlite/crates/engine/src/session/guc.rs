@@ -2,6 +2,7 @@
 
 pub use super::guc_values::parse_bool;
 use super::guc_values::{self, bound, display, parse_number};
+use super::setting_rights::{self, Permit};
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{PgError, Result, Settings, SqlState};
@@ -221,12 +222,12 @@ impl Gucs {
         PgError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
     }
 
-    /// Sets a value (None: back to the default). Errors: 42704, 22023, 55P02.
-    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+    /// Sets a value (None: back to the default). Errors: 42704, 22023.
+    pub fn set(&mut self, name: &str, value: Option<&str>, _: Permit) -> Result<()> {
         let key = name.to_ascii_lowercase();
         self.version = next_version();
         // not among the settings that SHOW ALL lists; the session checks them
-        if matches!(key.as_str(), "role" | "session_authorization") {
+        if setting_rights::is_identity(&key) {
             match value {
                 Some(v) => self.values.insert(key, v.to_string()),
                 None => self.values.remove(&key),
@@ -251,32 +252,16 @@ impl Gucs {
                     };
                     return Ok(());
                 }
-                self.values.insert(key, value.unwrap_or("").to_string());
+                match value {
+                    Some(v) => self.values.insert(key, v.to_string()),
+                    // a name that was given once stays known
+                    None if self.defaults.contains_key(&key) => self.values.remove(&key),
+                    None => self.values.insert(key, String::new()),
+                };
                 return Ok(());
             }
             return Err(Gucs::unknown(name));
         };
-        match definition.context {
-            "internal" => {
-                return Err(PgError::new(
-                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
-                    format!("parameter \"{}\" cannot be changed", definition.name),
-                ));
-            }
-            "postmaster" => {
-                return Err(PgError::new(
-                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
-                    format!("parameter \"{}\" cannot be changed without restarting the server", definition.name),
-                ));
-            }
-            "sighup" => {
-                return Err(PgError::new(
-                    SqlState::CANT_CHANGE_RUNTIME_PARAM,
-                    format!("parameter \"{}\" cannot be changed now", definition.name),
-                ));
-            }
-            _ => {}
-        }
         let text = match value {
             Some(v) => v.to_string(),
             None => self.defaults.get(&key).cloned().unwrap_or_else(|| definition.default.to_string()),

@@ -1,11 +1,9 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
-//!
-//! A name that `trust` lets in without being a role of the file is the file's owner under that name: it has all rights, and
-//! becomes a superuser role when it first makes an object (so that the object's owner can be told).
 
+use super::setting_rights::Claimant;
 use super::Session;
 use pgsqlite_sql::acl;
-use pgsqlite_sql::catalog::{Catalog, BOOTSTRAP_ROLE};
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 /// No role has this OID: what is left of a role that was dropped under its session.
@@ -28,12 +26,8 @@ impl Session {
         }
     }
 
-    fn role_oid(&self, catalog: &Catalog, name: &str) -> Oid {
-        match catalog.role_named(name) {
-            Some(role) => role.oid,
-            None if name == self.options.user && !self.is_role => BOOTSTRAP_ROLE,
-            None => NOBODY,
-        }
+    pub(super) fn role_oid(&self, catalog: &Catalog, name: &str) -> Oid {
+        catalog.role_named(name).map_or(NOBODY, |role| role.oid)
     }
 
     /// The role whose privileges count, and whether it is a superuser. Kept until the settings or the catalog change.
@@ -68,16 +62,16 @@ impl Session {
         }
     }
 
-    /// The name under which the first object makes a role; None: the user is one already.
-    pub(super) fn user_without_role(&self, catalog: &Catalog) -> Option<String> {
-        let name = self.current_user();
-        (!self.is_role && name == self.options.user && catalog.role_named(&name).is_none()).then_some(name)
-    }
-
-    /// May the user come in? Errors (FATAL): 28000 for a role without LOGIN, 42501 without CONNECT on the database.
+    /// May the user come in? Errors (FATAL): 28000 for a name that is no role, or one without LOGIN, 42501 without CONNECT on the database.
     pub(super) fn check_login(&self) -> Result<()> {
         let catalog = self.catalog();
-        let Some(role) = catalog.role_named(&self.options.user) else { return Ok(()) };
+        let Some(role) = catalog.role_named(&self.options.user) else {
+            return Err(PgError::new(
+                SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+                format!("role \"{}\" does not exist", self.options.user),
+            )
+            .fatal());
+        };
         if !role.login {
             return Err(PgError::new(
                 SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -111,28 +105,14 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the session may become the role (`setting`: `role` or `session_authorization`). Errors: 22023, 42501.
-    pub(super) fn check_identity(&self, setting: &str, value: Option<&str>) -> Result<()> {
-        let Some(name) = value else { return Ok(()) };
-        if setting == "role" && name == "none" {
-            return Ok(());
-        }
-        let catalog = self.catalog();
-        let session = self.role_oid(&catalog, &self.session_user());
-        let login = self.role_oid(&catalog, &self.options.user);
-        let target = match catalog.role_named(name) {
-            Some(role) => role.oid,
-            None if name == self.options.user && !self.is_role => return Ok(()),
-            None => {
-                return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("role \"{name}\" does not exist")))
-            }
-        };
-        let denied = |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what));
-        match setting {
-            "role" if acl::is_superuser(&catalog, session) || acl::member_of(&catalog, session, target) => Ok(()),
-            "role" => denied(format!("permission denied to set role \"{name}\"")),
-            _ if acl::is_superuser(&catalog, login) || login == target => Ok(()),
-            _ => denied("permission denied to set session authorization".into()),
+    /// The session as one that asks for a change of a setting.
+    pub(super) fn claimant<'a>(&'a self, catalog: &'a Catalog) -> Claimant<'a> {
+        Claimant {
+            catalog,
+            login: self.role_oid(catalog, &self.options.user),
+            session: self.role_oid(catalog, &self.session_user()),
+            current: self.user_oid(catalog),
+            in_definer: false,
         }
     }
 
@@ -147,15 +127,6 @@ impl Session {
             return Ok(());
         }
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what))
-    }
-
-    /// 42501 for a setting that only superusers change.
-    pub(super) fn check_may_set(&self, name: &str) -> Result<()> {
-        let definition = super::guc::definitions().get(name);
-        if definition.is_some_and(|d| d.context.starts_with("superuser")) {
-            return self.check_member_of("", format!("permission denied to set parameter \"{name}\""));
-        }
-        Ok(())
     }
 
     /// 42501 unless the role has one of the privileges on the relation, or owns it.

@@ -48,6 +48,7 @@ mod portal;
 mod routines;
 mod script;
 mod server_functions;
+pub mod setting_rights;
 mod shared;
 mod spool;
 pub(crate) mod transaction;
@@ -59,6 +60,7 @@ pub use api::*;
 pub use cancel::CancelHandle;
 pub(crate) use guc_values::search_path_names;
 pub use script::Script;
+pub use setting_rights::Claimant;
 pub(crate) use transaction::clock;
 
 use crate::connection::Connection;
@@ -73,6 +75,7 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use plans::Prepared;
 pub(crate) use portal::to_sqlite;
 use portal::Portal;
+use setting_rights::Source;
 use std::collections::HashMap;
 use std::sync::Arc;
 use transaction::Transaction;
@@ -104,8 +107,6 @@ type ByName<T> = HashMap<String, T, foldhash::fast::RandomState>;
 pub struct Session {
     engine: Arc<Engine>,
     options: SessionOptions,
-    /// the user was a role of the file when the session began
-    is_role: bool,
     /// the effective role by (version of the settings, epoch of the catalog)
     identity: Mutex<Option<identity::Known>>,
     gucs: Gucs,
@@ -167,30 +168,14 @@ impl Session {
         for (name, value) in options.server_settings.iter() {
             gucs.set_of_server(name, value);
         }
-        {
-            // ALTER DATABASE … SET, then ALTER ROLE … SET; what the client asks for goes before both
-            let catalog = engine.catalog();
-            let of_role = catalog.role_named(&options.user).map(|r| r.settings.clone()).unwrap_or_default();
-            for (name, value) in catalog.properties.settings.iter().chain(&of_role) {
-                gucs.set(name, Some(value))?;
-            }
-        }
-        for (name, value) in &options.settings {
-            match name.as_str() {
-                "user" | "database" | "replication" | "options" => {}
-                _ => gucs.set(name, Some(value)).map_err(|e| e.fatal())?,
-            }
-        }
         let sequences = crate::sequence::SessionSequences { engine: Arc::downgrade(&engine), own: Default::default() };
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
         let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
         let activity = observe::enter(&engine, &options, server.number());
-        let is_role = engine.catalog().role_named(&options.user).is_some();
         let mut session = Session {
             engine,
             options,
-            is_role,
             identity: Mutex::default(),
             variables,
             server,
@@ -224,18 +209,41 @@ impl Session {
             reported_version: 0,
             cancel,
         };
-        session.gucs.keep_as_defaults();
-        session.initial = session.gucs.clone();
         session.check_login()?;
-        for (name, _) in &session.options.settings {
-            session.check_may_set(&name.to_ascii_lowercase()).map_err(|e| e.fatal())?;
-        }
+        session.begin_settings()?;
         session.refresh_superuser();
         // the copies share what they have in common
         session.initial = session.gucs.clone();
         session.variables.refresh(&session.gucs);
         session.observe_settings();
         Ok(session)
+    }
+
+    /// The settings that the session begins with, to which RESET goes back: those of ALTER DATABASE … SET, then those of ALTER ROLE … SET,
+    /// and before both what the client asks for. A stored value that has become impossible is a warning. Errors (FATAL): those of a SET.
+    fn begin_settings(&mut self) -> Result<()> {
+        let catalog = self.catalog();
+        let of_role = catalog.role_named(&self.options.user).map_or(&[][..], |role| &role.settings[..]);
+        for (name, value) in catalog.properties.settings.iter().chain(of_role) {
+            if let Err(e) = self.begin_setting(&catalog, name, value, Source::Stored) {
+                self.notices.push(e.severity(Severity::Warning));
+            }
+        }
+        for (name, value) in &std::mem::take(&mut self.options.settings) {
+            self.begin_setting(&catalog, name, value, Source::StartUp).map_err(|e| e.fatal())?;
+        }
+        self.gucs.keep_as_defaults();
+        Ok(())
+    }
+
+    fn begin_setting(&mut self, catalog: &Catalog, name: &str, value: &str, source: Source) -> Result<()> {
+        let permit = self.claimant(catalog).permit(name, Some(value), source)?;
+        let key = name.to_ascii_lowercase();
+        if key == "session_authorization" || characteristics::SETTINGS.contains(&key.as_str()) {
+            // whom the client authenticated as stays, and there is no transaction yet: as in PostgreSQL
+            return Ok(());
+        }
+        self.gucs.set(name, Some(value), permit)
     }
 
     /// What `current_database()` reports: of the names of the database, the one that the client connected with.

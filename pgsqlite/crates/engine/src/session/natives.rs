@@ -1,12 +1,13 @@
 //! What native functions get from a session: its settings.
 
 use super::guc::Gucs;
+use super::setting_rights::{Claimant, Permit, Source};
 use crate::udf::session_cell::Variables;
 use parking_lot::Mutex;
 use pgsqlite_types::Result;
 
-/// A change that set_config() asks for: (name, value, local).
-type Change = (String, Option<String>, bool);
+/// A change that set_config() has made: (name, value, local, that it was permitted).
+type Change = (String, Option<String>, bool, Permit);
 
 /// The session's settings for current_setting() and set_config(): a copy, whose changes the session takes over after the
 /// statement.
@@ -41,10 +42,11 @@ impl Variables for SessionVariables {
     fn raw(&self, name: &str) -> Option<String> {
         self.inner.lock().0.raw(name)
     }
-    fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String> {
+    fn set(&self, name: &str, value: Option<&str>, local: bool, who: &Claimant) -> Result<String> {
+        let permit = who.permit(name, value, Source::Statement)?;
         let mut inner = self.inner.lock();
-        inner.0.set(name, value)?;
-        inner.1.push((name.to_string(), value.map(str::to_string), local));
+        inner.0.set(name, value, permit)?;
+        inner.1.push((name.to_string(), value.map(str::to_string), local, permit));
         Ok(inner.0.get(name).unwrap_or_default())
     }
 }

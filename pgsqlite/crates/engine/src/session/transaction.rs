@@ -5,6 +5,7 @@
 
 use super::guc::Gucs;
 use super::portal::Portal;
+use super::setting_rights::{self, Permit, Source};
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
@@ -182,6 +183,8 @@ impl Session {
             state.user = self.current_user();
             state.user_oid = view.user;
             state.session_user = self.session_user();
+            state.session_oid = self.role_oid(&view.catalog, &state.session_user);
+            state.login = self.role_oid(&view.catalog, &self.options.user);
             state.database = self.database().into();
             state.databases.clone_from(&self.engine.config.databases);
             state.backend_pid = self.options.backend_pid;
@@ -344,30 +347,33 @@ impl Session {
         self.notices.extend(connection.cell.take_notices());
         self.take_routine_changes()?;
         self.take_function_cursors()?;
-        for (name, value, local) in self.variables.take_changes() {
+        for (name, value, local, permit) in self.variables.take_changes() {
             // the native has checked the value; whether it may be changed now depends on the transaction
-            self.set_setting(&name, value.as_deref(), local)?;
+            self.apply_setting(&name, value.as_deref(), local, permit)?;
         }
         Ok(())
     }
 
     /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
     pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let catalog = self.catalog();
+        let permit = self.claimant(&catalog).permit(name, value, Source::Statement)?;
+        self.apply_setting(name, value, local, permit)
+    }
+
+    /// As [`Session::set_setting`], for a change that is permitted.
+    fn apply_setting(&mut self, name: &str, value: Option<&str>, local: bool, permit: Permit) -> Result<()> {
         if self.transaction.gucs.is_none() {
             self.transaction.gucs = Some(self.gucs.clone());
         }
         let before = self.gucs.get(name);
         let key = name.to_ascii_lowercase();
-        let identity = matches!(key.as_str(), "role" | "session_authorization");
-        if identity {
-            self.check_identity(&key, value)?;
-        }
-        self.check_may_set(&key)?;
+        let identity = setting_rights::is_identity(&key);
         let of_transaction = super::characteristics::SETTINGS.contains(&key.as_str());
         if of_transaction {
             self.check_characteristic(&key, value)?;
         }
-        self.gucs.set(name, value)?;
+        self.gucs.set(name, value, permit)?;
         if of_transaction {
             self.apply_characteristics();
             self.transaction.local.insert(key.clone(), None);
@@ -379,7 +385,7 @@ impl Session {
         }
         if identity {
             if key == "session_authorization" {
-                self.gucs.set("role", None)?;
+                self.gucs.set("role", None, permit)?;
             }
             self.refresh_superuser();
         }
@@ -612,7 +618,7 @@ impl Session {
             self.sequences.committed();
         }
         for (name, value) in std::mem::take(&mut self.transaction.local) {
-            if self.gucs.set(&name, value.as_deref()).is_err() {
+            if self.gucs.set(&name, value.as_deref(), Permit::put_back()).is_err() {
                 tracing::debug!(name, "a SET LOCAL value could not be put back");
             }
         }
@@ -713,7 +719,8 @@ impl Session {
                 // READ ONLY that was set since the savepoint ends with it
                 let read_only = self.transaction.savepoints[i].gucs.is_on("transaction_read_only");
                 if read_only != self.gucs.is_on("transaction_read_only") {
-                    self.gucs.set("transaction_read_only", Some(if read_only { "on" } else { "off" }))?;
+                    let value = if read_only { "on" } else { "off" };
+                    self.gucs.set("transaction_read_only", Some(value), Permit::put_back())?;
                     self.apply_characteristics();
                 }
                 self.transaction.savepoints.truncate(i);

@@ -2,6 +2,7 @@
 
 use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
+use super::setting_rights::Permit;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
 use crate::udf::session_cell::SequenceSource;
@@ -243,7 +244,6 @@ impl Session {
             tables,
             database: self.database(),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
-            new_role: self.user_without_role(&view.catalog),
             parameters,
             executed,
             skip_bodies: !self.gucs.is_on("check_function_bodies"),
@@ -362,21 +362,25 @@ impl Session {
         }
     }
 
-    /// RESET ALL: the settings as at the session's beginning, but for those that are the transaction's.
+    /// RESET ALL: the settings as at the session's beginning, but for those that are the transaction's, and the session's identity.
     fn reset_all(&mut self) -> Result<()> {
         if self.transaction.gucs.is_none() {
             self.transaction.gucs = Some(self.gucs.clone());
         }
         let kept = self.characteristics();
+        let identity = ["session_authorization", "role"].map(|name| (name, self.gucs.get(name)));
         let now = self.gucs.typed.transaction_timestamp;
         self.gucs = self.initial.clone();
         self.gucs.touch();
+        for (name, value) in identity {
+            self.gucs.set(name, value.as_deref(), Permit::put_back())?;
+        }
         self.refresh_superuser();
         self.gucs.typed.transaction_timestamp = now;
         self.transaction.local.retain(|name, _| super::characteristics::SETTINGS.contains(&name.as_str()));
         if self.transaction_status() != super::TransactionStatus::Idle {
             for (name, value) in kept {
-                self.gucs.set(name, Some(&value))?;
+                self.gucs.set(name, Some(&value), Permit::put_back())?;
             }
         }
         Ok(())

@@ -73,6 +73,15 @@ pub fn catalog() -> &'static Catalog {
     })
 }
 
+/// The OID of the role that a new file has beside `postgres`: the operating system's user who made it, as initdb makes one.
+pub const FOUNDER_ROLE: pgsqlite_types::Oid = 16383;
+
+/// The role of [`FOUNDER_ROLE`]; None: the name is that of the bootstrap role, or one that no role may have.
+pub fn founder_role(name: &str) -> Option<Role> {
+    let reserved = name.is_empty() || name.starts_with("pg_") || matches!(name, "postgres" | "public" | "none");
+    (!reserved).then(|| Role { oid: FOUNDER_ROLE, ..bootstrap_role(name) })
+}
+
 /// The superuser that initdb makes.
 pub fn bootstrap_role(name: &str) -> Role {
     Role {

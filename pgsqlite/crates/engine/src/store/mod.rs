@@ -129,6 +129,10 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
 /// from the one of `old`.
 pub fn reconcile(conn: &Connection, old: &Catalog) -> Result<Catalog> {
     let mut catalog = load(conn)?;
+    if let (None, Some(founder)) = (version(conn)?, old.roles.get(&base::FOUNDER_ROLE)) {
+        // not stored yet
+        catalog.roles.insert(base::FOUNDER_ROLE, founder.clone());
+    }
     catalog.database.clone_from(&old.database);
     catalog.database_alias.clone_from(&old.database_alias);
     catalog.epoch = catalog.epoch.max(old.epoch + 1);
@@ -278,6 +282,9 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
     }
     for gone in known {
         write::delete_object(conn, gone)?;
+    }
+    if let (0, Some(founder)) = (from, catalog.roles.get(&base::FOUNDER_ROLE)) {
+        write::put_role(conn, founder)?;
     }
     let next = catalog.highest_oid() + 1;
     if read_next_oid(conn)? < next {

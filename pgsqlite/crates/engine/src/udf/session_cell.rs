@@ -4,6 +4,7 @@
 //! leases the connection to a session and before each statement; functions read it while the statement is stepped; an
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
+use crate::session::Claimant;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
 use pgsqlite_types::{Oid, PgError, Result, Settings};
@@ -37,7 +38,8 @@ pub trait Variables {
     /// The value in the setting's own unit.
     fn raw(&self, name: &str) -> Option<String>;
     /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
-    fn set(&self, name: &str, value: Option<&str>, local: bool) -> Result<String>;
+    /// Errors: those of [`Claimant::permit`], 42704, 22023.
+    fn set(&self, name: &str, value: Option<&str>, local: bool, who: &Claimant) -> Result<String>;
 }
 
 /// What the server as a whole knows. `interrupted` says whether the running statement is to end.
@@ -153,6 +155,12 @@ pub struct SessionState {
     pub session_user: String,
     /// the role of `user`
     pub user_oid: Oid,
+    /// the role of `session_user`
+    pub session_oid: Oid,
+    /// the role that the client authenticated as
+    pub login: Oid,
+    /// a function with SECURITY DEFINER runs
+    pub in_definer: bool,
     pub database: String,
     /// None: the server serves one file
     pub databases: Option<crate::session::DatabasesHandle>,
@@ -183,6 +191,9 @@ impl Default for SessionState {
             user: String::new(),
             session_user: String::new(),
             user_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            session_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            login: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            in_definer: false,
             database: String::new(),
             databases: None,
             backend_pid: 0,
@@ -192,6 +203,19 @@ impl Default for SessionState {
             stamp: 0,
             plan_key: String::new(),
             objects: SessionObjects::default(),
+        }
+    }
+}
+
+impl SessionState {
+    /// Those whose statement runs, as they ask for a change of a setting.
+    pub fn claimant(&self) -> Claimant<'_> {
+        Claimant {
+            catalog: &self.catalog,
+            login: self.login,
+            session: self.session_oid,
+            current: self.user_oid,
+            in_definer: self.in_definer,
         }
     }
 }

@@ -141,7 +141,7 @@ fn set_config(c: &Call) -> Result<Datum> {
     }
     let variables = c.session.state().variables.clone().ok_or_else(|| absent("set_config()"))?;
     let value = if c.is_null(1) { None } else { Some(c.text(1)?) };
-    text(variables.set(c.text(0)?, value, !c.is_null(2) && c.bool(2)?)?)
+    text(variables.set(c.text(0)?, value, !c.is_null(2) && c.bool(2)?, &c.session.state().claimant())?)
 }
 
 // --- sequences -------------------------------------------------------------------------------------------------------

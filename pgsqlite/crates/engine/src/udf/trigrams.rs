@@ -174,7 +174,12 @@ fn set_limit(c: &Call) -> Result<Datum> {
         ));
     }
     let variables = c.session.state().variables.clone().ok_or_else(|| PgError::internal("no session"))?;
-    variables.set("pg_trgm.similarity_threshold", Some(&(limit as f32).to_string()), false)?;
+    variables.set(
+        "pg_trgm.similarity_threshold",
+        Some(&(limit as f32).to_string()),
+        false,
+        &c.session.state().claimant(),
+    )?;
     real(limit as f32)
 }
 

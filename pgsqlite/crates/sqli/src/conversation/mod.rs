@@ -374,8 +374,8 @@ impl Conversation<'_> {
             }
         }
         let role = engine.role(&user);
-        if role.as_ref().is_some_and(|r| !r.login) {
-            self.not_let_in(&user, &name, "the role may not log in");
+        if !role.as_ref().is_some_and(|r| r.login) {
+            self.not_let_in(&user, &name, "there is no such role, or it may not log in");
             return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
         }
         if self.identity.place.is_reserved && role.is_some_and(|r| !r.superuser) {
