@@ -591,6 +591,15 @@ impl Ddl<'_> {
         })?;
         let printed = self.analyze(|e| analyze::analyze_expression_to_print(e, node, relation, target))?;
         let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &printed, relation)?;
+        // What cannot be read again would be in the way of every later statement about the object. (A whole row's name is that of a
+        // table that may not be there yet; who may not use it refuses it.)
+        if deparse::whole_row(&expr).is_some() {
+            return Ok((expr, stored));
+        }
+        self.analyze_stored(|e| analyze::analyze_expression(e, &stored, relation, target)).map_err(|e| {
+            PgError::not_supported(format!("storing this expression, whose text is not read again ({})", e.message()))
+                .at(expr.location)
+        })?;
         Ok((expr, stored))
     }
 

@@ -12,6 +12,7 @@ pub mod foreign;
 mod foreign_index;
 pub mod names;
 pub mod other;
+mod repair;
 pub mod write;
 
 use pgsqlite_sql::catalog::{
@@ -24,10 +25,11 @@ use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
 
 /// The version of the tables below that this program writes.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// Step n brings a file from version n to n + 1.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE __pgsqlite_meta (key TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE __pgsqlite_object (
   oid INTEGER PRIMARY KEY,
@@ -52,7 +54,9 @@ CREATE TABLE __pgsqlite_setting (
   PRIMARY KEY (role, name)
 ) WITHOUT ROWID;
 INSERT INTO __pgsqlite_meta VALUES ('next_oid', 16384);
-"];
+",
+    /* see `repair`: */ "",
+];
 
 /// An error of SQLite in our own bookkeeping: disk trouble keeps its class, the rest is our bug.
 pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
@@ -111,9 +115,9 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
     let mut next_oid = pgsqlite_types::oid::FIRST_USER_OID;
     let mut stored: BTreeMap<Oid, Relation> = BTreeMap::new();
     let mut functions: Vec<Function> = Vec::new();
-    if version(conn)?.is_some() {
+    if let Some(version) = version(conn)? {
         next_oid = read_next_oid(conn)?;
-        read_objects(conn, &mut catalog, &mut stored, &mut functions)?;
+        read_objects(conn, version, &mut catalog, &mut stored, &mut functions)?;
         read_roles(conn, &mut catalog)?;
         read_properties(conn, &mut catalog)?;
         read_comments(conn, &mut catalog)?;
@@ -152,6 +156,7 @@ pub(crate) fn read_next_oid(conn: &Connection) -> Result<Oid> {
 
 fn read_objects(
     conn: &Connection,
+    version: i64,
     catalog: &mut Catalog,
     stored: &mut BTreeMap<Oid, Relation>,
     functions: &mut Vec<Function>,
@@ -162,7 +167,10 @@ fn read_objects(
     while let Some(row) = rows.next().map_err(sqlite_error)? {
         let oid: Oid = row.get(0).map_err(sqlite_error)?;
         let class: String = row.get(1).map_err(sqlite_error)?;
-        let definition: String = row.get(2).map_err(sqlite_error)?;
+        let mut definition: String = row.get(2).map_err(sqlite_error)?;
+        if version < 2 {
+            definition = repair::negated_lists(&class, &definition).unwrap_or(definition);
+        }
         let damaged = |e: serde_json::Error| {
             PgError::new(SqlState::DATA_CORRUPTED, format!("row {oid} of __pgsqlite_object cannot be read: {e}"))
         };
@@ -258,6 +266,9 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
     for step in &MIGRATIONS[from as usize..] {
         conn.execute_batch(step).map_err(sqlite_error)?;
     }
+    if from == 1 {
+        repair_objects(conn)?;
+    }
     if from < VERSION {
         conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_meta VALUES ('version', ?1)", [VERSION])
             .map_err(sqlite_error)?;
@@ -289,6 +300,32 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
     let next = catalog.highest_oid() + 1;
     if read_next_oid(conn)? < next {
         write::set_next_oid(conn, next)?;
+    }
+    Ok(())
+}
+
+/// Stores the objects of a file of format 1 as [`load`] reads them.
+fn repair_objects(conn: &Connection) -> Result<()> {
+    let mut statement =
+        conn.prepare("SELECT oid, class, name, definition FROM main.__pgsqlite_object").map_err(sqlite_error)?;
+    let mut rows = statement.query([]).map_err(sqlite_error)?;
+    let mut repaired: Vec<(Oid, String, String)> = Vec::new();
+    while let Some(row) = rows.next().map_err(sqlite_error)? {
+        let (class, definition): (String, String) =
+            (row.get(1).map_err(sqlite_error)?, row.get(3).map_err(sqlite_error)?);
+        if let Some(definition) = repair::negated_lists(&class, &definition) {
+            repaired.push((row.get(0).map_err(sqlite_error)?, row.get(2).map_err(sqlite_error)?, definition));
+        }
+    }
+    for (oid, name, definition) in repaired {
+        tracing::info!(
+            "\"{name}\": = ALL (ARRAY[…]), as NOT IN was stored by an earlier version, is stored as <> ALL now"
+        );
+        conn.execute(
+            "UPDATE main.__pgsqlite_object SET definition = ?2 WHERE oid = ?1",
+            rusqlite::params![oid, definition],
+        )
+        .map_err(sqlite_error)?;
     }
     Ok(())
 }

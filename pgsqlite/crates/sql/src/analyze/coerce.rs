@@ -503,6 +503,10 @@ impl Analyzer<'_> {
     /// Converts an arm to the common type; 42846 if there is no implicit way.
     pub fn coerce_to_common(&mut self, expr: Expr, target: Oid, what: &str) -> Result<Expr> {
         let (ty, location) = (expr.ty, expr.location);
+        if ty == target {
+            // with its modifier, which the others may have, too
+            return Ok(expr);
+        }
         if self.can_coerce(ty, target, CastContext::Implicit) {
             return self.coerce_implicit(expr, target);
         }

@@ -1,7 +1,7 @@
 //! Expressions of the grammar → typed expressions.
 
 use super::typename::name_parts;
-use super::{Analyzer, Clause};
+use super::{modifiers, Analyzer, Clause};
 use crate::builtins::catalog as builtin;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
@@ -83,14 +83,17 @@ impl Analyzer<'_> {
                 let args = self.expr_list(&c.args)?;
                 forbid_set_functions(&args, "COALESCE")?;
                 let (args, ty) = self.unify(args, "COALESCE")?;
-                Ok(Expr::new(ExprKind::Coalesce(args), ty, c.location))
+                let typmod = modifiers::of_coalesce(&args, ty);
+                Ok(Expr::new(ExprKind::Coalesce(args), ty, c.location).with_typmod(typmod))
             }
             NodeEnum::MinMaxExpr(m) => {
                 let args = self.expr_list(&m.args)?;
                 let greatest = m.op == ast::MinMaxOp::IsGreatest as i32;
                 let (args, ty) = self.unify(args, if greatest { "GREATEST" } else { "LEAST" })?;
                 self.check_orderable(ty, m.location)?;
-                Ok(Expr::new(if greatest { ExprKind::Greatest(args) } else { ExprKind::Least(args) }, ty, m.location))
+                let typmod = modifiers::of_extreme(&args, ty);
+                let kind = if greatest { ExprKind::Greatest(args) } else { ExprKind::Least(args) };
+                Ok(Expr::new(kind, ty, m.location).with_typmod(typmod))
             }
             NodeEnum::FuncCall(f) => self.function_call(f),
             NodeEnum::SubLink(s) => self.sub_link(s),
@@ -276,11 +279,9 @@ impl Analyzer<'_> {
         let (mut results, ty) = self.unify(results, "CASE")?;
         let default = results.remove(0);
         let otherwise = has_default.then(|| Box::new(default));
-        Ok(Expr::new(
-            ExprKind::Case { whens: conditions.into_iter().zip(results).collect(), otherwise },
-            ty,
-            c.location,
-        ))
+        let whens: Vec<(Expr, Expr)> = conditions.into_iter().zip(results).collect();
+        let typmod = modifiers::of_case(&whens, otherwise.as_deref(), ty);
+        Ok(Expr::new(ExprKind::Case { whens, otherwise }, ty, c.location).with_typmod(typmod))
     }
 
     fn a_expr(&mut self, e: &ast::AExpr) -> Result<Expr> {
@@ -326,8 +327,10 @@ impl Analyzer<'_> {
                     return Err(PgError::internal("operator expected"));
                 };
                 let (right, left_converted) = (args.pop().expect("two"), args.pop().expect("two"));
-                let (left, ty) = (left_converted.clone(), left_converted.ty);
-                Ok(Expr::new(ExprKind::NullIf { op, left: Box::new(left), right: Box::new(right) }, ty, location))
+                let typmod = if left.ty == left_converted.ty { left.typmod } else { left_converted.typmod };
+                let (ty, left) = (left_converted.ty, left_converted);
+                let kind = ExprKind::NullIf { op, left: Box::new(left), right: Box::new(right) };
+                Ok(Expr::new(kind, ty, location).with_typmod(typmod))
             }
             K::AexprIn => self.in_list(e, name == "<>"),
             K::AexprLike | K::AexprIlike | K::AexprSimilar => {
@@ -389,15 +392,15 @@ impl Analyzer<'_> {
         };
         // ROW(…) op (SELECT …)
         let left = self.expr(left_node)?;
-        if let (ExprKind::Row(fields), Some(NodeEnum::SubLink(s))) =
-            (&left.kind, e.rexpr.as_ref().and_then(|n| n.node.as_ref()))
+        let written = |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)));
+        if let (ExprKind::Row(fields), true, Some(NodeEnum::SubLink(s))) =
+            (&left.kind, written(Some(left_node)), e.rexpr.as_ref().and_then(|n| n.node.as_ref()))
         {
             if s.sub_link_type == ast::SubLinkType::ExprSublink as i32 {
                 return self.row_compare_subquery(name, fields.clone(), s, location);
             }
         }
         let right = self.expr_opt(e.rexpr.as_deref())?;
-        let written = |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)));
         let both = written(Some(left_node)) && written(e.rexpr.as_deref());
         if let (ExprKind::Row(l), ExprKind::Row(r), true) = (&left.kind, &right.kind, both) {
             return self.row_compare(name, l.clone(), r.clone(), location);
@@ -433,6 +436,18 @@ impl Analyzer<'_> {
             r_out.push(args.pop().expect("two"));
             l_out.push(args.pop().expect("two"));
         }
+        // PostgreSQL keeps equality and its opposite as the comparisons of the columns
+        if self.storing && matches!(name, "=" | "<>") {
+            let pairs = operators.into_iter().zip(l_out.into_iter().zip(r_out));
+            let mut tests: Vec<Expr> = pairs
+                .map(|(op, (l, r))| Expr::new(ExprKind::Op { op, args: vec![l, r] }, oid::BOOL, location))
+                .collect();
+            if tests.len() == 1 {
+                return Ok(tests.remove(0));
+            }
+            let kind = if name == "=" { ExprKind::And(tests) } else { ExprKind::Or(tests) };
+            return Ok(Expr::new(kind, oid::BOOL, location));
+        }
         Ok(Expr::new(
             ExprKind::RowCompare { name: name.to_string(), operators, left: l_out, right: r_out },
             oid::BOOL,
@@ -466,7 +481,8 @@ impl Analyzer<'_> {
             .at(location));
         }
         let left = self.coerce_implicit(left, args[0])?;
-        let element_target = if self.base_type(element) == args[1] { element } else { args[1] };
+        let composite = args[1] == oid::RECORD && self.env.catalog.composite_fields(element).is_some();
+        let element_target = if self.base_type(element) == args[1] || composite { element } else { args[1] };
         let target =
             self.env.catalog.array_type(element_target).ok_or_else(|| PgError::internal("no array type for ANY"))?;
         let array = self.coerce_implicit(array, target)?;
@@ -484,25 +500,41 @@ impl Analyzer<'_> {
             return Err(PgError::internal("IN without a list"));
         };
         let list = self.expr_list(&items.items)?;
-        if matches!(left.kind, ExprKind::Row(_)) || list.iter().any(|i| matches!(i.kind, ExprKind::Row(_))) {
-            let mut tests = Vec::new();
-            for item in list {
-                let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &item.kind) else {
-                    return Err(PgError::new(
-                        SqlState::SYNTAX_ERROR,
-                        "a row is compared with something that is not a row",
-                    )
-                    .at(location));
-                };
-                tests.push(self.row_compare("=", l.clone(), r.clone(), location)?);
-            }
-            let any = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
-            return Ok(if negated { Expr::new(ExprKind::Not(Box::new(any)), oid::BOOL, location) } else { any });
-        }
         // NOT IN is <> of all
         let name = if negated { "<>" } else { "=" };
-        let each =
-            |tests| Expr::new(if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) }, oid::BOOL, location);
+        // PostgreSQL makes an array of what depends on no column of the query, if that is more than one item.
+        let (mut list, mut others) = (list, vec![]);
+        let depends = |e: &&Expr| self.storing && names_own_column(e);
+        let alone = list.iter().filter(|e| !depends(e)).count() < 2;
+        if !alone && self.storing {
+            (others, list) = list.into_iter().partition(names_own_column);
+        }
+        if alone {
+            let mut tests = Vec::new();
+            for item in list {
+                tests.push(self.in_item(name, left.clone(), item, location)?);
+            }
+            return Ok(joined(tests, negated, location));
+        }
+        let any = self.in_constants(left.clone(), list, negated, location)?;
+        let mut tests = vec![any];
+        for item in others {
+            tests.push(self.in_item(name, left.clone(), item, location)?);
+        }
+        Ok(joined(tests, negated, location))
+    }
+
+    /// The comparison with one item of IN's list.
+    fn in_item(&mut self, name: &str, left: Expr, item: Expr, location: i32) -> Result<Expr> {
+        match (&left.kind, &item.kind) {
+            (ExprKind::Row(l), ExprKind::Row(r)) => self.row_compare(name, l.clone(), r.clone(), location),
+            _ => self.operator(name, Some(left), item, location),
+        }
+    }
+
+    /// `left [NOT] IN (…)` of several items.
+    fn in_constants(&mut self, left: Expr, list: Vec<Expr>, negated: bool, location: i32) -> Result<Expr> {
+        let name = if negated { "<>" } else { "=" };
         // With a common type of all items the operator is chosen once (as PostgreSQL's = ANY (ARRAY[…])), else one by one.
         let all: Vec<&Expr> = std::iter::once(&left).chain(&list).collect();
         let same_category = self.common_type(&all, "IN").ok();
@@ -541,14 +573,14 @@ impl Analyzer<'_> {
                     }
                 }
                 let test = |item| Expr::new(ExprKind::Op { op, args: vec![left.clone(), item] }, oid::BOOL, location);
-                return Ok(each(list.into_iter().map(test).collect()));
+                return Ok(joined(list.into_iter().map(test).collect(), negated, location));
             }
         }
         let mut tests = Vec::new();
         for item in list {
-            tests.push(self.operator(name, Some(left.clone()), item, location)?);
+            tests.push(self.in_item(name, left.clone(), item, location)?);
         }
-        Ok(each(tests))
+        Ok(joined(tests, negated, location))
     }
 
     /// ARRAY[…]; `cast`: the array type that it is cast to, and the modifier, which the elements' casts may need.
@@ -1034,7 +1066,8 @@ impl Analyzer<'_> {
             Some(node) => Some(self.expr(node)?),
             None => None,
         };
-        let query = self.sub_query(select)?;
+        let mut query = self.sub_query(select)?;
+        self.resolve_unknown_columns(&mut query)?;
         let width = query.columns.len();
         match kind {
             T::ExistsSublink => Ok(Expr::new(
@@ -1117,6 +1150,7 @@ impl Analyzer<'_> {
     fn row_compare_subquery(&mut self, name: &str, fields: Vec<Expr>, s: &ast::SubLink, location: i32) -> Result<Expr> {
         let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
         let mut query = self.sub_query(select)?;
+        self.resolve_unknown_columns(&mut query)?;
         if fields.len() != query.columns.len() {
             let what = if fields.len() < query.columns.len() { "too many" } else { "too few" };
             return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("subquery has {what} columns")).at(location));
@@ -1223,6 +1257,27 @@ pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<Cow<'_
         [schema, name] => Ok(format!("{schema}.{name}").into()),
         _ => Err(PgError::not_supported("an operator of another schema").at(location)),
     }
+}
+
+/// Whether an expression depends on a column of the query that it belongs to.
+fn names_own_column(expr: &Expr) -> bool {
+    let mut found = false;
+    super::walk::deep(expr, 0, &mut |depth, e| {
+        found |= match &e.kind {
+            ExprKind::Var(v) => v.levels_up == depth,
+            ExprKind::WholeRow { levels_up, .. } => *levels_up == depth,
+            _ => false,
+        }
+    });
+    found
+}
+
+/// The tests of IN (any of them holds) or NOT IN (all hold) as one expression, nested as PostgreSQL nests them.
+fn joined(tests: Vec<Expr>, negated: bool, location: i32) -> Expr {
+    let pair = |a, b| if negated { ExprKind::And(vec![a, b]) } else { ExprKind::Or(vec![a, b]) };
+    let joined = tests.into_iter().reduce(|a, b| Expr::new(pair(a, b), oid::BOOL, location));
+    joined
+        .unwrap_or_else(|| Expr::new(ExprKind::Const(pgsqlite_types::Datum::Int(negated as i64)), oid::BOOL, location))
 }
 
 /// The grammar's name of a node, for refusals.

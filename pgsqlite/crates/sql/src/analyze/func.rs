@@ -592,6 +592,14 @@ impl<'a> Analyzer<'a> {
                 key.expr = self.coerce_implicit(key.expr.clone(), oid::TEXT)?;
             }
         }
+        // a sort key that is an argument is sorted by as the argument that the function gets
+        if !call.agg_within_group {
+            for key in &mut order_by {
+                if let Some(arg) = args.iter().find(|arg| without_implicit_casts(arg) == &key.expr) {
+                    key.expr = arg.clone();
+                }
+            }
+        }
         if call.agg_distinct {
             for arg in &args {
                 self.check_comparable(arg.ty, arg.location)?;
@@ -880,5 +888,13 @@ impl<'a> Analyzer<'a> {
             return self.coerce_implicit(expr, oid::TEXT);
         }
         Ok(expr)
+    }
+}
+
+/// What was written where analysis put conversions around it.
+fn without_implicit_casts(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast { arg, form: CastForm::Implicit, .. } => without_implicit_casts(arg),
+        _ => expr,
     }
 }

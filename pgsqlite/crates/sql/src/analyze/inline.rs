@@ -205,7 +205,12 @@ pub fn part_assignment(
             format!("syntax error at or near \"{subscripts}\""),
         ));
     };
-    let value = super::parse_expression(&format!("(SELECT {value})"))?;
+    // (a literal alone takes the type of the part; as a sub-query's column it would be text)
+    let literal = super::parse_expression(value).ok().filter(|v| matches!(v.node, Some(NodeEnum::AConst(_))));
+    let value = match literal {
+        Some(literal) => literal,
+        None => super::parse_expression(&format!("(SELECT {value})"))?,
+    };
     let mut analyzer = Analyzer::new(environment, &[], false);
     analyzer.variables = Some(variables);
     analyzer.levels.push(Level::new());

@@ -20,6 +20,7 @@ mod func;
 mod group;
 pub mod inline;
 mod merge;
+mod modifiers;
 mod modify;
 mod polymorphic;
 mod recursion;

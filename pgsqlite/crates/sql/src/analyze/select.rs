@@ -533,7 +533,11 @@ impl Analyzer<'_> {
             let Some(NodeEnum::SortBy(sort)) = &node.node else { return Err(PgError::internal("SortBy expected")) };
             let inner = sort.node.as_deref().ok_or_else(|| PgError::internal("ORDER BY without expression"))?;
             let (expr, target) = self.list_item(inner, targets, Clause::OrderBy)?;
-            keys.push(self.sort_key(expr, sort, target)?);
+            let key = self.sort_key(expr, sort, target)?;
+            // what is sorted by already does not sort once more
+            if !keys.iter().any(|k: &SortKey| k.expr == key.expr) {
+                keys.push(key);
+            }
         }
         Ok(keys)
     }
@@ -961,7 +965,8 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
                 if !target.name.is_empty() {
                     return Some((target.name.clone(), true));
                 }
-                name_of(target.val.as_deref()?)
+                // (whatever the sub-query calls its column, also `?column?`)
+                Some((column_name(target.val.as_deref()?), true))
             }
             _ => None,
         },

@@ -156,7 +156,10 @@ impl<'a> Printer<'a> {
                 self.out.push_str(&format!(" {} {word} (", self.operator_name(*op)));
                 // a sub-query that gives an array, not one whose rows are the values: a cast tells them apart
                 let scalar = matches!(array.kind, ExprKind::SubLink { kind: SubLinkKind::Scalar, .. });
-                self.operand(array, true, expr)?;
+                match texts_of_varchar(array) {
+                    Some(items) => self.varchar_array(&items)?,
+                    None => self.operand(array, true, expr)?,
+                }
                 if scalar {
                     let name = self.names.type_name(array.ty, -1);
                     self.out.push_str(&format!("::{name}"));
@@ -478,11 +481,14 @@ impl<'a> Printer<'a> {
         self.operand(expr, false, &parent)
     }
 
-    /// `x IN (…)`: PostgreSQL keeps `x = ANY (ARRAY[…])`.
+    /// `x IN (…)`: PostgreSQL keeps `x = ANY (ARRAY[…])`, and `x <> ALL (ARRAY[…])` of NOT IN. (`op` is equality in both.)
     fn in_list(&mut self, op: OperatorRef, left: &Expr, list: &[Expr], negated: bool, expr: &Expr) -> Result<()> {
         self.full('(');
         self.operand(left, true, expr)?;
-        let word = if negated { "ALL" } else { "ANY" };
+        let (word, op) = match negated {
+            true => ("ALL", self.negator(op)?),
+            false => ("ANY", op),
+        };
         self.out.push_str(&format!(" {} {word} (", self.operator_name(op)));
         // A varchar column's list has varchar constants, the array is cast to the operator's type.
         let varchar_list = match &left.kind {
@@ -494,17 +500,8 @@ impl<'a> Printer<'a> {
             _ => false,
         };
         if varchar_list {
-            self.full('(');
-            self.out.push_str("ARRAY[");
-            for (i, item) in list.iter().enumerate() {
-                if i > 0 {
-                    self.out.push_str(", ");
-                }
-                self.expr(&Expr { ty: oid::VARCHAR, ..item.clone() }, true)?;
-            }
-            self.out.push(']');
-            self.full(')');
-            self.out.push_str("::text[]");
+            let items: Vec<Expr> = list.iter().map(|item| Expr { ty: oid::VARCHAR, ..item.clone() }).collect();
+            self.varchar_array(&items.iter().collect::<Vec<_>>())?;
         } else {
             self.out.push_str("ARRAY[");
             self.list(list)?;
@@ -513,6 +510,31 @@ impl<'a> Printer<'a> {
         self.out.push(')');
         self.full(')');
         Ok(())
+    }
+
+    /// An array of varchar constants that is compared as one of texts.
+    fn varchar_array(&mut self, items: &[&Expr]) -> Result<()> {
+        self.full('(');
+        self.out.push_str("ARRAY[");
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            self.expr(item, true)?;
+        }
+        self.out.push(']');
+        self.full(')');
+        self.out.push_str("::text[]");
+        Ok(())
+    }
+
+    /// The operator that is true where `op` is false.
+    fn negator(&self, op: OperatorRef) -> Result<OperatorRef> {
+        let operator = self.names.catalog.operator(op.oid).map(|o| o.negator).filter(|&n| n != 0);
+        let negator = operator.and_then(|n| self.names.catalog.operator(n));
+        negator
+            .map(|n| OperatorRef { oid: n.oid, proc: n.proc })
+            .ok_or_else(|| PgError::not_supported("printing NOT IN of an operator without a negator"))
     }
 
     fn var(&mut self, var: Var) -> Result<()> {
@@ -649,6 +671,25 @@ pub(super) const INDENT_VAR: i32 = 4;
 pub(super) enum Label {
     IfNeeded,
     Never,
+}
+
+/// The constants of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements.
+fn texts_of_varchar(array: &Expr) -> Option<Vec<&Expr>> {
+    let ExprKind::Array(items) = &array.kind else { return None };
+    let constant = |e: &'_ Expr| match &e.kind {
+        ExprKind::Const(Datum::Text(_)) => e.ty == oid::VARCHAR,
+        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => {
+            matches!(arg.kind, ExprKind::Const(Datum::Text(_))) && arg.ty == oid::VARCHAR && e.ty == oid::VARCHAR
+        }
+        _ => false,
+    };
+    let texts = items.iter().map(|item| match &item.kind {
+        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } if item.ty == oid::TEXT && constant(arg) => {
+            Some(&**arg)
+        }
+        _ => None,
+    });
+    texts.collect::<Option<Vec<_>>>().filter(|t| !t.is_empty())
 }
 
 /// Function-like nodes around an operand: their own brackets are enough.
