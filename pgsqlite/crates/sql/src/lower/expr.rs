@@ -19,6 +19,9 @@ use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 /// Arguments that a call of a function of SQLite gets at most (its limit is 1000).
 const MOST_ARGUMENTS: usize = 900;
 
+/// What no text has that SQLite gives a collation.
+const COLLATE: &str = " COLLATE ";
+
 impl Lowerer<'_> {
     /// The collation under which values of a type compare as in PostgreSQL; None: SQLite's own order is right.
     pub(super) fn collation(&self, ty: Oid) -> Option<String> {
@@ -78,12 +81,44 @@ impl Lowerer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<String> {
         const LONGEST: usize = 256 << 20;
         let text = self.text_of(expr)?;
+        let text = self.settled(expr, text);
         if text.len() > LONGEST {
             return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
                 .hint("Simplify the statement: it is nested too deeply.")
                 .at(expr.location));
         }
         Ok(text)
+    }
+
+    /// The text of an expression, with its own collation where it may have got another.
+    ///
+    /// SQLite hands a COLLATE anywhere in an expression up to what is around it, and gives it to the column of a sub-query: the text of
+    /// `CASE WHEN n > 1 THEN name END` would be compared, sorted and grouped as a numeric. A value of a type with a collation
+    /// of its own gets that from whoever compares it ([`Lowerer::collated`]); every other value that is stored as text gets BINARY,
+    /// or its language's, here.
+    pub(super) fn settled(&self, expr: &Expr, text: String) -> String {
+        if !text.contains(COLLATE) || !self.is_bare_text(expr.ty) || matches!(expr.kind, ExprKind::Const(_)) {
+            return text;
+        }
+        let collation = self.collation_in(expr.ty, expr.collation);
+        format!("({text} COLLATE {})", collation.as_deref().unwrap_or("BINARY"))
+    }
+
+    /// Whether values of a type are stored as text that SQLite's own order is right for.
+    fn is_bare_text(&self, ty: Oid) -> bool {
+        match self.env.catalog.codec(ty) {
+            Some(
+                TypeCodec::Bool
+                | TypeCodec::Int2
+                | TypeCodec::Int4
+                | TypeCodec::Int8
+                | TypeCodec::Oid
+                | TypeCodec::Reg(_)
+                | TypeCodec::Money,
+            ) => false,
+            Some(codec) => codec.collation().is_none(),
+            None => true,
+        }
     }
 
     fn text_of(&mut self, expr: &Expr) -> Result<String> {
@@ -1211,9 +1246,7 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         for key in keys {
             let text = self.collated(&key.expr)?;
-            // a bare number would be a column position
-            let text = if matches!(key.expr.kind, ExprKind::Const(_)) { format!("CAST({text} AS TEXT)") } else { text };
-            out.push(format!("{text}{}", direction(key)));
+            out.push(format!("{}{}", not_a_position(text, &key.expr), direction(key)));
         }
         Ok(out.join(", "))
     }
@@ -1258,6 +1291,19 @@ pub(super) fn direction(key: &SortKey) -> &'static str {
         (true, true) => " DESC NULLS FIRST",
         (true, false) => " DESC NULLS LAST",
     }
+}
+
+/// A key of GROUP BY or ORDER BY: what SQLite would read as the number of a column is cast.
+pub(super) fn not_a_position(text: String, key: &Expr) -> String {
+    let number = |b: u8| b.is_ascii_digit() || matches!(b, b'(' | b')' | b'+' | b'-' | b' ');
+    if matches!(key.kind, ExprKind::Const(_)) || text.bytes().all(number) {
+        return format!("CAST({text} AS TEXT)");
+    }
+    // (it makes the numbers 0 and 1 of conditions whose outcome it sees, such as `'a' IS NOT NULL`)
+    if key.ty == oid::BOOL && !matches!(key.kind, ExprKind::Var(_)) {
+        return format!("({text} + 0)");
+    }
+    text
 }
 
 /// True if any (all) of the column `b` of `rows` are, NULL if that is undecided.

@@ -1,6 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, FROM.
 
-use super::expr::direction;
+use super::expr::{direction, not_a_position};
 use super::stages::{plain_limit, Stage};
 use super::{support, table_name, Lowerer, Scope};
 use crate::analyze::walk;
@@ -299,7 +299,8 @@ impl Lowerer<'_> {
             return self.expr(expr);
         }
         if let ExprKind::Window { call, window } = &expr.kind {
-            return self.call_over(call, *window, select, expr);
+            let text = self.call_over(call, *window, select, expr)?;
+            return Ok(self.settled(expr, text));
         }
         // each window call is lowered on its own and put back as a ready text
         let mut texts = Vec::new();
@@ -342,7 +343,7 @@ impl Lowerer<'_> {
                 Some(i) if select.targets.get(i).is_some_and(|t| t.expr == key.expr) => (i + 1).to_string(),
                 _ if walk::contains_window(&key.expr) => self.windowed(&key.expr, select)?,
                 _ if matches!(key.expr.kind, ExprKind::Const(_)) => continue,
-                _ => self.expr(&key.expr)?,
+                _ => not_a_position(self.expr(&key.expr)?, &key.expr),
             };
             let collate = self.collation_of(&key.expr).map_or(String::new(), |c| format!(" COLLATE {c}"));
             out.push(format!("{text}{collate}{}", direction(key)));

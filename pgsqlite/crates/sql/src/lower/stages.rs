@@ -213,8 +213,7 @@ impl Lowerer<'_> {
 
     /// A key of GROUP BY; a bare number would be a column position.
     pub(super) fn group_key(&mut self, key: &Expr) -> Result<String> {
-        let text = self.collated(key)?;
-        Ok(if matches!(key.kind, ExprKind::Const(_)) { format!("CAST({text} AS TEXT)") } else { text })
+        Ok(super::expr::not_a_position(self.collated(key)?, key))
     }
 
     // --- DISTINCT ON, WITH TIES ------------------------------------------------------------------------------------------
