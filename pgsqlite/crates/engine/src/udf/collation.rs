@@ -6,12 +6,12 @@ use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{compare, record, Oid, PgError, Result};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// How one collation orders.
 enum Order {
@@ -22,8 +22,9 @@ enum Order {
 /// The order of a type.
 struct CodecOrder {
     codec: RefCell<TypeCodec>,
-    /// Of a type of the user, whose labels DDL may change: its name, and the catalog that the codec was made from.
-    of_user: Option<(String, *const SessionCell, Cell<*const Catalog>)>,
+    /// Of a type of the user, whose labels DDL may change: its name, and the catalog that the codec was made from. (As long as it is
+    /// named here, no other catalog gets its address.)
+    of_user: Option<(String, *const SessionCell, RefCell<Weak<Catalog>>)>,
     /// the codecs of records' fields that are of types of the user
     fields: RefCell<HashMap<Oid, Option<TypeCodec>>>,
 }
@@ -49,15 +50,16 @@ impl CodecOrder {
         let Some((name, session, made_from)) = &self.of_user else { return };
         // SAFETY: the connection's functions keep the cell alive as long as its collations.
         let session = unsafe { &**session };
-        let now = Arc::as_ptr(&session.state().catalog);
-        if made_from.get() == now {
+        let state = session.state();
+        let now = &state.catalog;
+        if made_from.borrow().as_ptr() == Arc::as_ptr(now) {
             return;
         }
         if let Some(codec) = codec_of(name, session) {
             *self.codec.borrow_mut() = codec;
         }
         self.fields.borrow_mut().clear();
-        made_from.set(now);
+        *made_from.borrow_mut() = Arc::downgrade(now);
     }
 }
 
@@ -146,7 +148,7 @@ extern "C" fn needed(session: *mut c_void, db: *mut ffi::sqlite3, _encoding: c_i
         return;
     }
     if let Some(codec) = codec_of(text, session) {
-        let made_from = Cell::new(Arc::as_ptr(&session.state().catalog));
+        let made_from = RefCell::new(Arc::downgrade(&session.state().catalog));
         let of_user = (text.to_string(), session as *const SessionCell, made_from);
         let order = CodecOrder { codec: RefCell::new(codec), of_user: Some(of_user), fields: RefCell::default() };
         // A failure leaves the collation missing, which SQLite reports.
