@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-files test-memory test-dump test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-files test-memory test-dump test-differential test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -56,7 +56,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-entry test-files test-memory test-dump $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-entry test-files test-memory test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -84,6 +84,11 @@ test-dump: debug
 	@if [ -x /usr/lib/postgresql/15/bin/pg_dump ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/dump/run.py; \
 	  else echo "test-dump: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
+# Statements by chance, on both servers, answer by answer: a fixed part here, ten minutes of another seed each day in test-slow.
+test-differential: debug
+	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000; \
+	  else echo "test-differential: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
+
 test-clients: debug build/venv/done
 	@$(PYTHON) tests/clients/run.py
 
@@ -97,6 +102,7 @@ test-memory: debug
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/memory/run.py --mib 1024
+	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
 
 # No file of the scoreboard may be worse than its status says. Left out where there is no PostgreSQL to compare with (root can
 # install one) or no source package to take the corpus from. PostgreSQL's answers are kept: the first run takes minutes, later ones one or two.

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Statements by chance, on pgsqlite and on PostgreSQL 15, answer by answer.
+
+    tools/oracle.sh python3 tests/differential/run.py --statements 1500       the fixed part of `make test`
+    tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed N  as long as one likes
+
+Each round makes a schema with rows, the same on both servers, and asks both the same statements; changes are rolled back
+after the changed table was compared. A statement whose answers differ is made smaller for as long as they differ, and
+printed with what both said. `rules.py` names the differences that stay. The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import random
+import re
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / "lib"))
+import pgwire  # noqa: E402
+import server  # noqa: E402
+from generate import SIMPLEST, Generator  # noqa: E402
+from rules import Outcome, known  # noqa: E402
+from tree import Node, shrink  # noqa: E402
+
+TYPE = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TYPE pair AS (a int4, b text)"
+#: types of PostgreSQL's own have the same OID on both sides
+FIRST_USER_OID = 16384
+
+
+class Side:
+    """One of the two servers."""
+
+    def __init__(self, connect: "object"):
+        self.connect = connect
+        self.connection = connect()  # type: ignore[operator]
+
+    def run(self, sql: str, extended: bool = False) -> Outcome:
+        try:
+            messages = self.connection.extended(sql) if extended else self.connection.simple(sql)
+        except (pgwire.ServerGone, TimeoutError, OSError) as e:
+            self.connection = self.connect()  # type: ignore[operator]
+            return Outcome(error="the connection broke", message=str(e))
+        out = Outcome()
+        rows = []
+        for kind, body in messages:
+            if kind == b"T":
+                out.columns = tuple((n, o if o < FIRST_USER_OID else "user", m) for n, o, m, _ in pgwire.row_description(body))
+            elif kind == b"D":
+                rows.append(tuple(None if v is None else v.decode() for v in pgwire.data_row(body)))
+            elif kind == b"C":
+                out.tag = body[:-1].decode()
+            elif kind == b"E" and not out.error:
+                fields = pgwire.fields_of(body)
+                out.error, out.message = fields["C"], fields["M"]
+        if out.error:
+            return Outcome(error=out.error, message=out.message)
+        out.rows = tuple(rows)
+        return out
+
+    def answer(self, sql: str, table: str, extended: bool) -> Outcome:
+        """What a statement gives; what it changes is undone."""
+        if not table:
+            return self.run(sql, extended)
+        self.run("BEGIN")
+        out = self.run(sql, extended)
+        if not out.error:
+            out.after = tuple(sorted(self.run(f"SELECT * FROM {table}").rows, key=repr))
+        self.run("ROLLBACK")
+        return out
+
+
+def settled(out: Outcome, ordered: bool) -> Outcome:
+    if not ordered:
+        out.rows = tuple(sorted(out.rows, key=repr))
+    return out
+
+
+def differ(postgres: Outcome, ours: Outcome) -> str:
+    """In what two answers differ; empty: in nothing."""
+    if postgres.error or ours.error:
+        return "" if postgres.error == ours.error else f"error {postgres.error or 'none'} / {ours.error or 'none'}"
+    for field in ("columns", "rows", "after", "tag"):
+        if getattr(postgres, field) != getattr(ours, field):
+            return field
+    return ""
+
+
+class Comparison:
+    def __init__(self, postgres: Side, ours: Side):
+        self.postgres, self.ours = postgres, ours
+        self.count, self.succeeded, self.failures = 0, 0, 0
+        self.known: dict[str, int] = {}
+        self.seen: set[str] = set()
+
+    def both(self, tree: Node, table: str, extended: bool) -> tuple[str, str, Outcome, Outcome]:
+        sql = str(tree)
+        ordered = bool(re.search(r" ORDER BY [\d, A-Z]+( LIMIT \d+( OFFSET 1)?)?$", sql))
+        a, b = (settled(side.answer(sql, table, extended), ordered) for side in (self.postgres, self.ours))
+        return differ(a, b), known(sql, a, b), a, b
+
+    def check(self, tree: Node, table: str, extended: bool, setup: list[str]) -> None:
+        self.count += 1
+        what, rule, a, b = self.both(tree, table, extended)
+        self.succeeded += not a.error
+        if not what:
+            return
+        if rule:
+            self.known[rule] = self.known.get(rule, 0) + 1
+            return
+        self.failures += 1
+
+        def still(candidate: Node) -> bool:
+            again, excused, _, _ = self.both(candidate, table, extended)
+            return again == what and not excused
+
+        small = shrink(tree, SIMPLEST, still)
+        _, _, a, b = self.both(small, table, extended)
+        # the same difference is shown once
+        shape = re.sub(r"\b[a-z]+\d+(\.\w+)?|'[^']*'|\d+", "_", str(small))
+        if shape in self.seen:
+            return
+        self.seen.add(shape)
+        mentioned = [s for s in setup if any(re.search(rf"\b{t}\b", str(small)) for t in re.findall(r"(?:INTO|TABLE|ON|VIEW|ANALYZE) (\w+)", s))]
+        print(f"--- {what}{' (extended)' if extended else ''}")
+        for s in mentioned:
+            print(f"{s};")
+        print(f"{small};")
+        for name, out in (("PostgreSQL", a), ("pgsqlite", b)):
+            if out.error:
+                print(f"  {name}: {out.error} {out.message}")
+            else:
+                print(f"  {name}: {out.tag} {out.columns if what == 'columns' else ''} {out.rows[:6]} {out.after[:6] if what == 'after' else ''}")
+        sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=15)
+    parser.add_argument("--statements", type=int, default=0, help="how many statements")
+    parser.add_argument("--seconds", type=float, default=0, help="for how long")
+    args = parser.parse_args()
+    with server.Server() as s:
+        postgres = Side(lambda: pgwire.from_environment("postgres"))
+        ours = Side(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main"))
+        comparison = Comparison(postgres, ours)
+        end = time.monotonic() + args.seconds if args.seconds else None
+        seed = args.seed * 100_000
+        while comparison.count < args.statements or end is not None and time.monotonic() < end:
+            seed += 1
+            generator = Generator(seed)
+            setup = generator.schema()
+            broken = False
+            for statement in ["DROP SCHEMA IF EXISTS d CASCADE", "CREATE SCHEMA d", "SET search_path = d", TYPE, *setup]:
+                a, b = postgres.run(statement), ours.run(statement)
+                if a.error != b.error:
+                    comparison.failures += 1
+                    print(f"--- seed {seed}, the schema")
+                    for made in setup[: setup.index(statement) + 1] if statement in setup else [statement]:
+                        print(f"{made};")
+                    print(f"  PostgreSQL: {a.error} {a.message}\n  pgsqlite: {b.error} {b.message}", flush=True)
+                if a.error or b.error:
+                    broken = True
+                    break
+            if broken:
+                continue
+            chance = random.Random(seed)
+            for _ in range(60):
+                tree, table = generator.statement()
+                comparison.check(tree, table, chance.random() < 0.25, setup)
+                if end is not None and time.monotonic() > end or not end and comparison.count >= args.statements:
+                    break
+        share = 100 * comparison.succeeded // max(comparison.count, 1)
+        print(f"{comparison.count} statements, {share} % of them succeed on PostgreSQL; known differences: {comparison.known}")
+        failed = min(comparison.failures, comparison.count)
+        print(f"{comparison.count - failed} passed, {failed} failed")
+        return 1 if comparison.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
