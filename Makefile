@@ -95,14 +95,16 @@ test-clients: debug build/venv/done
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
 
-# COPY of many megabytes needs no more memory than one of few.
+# COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
 	@python3 tests/memory/run.py
+	python3 tests/memory/limit.py
 
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/memory/run.py --mib 1024
 	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
+	python3 tests/memory/limit.py --all
 
 # No file of the scoreboard may be worse than its status says. Left out where there is no PostgreSQL to compare with (root can
 # install one) or no source package to take the corpus from. PostgreSQL's answers are kept: the first run takes minutes, later ones one or two.

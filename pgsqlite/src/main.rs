@@ -3,6 +3,7 @@
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
 mod greeting;
+mod memory_limit;
 mod user;
 
 use clap::parser::ValueSource;
@@ -12,6 +13,9 @@ use pgsqlite_server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: pgsqlite_memory::Accounting = pgsqlite_memory::Accounting;
 
 /// A PostgreSQL server over an ordinary SQLite file.
 ///
@@ -102,6 +106,9 @@ struct Flags {
     /// Seconds that running statements may go on after SIGTERM [default: 30]
     #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
     shutdown_timeout: Option<u64>,
+    /// Memory that all sessions may hold together, as in 512MB or 2GB, or none [default: three quarters of the machine's or control group's]
+    #[arg(long, env = "PGSQLITE_MEMORY_LIMIT", value_name = "SIZE")]
+    memory_limit: Option<String>,
     /// Serve metrics for Prometheus at http://ADDR/metrics, as in localhost:9187
     #[arg(long, env = "PGSQLITE_METRICS_ADDR", value_name = "ADDR")]
     metrics_addr: Option<String>,
@@ -150,6 +157,7 @@ struct FileConfig {
     send_timeout: Option<u64>,
     busy_poll: Option<u64>,
     shutdown_timeout: Option<u64>,
+    memory_limit: Option<String>,
     metrics_addr: Option<String>,
     log_min_duration_statement: Option<u64>,
     log_level: Option<String>,
@@ -174,6 +182,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         (None, None) => self_signed.then_some(Tls::SelfSigned),
         _ => anyhow::bail!("tls_cert and tls_key go together"),
     };
+    memory_limit::apply(flags.memory_limit.or(file.memory_limit).as_deref())?;
     let config = Config {
         databases,
         host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
@@ -352,7 +361,11 @@ async fn stop(mut signals: StopSignals) {
 /// does, and the stages after it need more for each level). Only what is used of a stack takes memory.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     const STACK: usize = 512 << 20;
-    tokio::runtime::Builder::new_multi_thread().thread_stack_size(STACK).enable_all().build()
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK)
+        .on_thread_stop(pgsqlite_memory::flush_thread)
+        .enable_all()
+        .build()
 }
 
 fn run() -> anyhow::Result<()> {

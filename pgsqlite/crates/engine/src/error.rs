@@ -2,6 +2,7 @@
 
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
+use pgsqlite_types::memory::out_of_memory;
 use pgsqlite_types::{PgError, SqlState};
 use std::path::Path;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             ffi::SQLITE_IOERR => {
                 PgError::new(SqlState::IO_ERROR, format!("could not access the database file: {message}"))
             }
-            ffi::SQLITE_NOMEM => PgError::new(SqlState::OUT_OF_MEMORY, "out of memory"),
+            ffi::SQLITE_NOMEM => out_of_memory(pgsqlite_memory::Exceeded { requested: 0 }),
             ffi::SQLITE_READONLY => PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, "the database file is read-only"),
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => PgError::new(SqlState::DATA_CORRUPTED, message),
             ffi::SQLITE_TOOBIG => PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "value too large"),

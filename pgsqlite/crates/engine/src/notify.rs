@@ -6,16 +6,37 @@
 
 use crate::session::{CancelHandle, Notification};
 use parking_lot::Mutex;
+use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A payload must be shorter than this, in bytes.
 pub const PAYLOAD: usize = 8000;
 
+/// Bytes of messages that may wait for one session, and that one transaction may collect. A session that listens and stays in a
+/// transaction does not take its messages; PostgreSQL's queue, of 8 GB, has an end for the same reason.
+const QUEUE: usize = 64 << 20;
+
+/// What a message takes beside its texts: the allocations and the entry of the queue.
+const OVERHEAD: usize = 96;
+
 /// What waits for one session, and how to wake it.
 pub struct Mailbox {
-    waiting: Mutex<Vec<Notification>>,
+    waiting: Mutex<Waiting>,
     wake: CancelHandle,
+}
+
+#[derive(Default)]
+struct Waiting {
+    messages: Vec<Notification>,
+    bytes: usize,
+}
+
+/// 54000, as PostgreSQL's when its queue is full.
+fn queue_is_full() -> PgError {
+    PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many notifications in the NOTIFY queue")
+        .detail(format!("At most {} MB wait for a session or are sent by a transaction.", QUEUE >> 20))
+        .hint("A session that listens gets its notifications when its transaction ends.")
 }
 
 impl Mailbox {
@@ -23,10 +44,10 @@ impl Mailbox {
         Mailbox { waiting: Mutex::default(), wake }
     }
     pub fn is_empty(&self) -> bool {
-        self.waiting.lock().is_empty()
+        self.waiting.lock().messages.is_empty()
     }
     pub fn take(&self) -> Vec<Notification> {
-        std::mem::take(&mut self.waiting.lock())
+        std::mem::take(&mut *self.waiting.lock()).messages
     }
 }
 
@@ -44,6 +65,8 @@ pub struct Pending {
     messages: Vec<(String, String)>,
     /// equal messages of one transaction are told once
     known: HashSet<(String, String)>,
+    /// of `messages`
+    bytes: usize,
 }
 
 /// How much was pending when a savepoint was made.
@@ -63,11 +86,20 @@ impl Pending {
     pub fn unlisten_all(&mut self) {
         self.wishes.push(Wish::UnlistenAll);
     }
-    pub fn notify(&mut self, channel: &str, payload: &str) {
+    /// Errors: 54000 where the transaction has collected more than a queue holds.
+    pub fn notify(&mut self, channel: &str, payload: &str) -> Result<()> {
         let message = (channel.to_string(), payload.to_string());
-        if self.known.insert(message.clone()) {
-            self.messages.push(message);
+        if self.known.contains(&message) {
+            return Ok(());
         }
+        let bytes = self.bytes + size(&message);
+        if bytes > QUEUE {
+            return Err(queue_is_full());
+        }
+        self.bytes = bytes;
+        self.known.insert(message.clone());
+        self.messages.push(message);
+        Ok(())
     }
     pub fn is_empty(&self) -> bool {
         self.wishes.is_empty() && self.messages.is_empty()
@@ -82,9 +114,15 @@ impl Pending {
     pub fn roll_back_to(&mut self, mark: Mark) {
         self.wishes.truncate(mark.wishes);
         for message in self.messages.drain(mark.messages.min(self.messages.len())..) {
+            self.bytes -= size(&message);
             self.known.remove(&message);
         }
     }
+}
+
+/// What a message takes in a queue.
+fn size((channel, payload): &(String, String)) -> usize {
+    channel.len() + payload.len() + OVERHEAD
 }
 
 /// The channels of a database.
@@ -95,6 +133,21 @@ pub struct Channels {
 }
 
 impl Channels {
+    /// Whether the messages of a transaction that is about to commit find room in the queues of those who listen. Errors: 54000.
+    pub fn check_room(&self, pending: &Pending) -> Result<()> {
+        if pending.messages.is_empty() {
+            return Ok(());
+        }
+        let listeners = self.listeners.lock();
+        // A session that listens to several of the channels gets at most all messages: no sum for each is needed.
+        let full = |mailbox: &Arc<Mailbox>| mailbox.waiting.lock().bytes.saturating_add(pending.bytes) > QUEUE;
+        let channels: BTreeSet<&String> = pending.messages.iter().map(|(channel, _)| channel).collect();
+        if channels.into_iter().filter_map(|c| listeners.get(c)).flat_map(HashMap::values).any(full) {
+            return Err(queue_is_full());
+        }
+        Ok(())
+    }
+
     /// A transaction of session `number` (process number `pid`) committed. Its own LISTEN counts for its own messages.
     pub fn commit(&self, number: u64, pid: i32, mailbox: &Arc<Mailbox>, pending: &mut Pending) {
         let mut listeners = self.listeners.lock();
@@ -118,7 +171,10 @@ impl Channels {
         for (channel, payload) in pending.messages.drain(..) {
             for mailbox in listeners.get(&channel).into_iter().flat_map(HashMap::values) {
                 let message = Notification { pid, channel: channel.clone(), payload: payload.clone() };
-                mailbox.waiting.lock().push(message);
+                let mut waiting = mailbox.waiting.lock();
+                waiting.bytes += channel.len() + payload.len() + OVERHEAD;
+                waiting.messages.push(message);
+                drop(waiting);
                 mailbox.wake.wake();
             }
         }
@@ -160,17 +216,17 @@ mod tests {
         pending.listen("x");
         channels.commit(1, 11, &a, &mut pending);
         pending.listen("x");
-        pending.notify("x", "1");
-        pending.notify("x", "1");
-        pending.notify("y", "unheard");
-        pending.notify("x", "2");
+        pending.notify("x", "1").expect("room");
+        pending.notify("x", "1").expect("room");
+        pending.notify("y", "unheard").expect("room");
+        pending.notify("x", "2").expect("room");
         assert!(a.is_empty());
         channels.commit(2, 22, &b, &mut pending);
         assert_eq!(payloads(&a), ["x:1", "x:2"]);
         assert_eq!(payloads(&b), ["x:1", "x:2"]);
         assert_eq!(channels.of(1).into_iter().collect::<Vec<_>>(), ["x"]);
         channels.leave(2);
-        pending.notify("x", "3");
+        pending.notify("x", "3").expect("room");
         pending.unlisten_all();
         channels.commit(1, 11, &a, &mut pending);
         assert!(a.is_empty() && b.is_empty());
@@ -182,13 +238,46 @@ mod tests {
         let a = mailbox();
         let mut pending = Pending::default();
         pending.listen("x");
-        pending.notify("x", "before");
+        pending.notify("x", "before").expect("room");
         let mark = pending.mark();
-        pending.notify("x", "after");
+        pending.notify("x", "after").expect("room");
         pending.unlisten("x");
         pending.roll_back_to(mark);
-        pending.notify("x", "after");
+        pending.notify("x", "after").expect("room");
         channels.commit(1, 1, &a, &mut pending);
         assert_eq!(payloads(&a), ["x:before", "x:after"]);
+    }
+
+    #[test]
+    fn a_queue_that_nobody_empties_has_an_end() {
+        let channels = Channels::default();
+        let (listener, sender) = (mailbox(), mailbox());
+        let mut pending = Pending::default();
+        pending.listen("x");
+        channels.commit(1, 11, &listener, &mut pending);
+        let fill = |pending: &mut Pending| {
+            let mut sent = 0;
+            while pending.notify("x", &format!("{sent:07999}")).is_ok() {
+                sent += 1;
+            }
+            sent
+        };
+        // a transaction's own bound, and what a savepoint gives back
+        let mark = pending.mark();
+        let sent = fill(&mut pending);
+        assert_eq!(sent, QUEUE / (8000 + OVERHEAD));
+        pending.roll_back_to(mark);
+        assert_eq!(fill(&mut pending), sent);
+        assert!(channels.check_room(&pending).is_ok());
+        channels.commit(2, 22, &sender, &mut pending);
+        // the listener has taken nothing yet
+        for (channel, room) in [("x", false), ("y", true)] {
+            pending.clear();
+            pending.notify(channel, &"z".repeat(7999)).expect("one has room");
+            assert_eq!(channels.check_room(&pending).is_ok(), room);
+        }
+        assert_eq!(listener.take().len(), sent);
+        pending.notify("x", "1").expect("one has room");
+        assert!(channels.check_room(&pending).is_ok());
     }
 }

@@ -323,7 +323,8 @@ impl Shared {
         }
         let open = Open { shared: self.clone() };
         // boxed: an async block keeps room for what it is given beside the room for it while it runs
-        let serving = Box::pin(serving);
+        // what a session allocates is its own
+        let serving = Box::pin(pgsqlite_memory::Account::new().track(serving));
         tokio::spawn(async move {
             let _open = open;
             serving.await;

@@ -12,6 +12,7 @@ use crate::client::End;
 use crate::connection::Conversation;
 use crate::listen::Shared;
 use crate::socket::PATIENCE;
+use pgsqlite_memory::Account;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Handle;
@@ -38,17 +39,21 @@ pub async fn run(shared: &Arc<Shared>, mut conversation: Box<Conversation>) -> O
             Ok(permit) => permit,
             Err(end) => return Some((conversation, end)),
         };
-        let (runtime, of_thread) = (Handle::current(), shared.clone());
+        let (runtime, of_thread, account) = (Handle::current(), shared.clone(), Account::current());
         let hurried = tokio::task::spawn_blocking(move || {
             conversation.client.stream.be_patient();
             conversation.set_own_thread(true);
-            let end = runtime.block_on(async {
+            let converse = async {
                 tokio::select! {
                     biased;
                     () = of_thread.abandoned() => Err(End::Gone),
                     end = hurried(&mut conversation) => end,
                 }
-            });
+            };
+            let end = match account {
+                Some(account) => runtime.block_on(account.track(converse)),
+                None => runtime.block_on(converse),
+            };
             drop(permit);
             (conversation, end)
         });

@@ -47,6 +47,7 @@ pub mod int;
 pub mod inverted;
 pub mod json;
 pub mod jsonpath;
+pub mod memory;
 pub mod money;
 pub mod network;
 pub mod numeric;

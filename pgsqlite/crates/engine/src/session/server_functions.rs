@@ -103,6 +103,15 @@ impl SessionServer {
         self.number
     }
 
+    /// Whether the messages of the transaction, which is about to commit, find room. Errors: 54000.
+    pub fn check_room(&self) -> Result<()> {
+        let pending = self.pending.lock();
+        match self.engine.upgrade().filter(|_| !pending.is_empty()) {
+            Some(engine) => engine.channels.check_room(&pending),
+            None => Ok(()),
+        }
+    }
+
     /// The transaction committed: its LISTENs hold and its messages go out.
     pub fn committed(&self) {
         let mut pending = self.pending.lock();
@@ -169,8 +178,7 @@ impl ServerFunctions for SessionServer {
         })
     }
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
-        self.pending.lock().notify(channel, payload);
-        Ok(())
+        self.pending.lock().notify(channel, payload)
     }
     fn listening(&self) -> Result<Vec<String>> {
         Ok(self.engine()?.channels.of(self.number).into_iter().collect())

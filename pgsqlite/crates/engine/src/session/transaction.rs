@@ -483,7 +483,7 @@ impl Session {
 
     /// Commits what is open and waits until it is on disk.
     pub(super) async fn commit(&mut self) -> Result<()> {
-        if let Err(e) = self.hold_cursors() {
+        if let Err(e) = self.server.check_room().and_then(|()| self.hold_cursors()) {
             self.rollback()?;
             return Err(e);
         }

@@ -128,7 +128,7 @@ impl Session {
                 if n.payload.len() >= crate::notify::PAYLOAD {
                     return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "payload string too long"));
                 }
-                self.server.pending.lock().notify(&n.conditionname, &n.payload);
+                self.server.pending.lock().notify(&n.conditionname, &n.payload)?;
                 "NOTIFY".into()
             }
             NodeEnum::DiscardStmt(d) => self.discard(d).await?,

@@ -7,7 +7,7 @@
 use crate::session::Claimant;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
-use pgsqlite_types::{Oid, PgError, Result, Settings};
+use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,11 +238,19 @@ impl RegNames for BuiltinNames {
     }
 }
 
+/// What a notice takes beside its texts.
+const NOTICE: usize = 256;
+
+/// Bytes of notices that one statement may raise.
+const NOTICES: usize = 32 << 20;
+
 /// The session side of a connection.
 pub struct SessionCell {
     state: RefCell<SessionState>,
     error: RefCell<Option<PgError>>,
     notices: RefCell<Vec<PgError>>,
+    /// of the notices that were raised by [`SessionCell::raise`]
+    notice_bytes: Cell<usize>,
     /// State of `random()`; zeros: to be seeded.
     pub(crate) random: Cell<[u64; 2]>,
     pub(crate) patterns: super::pattern::Cache,
@@ -269,6 +277,7 @@ impl SessionCell {
             state: RefCell::new(state),
             error: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
+            notice_bytes: Cell::new(0),
             random: Cell::new([0, 0]),
             patterns: Default::default(),
             rows: Default::default(),
@@ -318,7 +327,22 @@ impl SessionCell {
 
     /// Notices and warnings that functions raised since the last call.
     pub fn take_notices(&self) -> Vec<PgError> {
+        self.notice_bytes.set(0);
         self.notices.take()
+    }
+    /// As [`SessionCell::notice`], for what a client decides about. The client gets notices when a statement pauses or ends, so they
+    /// are kept until then. Errors: 53200 where they take more than [`NOTICES`] bytes.
+    pub fn raise(&self, notice: PgError) -> Result<()> {
+        let texts = [Some(notice.message()), notice.fields().detail.as_deref(), notice.fields().hint.as_deref()];
+        let bytes = self.notice_bytes.get() + texts.into_iter().flatten().map(str::len).sum::<usize>() + NOTICE;
+        if bytes > NOTICES {
+            let limit = NOTICES >> 20;
+            return Err(PgError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+                .detail(format!("A statement may raise at most {limit} MB of notices.")));
+        }
+        self.notice_bytes.set(bytes);
+        self.notice(notice);
+        Ok(())
     }
     pub fn notice(&self, notice: PgError) {
         self.notices.borrow_mut().push(notice);

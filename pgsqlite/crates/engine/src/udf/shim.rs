@@ -6,7 +6,7 @@ use libsqlite3_sys as ffi;
 use pgsqlite_types::datetime::{Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::numeric::Numeric;
-use pgsqlite_types::{float, Datum, DatumRef, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{float, memory, Datum, DatumRef, Oid, PgError, Result, SqlState};
 use std::ffi::{c_int, c_void, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -262,6 +262,9 @@ extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, valu
             }
         }
     }
+    if let Err(error) = memory::check() {
+        return set_error(context, &bound.session, error);
+    }
     let call = Call { values, session: &bound.session, db: connection_of(context) };
     match catch_unwind(AssertUnwindSafe(|| (bound.run)(&call))).unwrap_or_else(|_| Err(panicked())) {
         Ok(value) => set_result(context, &value),
@@ -384,6 +387,9 @@ fn transition(
     };
     if bound.strict && values.iter().any(|&v| unsafe { ffi::sqlite3_value_type(v) } == ffi::SQLITE_NULL) {
         return;
+    }
+    if let Err(error) = memory::check() {
+        return set_error(context, &bound.session, error);
     }
     let Some(slot) = (unsafe { aggregate_slot(context, true) }) else {
         return unsafe { ffi::sqlite3_result_error_nomem(context) };

@@ -11,6 +11,7 @@
 //! other processes see (files, locks, their meaning) is what SQLite's documentation says: <https://www.sqlite.org/vfs.html>,
 //! <https://www.sqlite.org/walformat.html#wal_locks>.
 
+mod allocator;
 mod frames;
 mod marks;
 
@@ -41,6 +42,7 @@ static REGISTERED: OnceLock<Option<Box<Registered>>> = OnceLock::new();
 /// The name of the VFS to open connections with; None: SQLite has no default VFS that could be extended, and its own is as good.
 pub fn name() -> Option<&'static CStr> {
     let registered = REGISTERED.get_or_init(|| {
+        allocator::install();
         // SAFETY: initializes SQLite; the default VFS lives as long as the process.
         let base = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
         // SAFETY: null or a registered VFS.

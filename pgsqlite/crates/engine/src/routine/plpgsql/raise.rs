@@ -186,8 +186,7 @@ impl Frame<'_> {
         if level == Level::Exception {
             return Err(error);
         }
-        self.host.cell.notice(error);
-        Ok(())
+        self.host.cell.raise(error)
     }
 
     fn formatted(&self, format: &str, arguments: &[Sql]) -> Result<String> {

@@ -1,0 +1,97 @@
+//! SQLite's allocations: counted, and refused above the limit. SQLite recovers from that, and the statement ends with SQLITE_NOMEM.
+//!
+//! These are the functions of `sqlite3_mem_methods` (<https://www.sqlite.org/c3ref/mem_methods.html>). The room that links SQLite
+//! registers them.
+
+use crate::count;
+use libc::{c_int, c_void};
+
+/// Bytes of an allocation as the C library made it.
+unsafe fn usable(p: *mut c_void) -> usize {
+    // SAFETY: the caller passes a live allocation of `malloc`, or null.
+    unsafe { libc::malloc_usable_size(p) }
+}
+
+/// The header that the C library keeps beside an allocation.
+const HEADER: isize = 8;
+
+fn refused(bytes: usize) -> bool {
+    if bytes < count::GRAIN {
+        count::check().is_err()
+    } else {
+        count::reserve(bytes).is_err()
+    }
+}
+
+/// `xMalloc`
+///
+/// # Safety
+/// As `malloc`.
+pub unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
+    let bytes = usize::try_from(bytes).unwrap_or(0);
+    if refused(bytes) {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the size is positive.
+    unsafe {
+        let p = libc::malloc(bytes);
+        if !p.is_null() {
+            count::note(usable(p) as isize + HEADER);
+        }
+        p
+    }
+}
+
+/// `xFree`
+///
+/// # Safety
+/// `p` is an allocation of [`malloc`] or [`realloc`].
+pub unsafe extern "C" fn free(p: *mut c_void) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        count::note(-(usable(p) as isize + HEADER));
+        libc::free(p);
+    }
+}
+
+/// `xRealloc`
+///
+/// # Safety
+/// As [`free`].
+pub unsafe extern "C" fn realloc(p: *mut c_void, bytes: c_int) -> *mut c_void {
+    let bytes = usize::try_from(bytes).unwrap_or(0);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let before = usable(p);
+        if bytes > before && refused(bytes - before) {
+            return std::ptr::null_mut();
+        }
+        let new = libc::realloc(p, bytes);
+        if !new.is_null() {
+            count::note(usable(new) as isize - before as isize);
+        }
+        new
+    }
+}
+
+/// `xSize`
+///
+/// # Safety
+/// As [`free`].
+pub unsafe extern "C" fn size(p: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { usable(p) as c_int }
+}
+
+/// `xRoundup`
+pub extern "C" fn roundup(bytes: c_int) -> c_int {
+    bytes.saturating_add(7) & !7
+}
+
+/// `xInit`
+pub extern "C" fn init(_: *mut c_void) -> c_int {
+    0
+}
+
+/// `xShutdown`
+pub extern "C" fn shutdown(_: *mut c_void) {}
