@@ -135,7 +135,8 @@ oracle: build/venv/done
 	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 
 lint: setup
-	@cd pgsqlite
+	@python3 tools/lint_files.py
+	cd pgsqlite
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cd ..

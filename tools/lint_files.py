@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Checks that no code but the storage layer opens, makes, renames or removes files that may be a database's.
+
+When a process closes any descriptor of a database's file, SQLite's locks on it are gone, and with them commits that were acknowledged
+(`pgsqlite/crates/engine/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
+below with the reason why it can be no database's. Tests are left out. Exit status 1: something is new, or gone.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1] / "pgsqlite"
+
+# What opens, makes, renames, cuts or removes a file, or has SQLite do so.
+TOUCHES = re.compile(
+    r"""\bFile::(?:open|create|create_new|options)\b
+      | \bOpenOptions\b
+      | \bDirBuilder\b
+      | \bfs::(?:read|read_to_string|write|copy|rename|remove_file|remove_dir|remove_dir_all|hard_link|set_permissions|create_dir|create_dir_all)\b
+      | \bsymlink\b
+      | \btokio::fs\b
+      | \blibc::(?:open|openat|creat|unlink|unlinkat|rename|renameat|truncate|link|dup|dup2)\b
+      | \bConnection::open\w*
+      | (?<!self\.)(?<!async\ fn\ )\bopen_(?:file|existing)\(
+      | \bsqlite3_open\w*
+      | \bATTACH\ DATABASE\b
+      | \bVACUUM\ INTO\b
+      | \bset_len\b
+    """,
+    re.VERBOSE,
+)
+
+# The storage layer: it may open files of databases.
+STORAGE = (
+    "crates/engine/src/files/",
+    "crates/engine/src/vfs/",
+)
+
+# Other places: how often something is touched there, and why that is no danger.
+ALLOWED = {
+    "crates/engine/src/connection.rs": (6, "the one place where SQLite opens a database"),
+    "crates/engine/src/engine.rs": (2, "connections to the engine's own room"),
+    "crates/engine/src/copy.rs": (4, "SQLite's connections to a room, and its copy (VACUUM INTO), which is a new file"),
+    "crates/engine/src/wal.rs": (1, "the log, which SQLite does not lock; it stays open as long as the database"),
+    "crates/engine/src/store/other.rs": (1, "SQLite looks at a database of the folder; it knows which files the process has open"),
+    "crates/engine/src/sequence.rs": (1, "SQLite writes to a copy that has no name yet"),
+    "crates/engine/src/ddl/mod.rs": (1, "SQLite writes to a new database that has no name yet"),
+    "crates/engine/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
+    "crates/server/src/listen.rs": (3, "the Unix socket and its lock file"),
+    "src/main.rs": (1, "the configuration file, before any database is open"),
+}
+
+
+def code_of(path: pathlib.Path) -> str:
+    """The text without comments and without the tests at its end."""
+    text = path.read_text(encoding="utf-8")
+    text = re.split(r"^#\[cfg\(test\)\]\n(?:pub )?mod \w+ \{", text, maxsplit=1, flags=re.MULTILINE)[0]
+    return "\n".join(re.sub(r"^\s*//.*|\s//\s.*", "", line) for line in text.splitlines())
+
+
+def sources() -> list[pathlib.Path]:
+    found = [*ROOT.glob("src/**/*.rs"), *ROOT.glob("crates/*/src/**/*.rs")]
+    return sorted(p for p in found if p.name != "tests.rs" and "tests" not in p.relative_to(ROOT).parts)
+
+
+def main() -> int:
+    wrong = 0
+    seen = set()
+    for path in sources():
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(STORAGE):
+            continue
+        lines = [(n, line.strip()) for n, line in enumerate(code_of(path).splitlines(), 1) for _ in TOUCHES.findall(line)]
+        allowed, _ = ALLOWED.get(name, (0, ""))
+        if lines:
+            seen.add(name)
+        if len(lines) != allowed:
+            wrong += 1
+            print(f"pgsqlite/{name}: {len(lines)} places open or change files, {allowed} are allowed (tools/lint_files.py)")
+            for n, line in lines:
+                print(f"    {n}: {line}")
+    for name in sorted(ALLOWED.keys() - seen):
+        wrong += 1
+        print(f"pgsqlite/{name}: nothing there opens or changes files any more (tools/lint_files.py)")
+    if wrong:
+        print("Files that may be a database's belong to engine/src/files/. Use it, or add the place with its reason.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
