@@ -101,8 +101,10 @@ pub fn reconcile(
         RelationKind::Table | RelationKind::MaterializedView { .. } => table_names.contains(r.sqlite_name.as_str()),
         RelationKind::ForeignView => view_names.contains(r.sqlite_name.as_str()),
         // An index without a name in SQLite is the rowid's; that of a WITHOUT ROWID table's key is the table itself.
-        RelationKind::Index(_) => {
-            r.sqlite_name.is_empty()
+        // One of an EXCLUDE constraint says what the constraint's queries compare; SQLite has it only where a key is compared by `=`.
+        RelationKind::Index(index) => {
+            !index.exclusion.is_empty()
+                || r.sqlite_name.is_empty()
                 || r.sqlite_name.starts_with("sqlite_autoindex_")
                 || index_names.contains(&r.sqlite_name)
         }
