@@ -78,6 +78,8 @@ test-entry: debug
 
 test-files: debug build/samples/done
 	@$(PYTHON) tests/files/run.py build/samples
+	python3 tests/files/live.py
+	python3 tests/files/formats.py
 
 # pg_dump comes with a PostgreSQL to restore into; root can install one.
 test-dump: debug
@@ -102,6 +104,7 @@ test-memory: debug
 
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
+	python3 tests/files/live.py --seconds 300
 	python3 tests/memory/run.py --mib 1024
 	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all

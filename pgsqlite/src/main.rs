@@ -381,6 +381,8 @@ fn run() -> anyhow::Result<()> {
     use std::io::IsTerminal;
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+    // a file that may not grow is an error of the statement that writes, as in PostgreSQL
+    pgsqlite_server::ignore_file_size_signal();
     runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
         let server = Server::start(config.clone()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;

@@ -3,11 +3,12 @@
 use crate::bounded::Bounded;
 use crate::error;
 use crate::files::Room;
+use crate::patience::Patience;
 use crate::udf::SessionCell;
 use crate::written::Written;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
-use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -285,8 +286,6 @@ pub struct Parts {
     commands: RefCell<Vec<(&'static str, RawStatement)>>,
     conn: rusqlite::Connection,
     pub cell: Arc<SessionCell>,
-    /// the file's content (as [`Connection::data_version`] numbers it) whose schema the engine has last compared
-    pub compared: Cell<Option<u32>>,
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
@@ -298,6 +297,8 @@ pub struct Parts {
     pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
     /// the files are the database's as long as a connection is open
     room: Option<Arc<Room>>,
+    /// SQLite's busy handler has its address
+    pub(crate) patience: Patience,
 }
 
 impl Deref for Connection {
@@ -317,6 +318,8 @@ impl Connection {
     /// A connection to the database that the engine has open.
     pub(crate) fn open_in(room: &Arc<Room>) -> Result<Connection> {
         let mut connection = Connection::open(room.path())?;
+        // another file may have come to the path
+        room.check_open(&connection)?;
         connection.room = Some(room.clone());
         Ok(connection)
     }
@@ -324,7 +327,6 @@ impl Connection {
     pub fn open(path: &Path) -> Result<Connection> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
-            conn.busy_timeout(std::time::Duration::from_secs(5))?;
             conn.execute_batch(
                 "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
                  PRAGMA cache_size = -16384;",
@@ -335,20 +337,29 @@ impl Connection {
         crate::udf::register_all(&conn, cell.clone())?;
         crate::vtab::register(&conn, &cell)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
-        Ok(Connection(Box::new(Parts {
+        // SQLite opens a file to read if it cannot be opened to write now, and the connection would stay so
+        if conn.is_readonly(rusqlite::MAIN_DB).map_err(|e| error::open_error(path, e))? {
+            return Err(PgError::new(
+                SqlState::IO_ERROR,
+                format!("database file \"{}\" cannot be opened to write now", path.display()),
+            ));
+        }
+        let connection = Connection(Box::new(Parts {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
             _routines: ClearRoutines(cell.clone()),
             commands: RefCell::default(),
             conn,
             cell,
-            compared: Cell::new(None),
             temporary: Cell::new(false),
             interrupt,
             allowance: Allowance::default(),
             recorded: None,
             lease: None,
             room: None,
-        })))
+            patience: Patience::default(),
+        }));
+        connection.wait_for_others();
+        Ok(connection)
     }
 
     /// The connection as rusqlite has it: for DDL and the store.
@@ -395,19 +406,6 @@ impl Connection {
     fn transaction_state(&self) -> c_int {
         // SAFETY: a live connection and a name that ends with a null byte (rusqlite would copy it first).
         unsafe { ffi::sqlite3_txn_state(self.handle(), c"main".as_ptr()) }
-    }
-
-    /// SQLite's number of the file's content: when it is another one, this connection has committed, or another one of this
-    /// process or of any other. To be asked in a transaction. None: SQLite does not tell.
-    pub fn data_version(&self) -> Option<u32> {
-        let mut version: u32 = 0;
-        // SAFETY: a live connection; the operation writes one 32-bit number.
-        let rc = unsafe {
-            let op = ffi::SQLITE_FCNTL_DATA_VERSION;
-            // null: the main database, without a look at names
-            ffi::sqlite3_file_control(self.handle(), std::ptr::null(), op, (&raw mut version).cast())
-        };
-        (rc == ffi::SQLITE_OK).then_some(version)
     }
 
     pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
@@ -466,13 +464,14 @@ impl Connection {
         result
     }
 
-    /// COMMIT. What this connection itself has changed needs no comparing: it knows of it. Returns whether SQLite has written
-    /// anything since the last COMMIT here: if not, there is nothing to sync.
-    pub fn commit(&self) -> Result<bool> {
-        let was_compared = self.compared.get().is_some() && self.compared.get() == self.data_version();
+    /// COMMIT. `keeps_schema`: the transaction has not changed the schema, which nobody needs to compare after it. Returns whether SQLite
+    /// has written anything since the last COMMIT here: if not, there is nothing to sync.
+    pub fn commit(&self, keeps_schema: bool) -> Result<bool> {
+        let room = self.room.as_ref().filter(|_| keeps_schema);
+        let before = room.and_then(|room| room.commits_compared());
         self.command("COMMIT")?;
-        if was_compared {
-            self.compared.set(self.data_version());
+        if let (Some(room), Some(before)) = (room, before) {
+            room.committed(before);
         }
         Ok(self.status(ffi::SQLITE_DBSTATUS_CACHE_WRITE, true) != 0)
     }
@@ -699,5 +698,36 @@ impl Idle {
     }
     pub fn clear(&self) {
         self.0.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SQLite opens a file to read where it cannot be opened to write for a moment: such a connection would stay in the pool.
+    #[test]
+    fn a_connection_can_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let room = Room::enter(&folder.file()).expect("is made");
+        drop(Connection::open_in(&room).expect("opens"));
+        let permit = |mode| std::fs::set_permissions(folder.file(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let permit_folder = |mode| {
+            let folder = folder.file().parent().expect("a folder").to_path_buf();
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        permit(0o444);
+        permit_folder(0o755);
+        // root may write to everything: this thread is nobody for a moment
+        // SAFETY: changes what this thread may do to files.
+        unsafe { libc::setfsuid(65_534) };
+        let opened = Connection::open(&folder.file());
+        // SAFETY: as above.
+        unsafe { libc::setfsuid(libc::geteuid()) };
+        permit(0o644);
+        permit_folder(0o700);
+        assert_eq!(opened.err().map(|e| e.code()), Some(SqlState::IO_ERROR));
+        Connection::open_in(&room).expect("opens again").check_writes().expect("can write");
     }
 }

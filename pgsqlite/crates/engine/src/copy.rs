@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) fn copy_to(room: &Arc<Room>, catalog: &Arc<Catalog>, to: &Path) -> Result<()> {
     let writer = open_file(room.path())?;
     writer.busy_timeout(std::time::Duration::ZERO).map_err(sqlite_error)?;
-    if writer.execute_batch("BEGIN IMMEDIATE").is_ok() && is_written_back(room)? {
+    if writer.execute_batch("BEGIN IMMEDIATE").is_ok() && Connection::open_in(room)?.write_back()? {
         return room.copy_to(to).map_err(|e| file_error(to, &e));
     }
     // the writer's lock would keep nobody from writing here
@@ -26,17 +26,6 @@ pub(crate) fn copy_to(room: &Arc<Room>, catalog: &Arc<Catalog>, to: &Path) -> Re
     let source = Connection::open_in(room)?;
     source.cell.update(|state| state.catalog = catalog.clone());
     source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
-}
-
-/// Writes the log back into the file, as far as readers allow; whether that was all.
-fn is_written_back(room: &Room) -> Result<bool> {
-    let connection = open_file(room.path())?;
-    // (whether it was kept from it, frames in the log, frames that are in the file; -1 where there is no log)
-    let result = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
-    });
-    let (busy, frames, written_back) = result.map_err(sqlite_error)?;
-    Ok(busy == 0 && frames == written_back)
 }
 
 fn file_error(path: &Path, e: &std::io::Error) -> PgError {

@@ -77,7 +77,7 @@ pub struct Engine {
     /// Keeps a read mark while sessions come and go. Before the keeper: it must not be the last to close.
     anchor: Mutex<Option<Anchor>>,
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
-    keeper: Mutex<Option<Connection>>,
+    keeper: Arc<Mutex<Option<Connection>>>,
     /// The database's files, which nobody else opens. After all connections.
     room: Arc<Room>,
     _memory: Option<MemoryFolder>,
@@ -111,13 +111,12 @@ impl Engine {
                 format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
             ));
         }
-        // what is gone with the server anyway needs no sync
-        let wal = memory.is_none().then(|| {
-            let mut wal = room.path().as_os_str().to_os_string();
-            wal.push("-wal");
-            Wal::new(wal.into())
-        });
         let anchor = Anchor::new(room.path())?;
+        room.open_index();
+        keeper.check_writes()?;
+        // asked for first: what another program changes meanwhile is noticed later
+        let mark = room.mark();
+        let cookie = schema_version(&keeper)?;
         let mut catalog = store::load(keeper.rusqlite())?;
         // what has nothing of ours yet is new to us
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
@@ -126,7 +125,13 @@ impl Engine {
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
-        let cookie = schema_version(&keeper)?;
+        room.compared(mark);
+        let keeper = Arc::new(Mutex::new(Some(keeper)));
+        // what is gone with the server anyway needs no sync
+        let wal = memory.is_none().then(|| Wal::new(room.clone(), keeper.clone()));
+        if let Some(wal) = &wal {
+            wal.check()?;
+        }
         let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
         let idle = Arc::<Idle>::default();
         Ok(Arc::new(Engine {
@@ -143,7 +148,7 @@ impl Engine {
             channels: Default::default(),
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
-            keeper: Mutex::new(Some(keeper)),
+            keeper,
             room,
             _memory: memory,
         }))
@@ -203,6 +208,7 @@ impl Engine {
         self.settle_before_close();
         self.idle.clear();
         drop(self.anchor.lock().take());
+        self.prepare_close();
         // the last connection to close checkpoints and removes the WAL
         drop(self.keeper.lock().take());
         Ok(())
@@ -272,28 +278,34 @@ impl Engine {
         self.published.fetch_add(1, Ordering::Release);
     }
 
-    /// The catalog a committed transaction left behind.
-    pub(crate) fn publish(&self, catalog: Arc<Catalog>, connection: &Connection) -> Result<()> {
-        *self.cookie.lock() = schema_version(connection)?;
+    /// The catalog that a committed transaction has left behind, with SQLite's number of its schema.
+    pub(crate) fn publish(&self, catalog: Arc<Catalog>, version: Option<i64>) {
+        let mut cookie = self.cookie.lock();
+        if let Some(version) = version {
+            *cookie = version;
+        }
         self.set_catalog(catalog);
-        Ok(())
     }
 
-    /// Notices a change of the schema by another program (its cookie), and reads the catalog anew. It costs a read transaction of
-    /// SQLite: statements whose plan and prepared form are at hand do without, and notice when SQLite prepares them anew.
-    pub(crate) fn refresh(&self, connection: &Connection) -> Result<()> {
-        let version = connection.data_version();
-        if version.is_some() && version == connection.compared.get() {
+    /// Notices a change of the schema by another program, and reads the catalog anew. While nobody else commits, that is a look at
+    /// memory; after a commit of another program it costs a read transaction of SQLite. `connection`: one that has no transaction open,
+    /// or has just begun to write.
+    pub(crate) fn refresh(&self, connection: Option<&Connection>) -> Result<()> {
+        if !self.room.has_changed() {
             return Ok(());
         }
         // who publishes a catalog waits meanwhile: what is read here is never older than what is there
         let mut cookie = self.cookie.lock();
+        if !self.room.has_changed() {
+            return Ok(());
+        }
+        let mark = self.room.mark();
         let keeper = self.keeper.lock();
         // a connection that is reading may see a state from before the last change
-        let source = match (connection.is_reading(), &*keeper) {
-            (false, _) => connection,
-            (true, Some(keeper)) => keeper,
-            (true, None) => return Ok(()),
+        let source = match (connection.filter(|c| !c.is_reading()), &*keeper) {
+            (Some(connection), _) => connection,
+            (None, Some(keeper)) => keeper,
+            (None, None) => return Ok(()),
         };
         if *cookie != schema_version(source)? {
             let own = source.is_autocommit();
@@ -312,12 +324,28 @@ impl Engine {
             self.set_catalog(Arc::new(new));
             *cookie = now;
         }
-        connection.compared.set(version);
+        self.room.compared(mark);
         Ok(())
+    }
+
+    /// Before the last connection closes: the log is written back and removed, unless its name is another file's now.
+    fn prepare_close(&self) {
+        if !self.room.may_tidy(self.writer.log()) {
+            if let Some(keeper) = &*self.keeper.lock() {
+                keeper.leave_log();
+            }
+        }
     }
 }
 
-fn schema_version(connection: &Connection) -> Result<i64> {
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.prepare_close();
+    }
+}
+
+/// SQLite's number of the schema, as the connection sees it.
+pub(crate) fn schema_version(connection: &Connection) -> Result<i64> {
     connection
         .rusqlite()
         .prepare_cached("PRAGMA main.schema_version")
@@ -341,13 +369,13 @@ mod tests {
         let other = rusqlite::Connection::open(engine.room.path()).expect("opens");
         other.execute_batch("CREATE TABLE made (i INT)").expect("runs");
         let second = Connection::open(engine.room.path()).expect("opens");
-        engine.refresh(&second).expect("reads");
+        engine.refresh(Some(&second)).expect("reads");
         let known = || engine.catalog().relations.values().any(|r| r.name == "made");
         assert!(known());
-        engine.refresh(&reader).expect("reads");
+        engine.refresh(Some(&reader)).expect("reads");
         assert!(known());
         reader.exec("COMMIT").expect("ends");
-        engine.refresh(&reader).expect("reads");
+        engine.refresh(Some(&reader)).expect("reads");
         assert!(known());
     }
 }

@@ -20,6 +20,7 @@ pub mod files;
 mod large_object;
 mod memory;
 mod notify;
+mod patience;
 pub mod pg_catalog;
 pub(crate) mod routine;
 mod sequence;

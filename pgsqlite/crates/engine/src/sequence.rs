@@ -399,6 +399,27 @@ pub(crate) fn highest_row_number(db: &rusqlite::Connection, catalog: &Catalog, s
     Ok(highest.max(ever))
 }
 
+/// The highest whole number in a column. None: there is none, or no such table: one of a running transaction is not there yet for other
+/// connections, and nothing is in it.
+fn highest_in(db: &rusqlite::Connection, table: &str, column: &str) -> Result<Option<i64>> {
+    use rusqlite::types::Value;
+    let exists = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1)";
+    if !db.query_row(exists, [table], |r| r.get::<_, bool>(0)).map_err(store::sqlite_error)? {
+        return Ok(None);
+    }
+    let quote = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+    let sql = format!("SELECT max({0}) FROM main.{1}", quote(column), quote(table));
+    match db.query_row(&sql, [], |r| r.get::<_, Value>(0)).map_err(store::sqlite_error)? {
+        Value::Integer(max) => Ok(Some(max)),
+        Value::Null => Ok(None),
+        // another program has stored a text or a fraction, which sorts behind all whole numbers
+        _ => {
+            let sql = format!("{sql} WHERE typeof({}) = 'integer'", quote(column));
+            db.query_row(&sql, [], |r| r.get(0)).map_err(store::sqlite_error)
+        }
+    }
+}
+
 impl Engine {
     /// Stores in a closed copy of the database, or before the database itself is closed (None), where the sequences stand.
     pub(crate) fn settle_sequences(&self, copy: Option<&Path>) -> Result<()> {
@@ -444,10 +465,7 @@ impl Engine {
                 catalog.relation(table).and_then(|r| Some((r, r.column_by_attnum(attnum)?)))
             {
                 if !relation.temporary {
-                    let quote = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
-                    let sql = format!("SELECT max({}) FROM main.{}", quote(&column.name), quote(&relation.sqlite_name));
-                    // a table of the running transaction is not there yet for this connection: nothing to catch up with
-                    if let Ok(Some(max)) = db.query_row(&sql, [], |r| r.get::<_, Option<i64>>(0)) {
+                    if let Some(max) = highest_in(db, &relation.sqlite_name, &column.name)? {
                         if max > state.last || max == state.last && !state.called {
                             state = State::at(max, true);
                         }

@@ -5,12 +5,16 @@
 //! log is grown a stretch at a time, as zeros: to SQLite the log ends where a frame's checksum is wrong, and a frame of
 //! zeros names page 0, which there is not (<https://www.sqlite.org/walformat.html#wal_file_format>).
 
+use crate::connection::Connection;
+use crate::files::{Fate, FileId, Room};
+use parking_lot::Mutex;
+use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// By so many bytes the log grows: some sixty commits of one page each.
 const STRETCH: usize = 256 << 10;
@@ -18,25 +22,92 @@ const STRETCH: usize = 256 << 10;
 const LONG: u64 = 4 << 20;
 
 pub struct Wal {
-    path: PathBuf,
-    file: OnceLock<File>,
+    room: Arc<Room>,
+    /// writes a log back that somebody has removed
+    keeper: Arc<Mutex<Option<Connection>>>,
+    file: OnceLock<(File, FileId)>,
     /// its length after it was last made longer; another one: SQLite has come to its end, or somebody has cut it
     length: AtomicU64,
+    made: Instant,
+    /// when it was checked last without a sync: milliseconds since it was made
+    checked: AtomicU64,
 }
 
 impl Wal {
     /// The log that SQLite keeps at this path as long as the database is open.
-    pub fn new(path: PathBuf) -> Wal {
-        Wal { path, file: OnceLock::new(), length: AtomicU64::new(0) }
+    pub fn new(room: Arc<Room>, keeper: Arc<Mutex<Option<Connection>>>) -> Wal {
+        Wal {
+            room,
+            keeper,
+            file: OnceLock::new(),
+            length: AtomicU64::new(0),
+            made: Instant::now(),
+            checked: AtomicU64::new(0),
+        }
     }
 
-    fn file(&self) -> io::Result<&File> {
+    fn opened(&self) -> io::Result<&(File, FileId)> {
         match self.file.get() {
             Some(file) => Ok(file),
             None => {
-                let file = File::options().read(true).write(true).open(&self.path)?;
-                Ok(self.file.get_or_init(|| file))
+                let file = File::options().read(true).write(true).open(self.room.log())?;
+                let id = FileId::of(&file.metadata()?);
+                Ok(self.file.get_or_init(|| (file, id)))
             }
+        }
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        self.opened().map(|(file, _)| file)
+    }
+
+    /// After a sync: whether the database and its log can be found again. Errors: 58P01, fatal.
+    pub fn check(&self) -> Result<()> {
+        match self.opened() {
+            Ok((_, id)) => self.room.check(*id),
+            Err(e) => Err(PgError::new(SqlState::IO_ERROR, format!("could not open the write-ahead log: {e}")).fatal()),
+        }
+    }
+
+    /// As [`Wal::check`], but at most every fifth of a second: for commits that nobody waits to see on disk.
+    pub fn check_now_and_then(&self) -> Result<()> {
+        const PAUSE: u64 = 200;
+        let now = self.made.elapsed().as_millis() as u64;
+        if now < self.checked.load(Ordering::Relaxed) + PAUSE {
+            return Ok(());
+        }
+        self.checked.store(now, Ordering::Relaxed);
+        self.check()
+    }
+
+    /// Writes a log that was removed back into the database, which has no other one: what was acknowledged before is in the log that is
+    /// open. False: there is nothing to write back, or it is done.
+    pub fn save_removed(&self) -> bool {
+        if self.room.fate() != Fate::LogRemoved {
+            return false;
+        }
+        match self.keeper.lock().as_ref().map(Connection::write_back) {
+            None => false,
+            Some(Ok(done)) => !done,
+            Some(Err(e)) => {
+                tracing::debug!("{}", e.message());
+                true
+            }
+        }
+    }
+
+    /// The log that is open, if one is.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        self.file.get().map(|(_, id)| *id)
+    }
+
+    /// Before a commit, while this process holds SQLite's write lock: whether the log has what was committed to it. Errors: 58P01, fatal.
+    pub fn check_length(&self) -> Result<()> {
+        let length = self.file().and_then(|mut file| file.seek(SeekFrom::End(0)));
+        match length {
+            Ok(length) => self.room.check_length(length),
+            // SQLite tells what is wrong with it
+            Err(_) => Ok(()),
         }
     }
 
@@ -73,8 +144,12 @@ mod tests {
     fn the_log_grows_ahead_and_reads_the_same() {
         let folder = crate::memory::MemoryFolder::new().expect("a folder");
         let path = |name: &str| folder.file().with_file_name(name);
+        rusqlite::Connection::open(path("a.db"))
+            .expect("opens")
+            .execute_batch("PRAGMA journal_mode = WAL")
+            .expect("runs");
+        let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), Arc::default());
         let db = rusqlite::Connection::open(path("a.db")).expect("opens");
-        let wal = Wal::new(path("a.db-wal"));
         let length = || std::fs::metadata(path("a.db-wal")).expect("is there").len();
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
         let mut grown = 0;

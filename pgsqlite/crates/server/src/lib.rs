@@ -27,3 +27,9 @@ pub mod tls;
 
 pub use config::Config;
 pub use listen::Server;
+
+/// A write beyond the limit of a file's size (`ulimit -f`) fails from now on, instead of ending the process by SIGXFSZ.
+pub fn ignore_file_size_signal() {
+    // SAFETY: sets the disposition of a signal that nobody else handles.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}

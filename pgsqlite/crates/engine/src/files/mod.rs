@@ -8,12 +8,16 @@
 //! ([`ServerFile`]).
 
 pub mod folder;
+mod index;
 mod lock;
 pub mod server_file;
+mod watch;
 
 pub(crate) use lock::LOCK_SUFFIX;
 pub use server_file::ServerFile;
+pub(crate) use watch::Fate;
 
+use index::Index;
 use lock::{in_use, lock_inode, PathLock};
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -21,7 +25,8 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// What every SQLite database begins with; an empty file is an empty database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -34,7 +39,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    fn of(metadata: &Metadata) -> FileId {
+    pub(crate) fn of(metadata: &Metadata) -> FileId {
         FileId { device: metadata.dev(), inode: metadata.ino() }
     }
 
@@ -60,6 +65,14 @@ pub struct Room {
     id: FileId,
     /// holds the lock on the inode
     file: Mutex<File>,
+    /// the log's path
+    log: PathBuf,
+    /// of the log; none: it could not be opened
+    index: OnceLock<Index>,
+    /// the index's mark when the engine compared the schema last
+    compared: AtomicU64,
+    /// a [`Fate`]
+    fate: AtomicU8,
     /// descriptors of its files that others have opened
     kept: Mutex<Vec<File>>,
     _lock: PathLock,
@@ -97,7 +110,18 @@ impl Room {
             return Err(in_use(path));
         }
         let path = std::fs::canonicalize(path).map_err(io)?;
-        let room = Arc::new(Room { path, id, file: Mutex::new(file), kept: Mutex::default(), _lock: lock });
+        let [log, ..] = folder::companions(&path);
+        let room = Arc::new(Room {
+            path,
+            id,
+            file: Mutex::new(file),
+            log,
+            index: OnceLock::new(),
+            compared: AtomicU64::new(0),
+            fate: AtomicU8::new(Fate::Sound as u8),
+            kept: Mutex::default(),
+            _lock: lock,
+        });
         rooms.retain(|room| room.strong_count() > 0);
         rooms.push(Arc::downgrade(&room));
         Ok(room)
@@ -108,9 +132,60 @@ impl Room {
         &self.path
     }
 
+    /// The log's path.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// Looks at the log's index from now on. To be called when SQLite uses it.
+    pub(crate) fn open_index(&self) {
+        let [_, index, ..] = folder::companions(&self.path);
+        match Index::open(&index) {
+            Ok(index) => {
+                let _ = self.index.set(index);
+            }
+            Err(e) => tracing::warn!("the index of the write-ahead log cannot be looked at: {e}"),
+        }
+    }
+
+    /// Whether anything may have been committed since the schema was compared last ([`Room::compared`]).
+    pub(crate) fn has_changed(&self) -> bool {
+        self.index.get().is_none_or(|index| index.mark() != self.compared.load(Ordering::Acquire))
+    }
+
+    /// The state that [`Room::compared`] is to be called with after a look at the schema; to be asked before it.
+    pub(crate) fn mark(&self) -> Option<u64> {
+        self.index.get().map(Index::mark)
+    }
+
+    /// The schema that the engine knows is that of this state.
+    pub(crate) fn compared(&self, mark: Option<u64>) {
+        if let Some(mark) = mark {
+            self.compared.store(mark, Ordering::Release);
+        }
+    }
+
+    /// The number of commits, while this process holds SQLite's write lock; None: others have committed since the schema was compared.
+    pub(crate) fn commits_compared(&self) -> Option<u32> {
+        let header = self.index.get()?.header()?;
+        (header.mark == self.compared.load(Ordering::Acquire)).then_some(header.commits)
+    }
+
+    /// This process has committed, and not changed the schema, after [`Room::commits_compared`]. If others have committed since, their
+    /// changes are yet to be compared.
+    pub(crate) fn committed(&self, before: u32) {
+        if let Some(header) = self.index.get().and_then(|index| index.header()) {
+            if header.commits == before.wrapping_add(1) {
+                self.compared.store(header.mark, Ordering::Release);
+            }
+        }
+    }
+
     /// Whether a file is one of the database's.
     fn has(&self, id: FileId) -> bool {
-        self.id == id || folder::companions(&self.path).iter().any(|path| FileId::at(path) == Some(id))
+        self.id == id
+            || self.index.get().is_some_and(|index| index.id == id)
+            || folder::companions(&self.path).iter().any(|path| FileId::at(path) == Some(id))
     }
 
     /// Keeps a descriptor until the database is closed.

@@ -78,6 +78,7 @@ impl Session {
                 },
             )
         };
+        self.refresh_catalog()?;
         let statement = self.statements.get(name).ok_or_else(missing)?;
         if self.view().plans_as(&statement.view) {
             return Ok(statement.prepared.clone());

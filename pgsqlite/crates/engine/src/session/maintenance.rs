@@ -193,6 +193,11 @@ impl Session {
             connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())
         };
         let before = pages(self)?;
+        // another program that writes is waited for as by other statements; SQLite's VACUUM cannot run in a transaction
+        self.begin_immediate().await?;
+        let ready = self.engine.writer.expect_commit(true);
+        self.connection()?.command("ROLLBACK")?;
+        ready?;
         self.run_long("VACUUM main")?;
         let commit = self.engine.writer.committed();
         let after = pages(self)?;

@@ -33,6 +33,8 @@ mod explain_counts;
 mod explain_format;
 mod explain_plan;
 mod extended;
+mod foreign_locks;
+
 mod function_call;
 mod function_cursors;
 pub mod guc;

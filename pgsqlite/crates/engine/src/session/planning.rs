@@ -138,6 +138,12 @@ pub(super) fn result_type_changed() -> PgError {
         .routine("RevalidateCachedQuery")
 }
 
+/// Whether an error is [`result_type_changed`].
+pub(super) fn is_result_type_changed(error: &PgError) -> bool {
+    error.code() == SqlState::FEATURE_NOT_SUPPORTED
+        && error.fields().routine.as_deref() == Some("RevalidateCachedQuery")
+}
+
 /// RowDescription's view of a plan's columns.
 pub(super) fn output_columns(catalog: &Catalog, columns: &[PlanColumn]) -> Result<Arc<[OutputColumn]>> {
     columns

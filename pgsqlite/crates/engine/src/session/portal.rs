@@ -681,7 +681,21 @@ impl Session {
                 inserted?;
                 sql = &two.row;
             }
-            let (mut statement, fresh) = connection.prepare_or_find(sql)?;
+            let prepared = connection.prepare_or_find(sql);
+            let (mut statement, fresh) = match prepared {
+                Ok(found) => found,
+                // a column may be gone that the plan names
+                Err(e) if plan.modifies.is_empty() && !plan.calls_writers && i == 0 => match self.is_stale(epoch)? {
+                    true => {
+                        portal.state = State::Stale;
+                        return Ok(Some(Execution::Empty));
+                    }
+                    false => return Err(e),
+                },
+                Err(e) => return Err(e),
+            };
+            let connection =
+                portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
             // SAFETY: the portal owns the values in a box and outlives the statement's execution.
             unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
             if i == last && step.output == StepOutput::Rows {

@@ -4,6 +4,7 @@
 //! plan, and its values are bound. Whatever goes wrong with that before the statement runs (a value that is no value of
 //! its type, an error of analysis) is left to the plain way, which tells it with its position.
 
+use super::planning::is_result_type_changed;
 use super::plans::{Parsed, Prepared, Template, LONGEST};
 use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
@@ -156,9 +157,21 @@ impl Session {
                 self.end_running();
                 return Err(e);
             }
-            script.running = true;
         }
-        let result = self.execute(SCRIPT_PORTAL, 0, sink).await;
+        let begins = !std::mem::replace(&mut script.running, true);
+        let mut result = self.execute(SCRIPT_PORTAL, 0, sink).await;
+        // the schema has changed since the statement was planned: nobody knows its columns yet
+        if begins && result.as_ref().is_err_and(is_result_type_changed) {
+            let at = script.next - 1;
+            if let ([_], text) = (&script.statements[..], self.source.clone()) {
+                script.statements = self.parse_text(&text)?;
+            }
+            let raw = script.statements.get(at).cloned().ok_or_else(|| PgError::internal("a statement is gone"))?;
+            result = match self.begin_script_statement(script, raw).await {
+                Ok(()) => self.execute(SCRIPT_PORTAL, 0, sink).await,
+                Err(e) => Err(e),
+            };
+        }
         match &result {
             Ok(Execution::Paused) => {}
             _ => {

@@ -145,6 +145,7 @@ impl Session {
             connection.cell.random.set(self.random);
             self.connection = Some(connection);
         }
+        self.refresh_catalog()?;
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
         {
@@ -198,7 +199,7 @@ impl Session {
         if self.transaction.sqlite {
             return Ok(());
         }
-        self.engine.refresh(self.connection()?)
+        self.engine.refresh(self.connection.as_ref())
     }
 
     /// Before a read: a transaction that keeps its snapshot takes it now.
@@ -294,11 +295,11 @@ impl Session {
             self.enter_slot(slot, shares).await?;
         }
         if !self.transaction.sqlite {
-            self.connection()?.command("BEGIN IMMEDIATE")?;
+            self.begin_immediate().await?;
             self.transaction.sqlite = true;
             self.connection()?.cell.routines.begin();
             // what waited for the slot, or another program, may have changed the schema
-            self.engine.refresh(self.connection()?)?;
+            self.engine.refresh(self.connection.as_ref())?;
             self.reopen_savepoints()?;
             if !self.transaction.constraints.is_default() {
                 self.defer_in_sqlite()?;
@@ -512,11 +513,18 @@ impl Session {
                 if self.leaves_commit() {
                     return self.leave_commit().await;
                 }
-                if waits && self.connection()?.is_writing() {
-                    self.engine.writer.expect_sync();
+                if self.connection()?.is_writing() {
+                    if let Err(e) = self.engine.writer.expect_commit(waits) {
+                        self.rollback()?;
+                        return Err(e);
+                    }
                 }
             }
-            let changed = match self.connection()?.commit() {
+            let cookie = match &self.transaction.catalog {
+                Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
+                None => None,
+            };
+            let changed = match self.connection()?.commit(cookie.is_none()) {
                 Ok(changed) => changed,
                 Err(e) => {
                     // a deferred constraint: the transaction is still open in SQLite
@@ -531,8 +539,7 @@ impl Session {
             }
             if let Some(catalog) = self.transaction.catalog.take() {
                 let catalog = self.take_temporary(catalog).with_labels_committed();
-                let connection = self.connection()?;
-                self.engine.publish(catalog, connection)?;
+                self.engine.publish(catalog, cookie);
             }
         }
         // others may write while we wait for the disk

@@ -1,6 +1,7 @@
 //! Syncing the log: by the session that commits while nobody else does, by the committer's thread where several do.
 
 use super::{Inner, Writer};
+use crate::wal::Wal;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -42,10 +43,11 @@ impl Writer {
 
 impl Inner {
     /// One sync, by whoever has set `syncing`; who waits for it is told.
-    pub(super) fn sync(&self) -> Result<()> {
+    pub(super) fn sync(self: &Arc<Self>) -> Result<()> {
         let upto = self.state.lock().commits;
         let result = match self.wal.as_ref().map_or(Ok(()), |wal| wal.sync()) {
-            Ok(()) => Ok(()),
+            // what is on disk in a file that nobody finds again is not kept
+            Ok(()) => self.wal.as_ref().map_or(Ok(()), Wal::check),
             Err(e) => {
                 let message = format!("could not sync the write-ahead log: {e}");
                 Err(PgError::new(SqlState::IO_ERROR, message).fatal())
@@ -72,7 +74,24 @@ impl Inner {
             // a session may be gone
             let _ = member.send(result.clone());
         }
+        if result.is_err() {
+            self.save_removed();
+        }
         result
+    }
+
+    /// If the log was removed: sees to it that what was acknowledged is in the database, as soon as nobody reads an older state of it.
+    fn save_removed(self: &Arc<Self>) {
+        const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+        let inner = Arc::downgrade(self);
+        let save = move || {
+            while inner.upgrade().is_some_and(|inner| inner.wal.as_ref().is_some_and(Wal::save_removed)) {
+                std::thread::sleep(PAUSE);
+            }
+        };
+        if let Err(e) = std::thread::Builder::new().name("saves-log".into()).spawn(save) {
+            tracing::error!("a log that was removed is not written back: {e}");
+        }
     }
 
     /// If there is something to commit or to sync, the committer does it, on its thread.

@@ -84,8 +84,12 @@ impl State {
 
     /// 58030 after a sync has failed.
     fn check(&self) -> Result<()> {
-        match self.failed {
+        match &self.failed {
             None => Ok(()),
+            Some(lost) if lost.code() == SqlState::UNDEFINED_FILE => Err(PgError::new(
+                SqlState::UNDEFINED_FILE,
+                format!("the server has stopped accepting writes: {}", lost.message()),
+            )),
             Some(_) => Err(PgError::new(
                 SqlState::IO_ERROR,
                 "the server has stopped accepting writes because a sync of the database failed",
@@ -199,9 +203,8 @@ impl Inner {
     /// COMMIT of a shared transaction, by the holder of the slot. From now on its members wait for the disk.
     fn commit(&self, Shared { connection, members }: Shared) {
         let failed = self.state.lock().failed.clone();
-        self.lengthen();
         let committed = match failed {
-            None => connection.commit(),
+            None => self.lengthen(true).and_then(|()| connection.commit(true)),
             Some(e) => Err(e),
         };
         match committed {
@@ -224,10 +227,22 @@ impl Inner {
         }
     }
 
-    fn lengthen(&self) {
-        if let Some(Err(e)) = self.wal.as_ref().map(Wal::lengthen) {
+    /// Before COMMIT, while SQLite's write lock is held. `synced`: a sync follows. Errors: 58P01 if the log is not the one that it was;
+    /// nothing more is written.
+    fn lengthen(&self, synced: bool) -> Result<()> {
+        let Some(wal) = &self.wal else { return Ok(()) };
+        let checked = match synced {
+            true => wal.check_length(),
+            false => wal.check_length().and_then(|()| wal.check_now_and_then()),
+        };
+        if let Err(e) = checked {
+            self.state.lock().failed.get_or_insert(e.clone());
+            return Err(e);
+        }
+        if let Err(e) = wal.lengthen() {
             tracing::debug!("the write-ahead log was not made longer: {e}");
         }
+        Ok(())
     }
 }
 
@@ -269,9 +284,15 @@ impl Writer {
         self.0.wal.is_some()
     }
 
-    /// To be called right before COMMIT, while SQLite's write lock is held, if [`Writer::wait_durable`] will be called.
-    pub fn expect_sync(&self) {
-        self.0.lengthen();
+    /// To be called right before COMMIT, while SQLite's write lock is held. `synced`: [`Writer::wait_durable`] will be called. Errors: 58P01
+    /// if the log was cut or is gone: then nothing may be written to it.
+    pub fn expect_commit(&self, synced: bool) -> Result<()> {
+        self.0.lengthen(synced)
+    }
+
+    /// The log that is open, to compare it with what is at its place.
+    pub(crate) fn log(&self) -> Option<crate::files::FileId> {
+        self.0.wal.as_ref().and_then(Wal::id)
     }
 
     /// To be called right after COMMIT, still inside the slot: the commit's number.

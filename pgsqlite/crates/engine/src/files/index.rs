@@ -1,0 +1,154 @@
+//! The header of the log's index, which all programs that have the database open share in memory: whether anything was committed since
+//! one looked last is seen there without a system call.
+//!
+//! The layout is a part of SQLite's file format: <https://www.sqlite.org/walformat.html#the_wal_index_header>. The index is in the byte
+//! order of the machine, and each transaction that is committed writes its header twice.
+
+use super::FileId;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// Both copies of the header, in words of eight bytes.
+const WORDS: usize = 12;
+/// One copy.
+const COPY: usize = WORDS / 2;
+/// SQLite makes the index as long as this at least, before it uses it.
+const SHORTEST: u64 = 32 << 10;
+/// The bytes of the log's header, and of a frame's.
+const LOG_HEADER: u64 = 32;
+const FRAME_HEADER: u64 = 24;
+
+/// What the header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Another one after each commit and each new beginning of the log.
+    pub mark: u64,
+    /// Counts commits.
+    pub commits: u32,
+    /// Frames of the log that hold commits.
+    frames: u32,
+    page: u32,
+}
+
+impl Header {
+    /// How long the log has to be for its commits.
+    pub fn log_length(&self) -> u64 {
+        match self.frames {
+            0 => 0,
+            n => LOG_HEADER + u64::from(n) * (FRAME_HEADER + u64::from(self.page)),
+        }
+    }
+}
+
+/// The index of a database that is open.
+pub(super) struct Index {
+    /// [`WORDS`] words
+    words: NonNull<AtomicU64>,
+    /// SQLite's locks are on this file, too: it is closed after the last connection
+    _file: File,
+    pub id: FileId,
+}
+
+// SAFETY: the words are atomic, and stay mapped as long as the index lives.
+unsafe impl Send for Index {}
+unsafe impl Sync for Index {}
+
+impl Index {
+    /// Opens the index of a database that this process has in use.
+    pub fn open(path: &Path) -> Result<Index> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.len() < SHORTEST {
+            return Err(Error::new(ErrorKind::InvalidData, "the index is not in use"));
+        }
+        // SAFETY: a new mapping of an open file, which is longer than this; nothing is written to it.
+        let mapped = unsafe {
+            libc::mmap(std::ptr::null_mut(), WORDS * 8, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        let words = NonNull::new(mapped).filter(|m| m.as_ptr() != libc::MAP_FAILED).ok_or_else(Error::last_os_error)?;
+        Ok(Index { words: words.cast(), _file: file, id: FileId::of(&metadata) })
+    }
+
+    fn word(&self, i: usize) -> u64 {
+        debug_assert!(i < WORDS);
+        // SAFETY: within the mapping. Other processes write to it, as SQLite means it to be.
+        unsafe { self.words.add(i).as_ref() }.load(Ordering::Relaxed)
+    }
+
+    /// The checksum of the copy that SQLite writes last. (The header has no word that is never the same again; its checksum covers the
+    /// number of commits, and what the log's present beginning is called.)
+    pub fn mark(&self) -> u64 {
+        let mark = self.word(COPY - 1);
+        fence(Ordering::Acquire);
+        mark
+    }
+
+    /// None: somebody writes it just now, again and again.
+    pub fn header(&self) -> Option<Header> {
+        for _ in 0..100 {
+            let first: [u64; COPY] = std::array::from_fn(|i| self.word(i));
+            fence(Ordering::Acquire);
+            let second: [u64; COPY] = std::array::from_fn(|i| self.word(COPY + i));
+            if first == second {
+                let bytes = |word: u64| word.to_ne_bytes();
+                let number = |word: u64, half: usize| {
+                    let b = bytes(word);
+                    u32::from_ne_bytes([b[4 * half], b[4 * half + 1], b[4 * half + 2], b[4 * half + 3]])
+                };
+                let page = bytes(first[1]);
+                let page = u32::from(u16::from_ne_bytes([page[6], page[7]]));
+                return Some(Header {
+                    mark: first[COPY - 1],
+                    commits: number(first[1], 0),
+                    frames: number(first[2], 0),
+                    // the largest does not fit into its field
+                    page: if page == 1 { 65_536 } else { page },
+                });
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // SAFETY: mapped by open(), unmapped once.
+        unsafe { libc::munmap(self.words.as_ptr().cast(), WORDS * 8) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryFolder;
+
+    #[test]
+    fn the_header_counts_commits_and_frames() {
+        let folder = MemoryFolder::new().unwrap();
+        let db = rusqlite::Connection::open(folder.file()).unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (i)").unwrap();
+        let [log, index, ..] = crate::files::folder::companions(&folder.file());
+        let length = || std::fs::metadata(&log).unwrap().len();
+        let index = Index::open(&index).unwrap();
+        let before = index.header().unwrap();
+        assert_eq!((before.log_length(), before.mark), (length(), index.mark()));
+        for i in 0..3 {
+            db.execute("INSERT INTO t VALUES (?1)", [i]).unwrap();
+        }
+        let after = index.header().unwrap();
+        assert_eq!((after.commits, after.log_length()), (before.commits + 3, length()));
+        assert_ne!(after.mark, before.mark);
+        db.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0)).unwrap();
+        db.execute_batch("BEGIN; INSERT INTO t VALUES (1); ROLLBACK").unwrap();
+        assert_eq!(index.header(), Some(after));
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        let emptied = index.header().unwrap();
+        assert_eq!((emptied.log_length(), length()), (0, 0));
+        assert_ne!(emptied.mark, after.mark);
+    }
+}
