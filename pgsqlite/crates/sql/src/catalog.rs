@@ -1268,6 +1268,11 @@ impl Catalog {
         self.schema_names.get(name).copied()
     }
 
+    /// The schema `public`. It has another OID than [`PUBLIC`] where it was dropped and made again.
+    pub fn public_schema(&self) -> Oid {
+        self.schema_oid("public").unwrap_or(PUBLIC)
+    }
+
     pub fn relation(&self, oid: Oid) -> Option<&Arc<Relation>> {
         self.relations.get(&oid)
     }
@@ -1307,9 +1312,6 @@ impl Catalog {
     pub fn type_in(&self, schema: Oid, name: &str) -> Option<Oid> {
         if let Some(t) = pg_type::by_name(name).filter(|t| self.schema_of_builtin_type(t) == Some(schema)) {
             return Some(t.oid);
-        }
-        if schema == PG_CATALOG {
-            return None;
         }
         if let Some(&oid) = self.type_names.get(&(schema, name.to_string())) {
             return Some(oid);

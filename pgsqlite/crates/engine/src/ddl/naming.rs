@@ -212,7 +212,8 @@ impl Ddl<'_> {
             lower.starts_with("sqlite_") || lower.starts_with("__pgsqlite_") || lower.starts_with("pragma_")
         };
         let qualified = format!("{}.{}", self.catalog.schema_name(schema), name);
-        let wanted = if schema == PUBLIC && !reserved(name) { name.to_string() } else { qualified };
+        let wanted =
+            if schema == self.catalog.public_schema() && !reserved(name) { name.to_string() } else { qualified };
         let taken = |n: &str| {
             self.catalog
                 .relations

@@ -129,7 +129,7 @@ pub(super) fn data_type(catalog: &Catalog, ty: Oid) -> String {
         Some(TypeEntry::Builtin(t)) if t.is_array() => "ARRAY".into(),
         Some(TypeEntry::ArrayOf(_)) => "ARRAY".into(),
         Some(TypeEntry::Builtin(_)) => {
-            let path = [PG_CATALOG, PUBLIC];
+            let path = [PG_CATALOG, catalog.public_schema()];
             crate::udf::bare_type_name(&Names::new(catalog, &path), catalog, ty)
         }
         _ => "USER-DEFINED".into(),
@@ -191,7 +191,7 @@ fn below_domain(catalog: &Catalog, ty: Oid, modifier: i32) -> (Oid, i32) {
 
 /// (catalog, schema, name) of a type under these columns.
 fn identity(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static str; 3]) {
-    let path = [PG_CATALOG, PUBLIC];
+    let path = [PG_CATALOG, state.catalog.public_schema()];
     let names = Names::new(&state.catalog, &path);
     let (type_schema, name) = names.type_identity(ty).unwrap_or((PG_CATALOG, String::new()));
     row.extend([(columns[0], database(state)), (columns[1], schema(state, type_schema)), (columns[2], text(name))]);

@@ -233,7 +233,7 @@ fn specific_name(p: &builtin::Proc) -> String {
 }
 
 fn type_columns(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static str; 3]) {
-    let path = [PG_CATALOG, PUBLIC];
+    let path = [PG_CATALOG, state.catalog.public_schema()];
     let (type_schema, name) =
         Names::new(&state.catalog, &path).type_identity(ty).unwrap_or((PG_CATALOG, String::new()));
     row.extend([(columns[0], database(state)), (columns[1], schema(state, type_schema)), (columns[2], text(name))]);

@@ -47,8 +47,7 @@ fn find(host: Host, from: Oid, to: Oid, typmod: i32) -> Result<Rc<Planned>> {
     let query = host.with_environment(|e| conversion(e, from, to, typmod, true))?;
     let query = query.ok_or_else(|| {
         let catalog = host.catalog();
-        let name =
-            |ty: Oid| pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]).type_name(ty, -1);
+        let name = |ty: Oid| pgsqlite_sql::deparse::Names::new(&catalog, &[catalog.public_schema()]).type_name(ty, -1);
         PgError::new(SqlState::CANNOT_COERCE, format!("cannot cast type {} to {}", name(from), name(to)))
     })?;
     let planned = Rc::new(Planned::of_query(host, query, vec![from])?);

@@ -216,7 +216,8 @@ pub(super) fn check_returned_row(
     }
     for (i, ((ty, _), wanted)) in fields.iter().zip(expected).enumerate() {
         if catalog.base_type(*ty) != catalog.base_type(*wanted) {
-            let names = pgsqlite_sql::deparse::Names::new(catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+            let path = [catalog.public_schema()];
+            let names = pgsqlite_sql::deparse::Names::new(catalog, &path);
             return Err(mismatch(format!(
                 "Returned type {} at ordinal position {}, but query expects {}.",
                 names.type_name(*ty, -1),
@@ -235,7 +236,8 @@ pub(super) fn record_mismatch(
     wanted: Oid,
     column: usize,
 ) -> PgError {
-    let names = pgsqlite_sql::deparse::Names::new(catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+    let path = [catalog.public_schema()];
+    let names = pgsqlite_sql::deparse::Names::new(catalog, &path);
     PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, "return type mismatch in function declared to return record")
         .detail(format!(
             "Final statement returns {} instead of {} at column {column}.",

@@ -6,7 +6,7 @@ use super::Session;
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG, PUBLIC};
+use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,7 +141,7 @@ impl Session {
         let role = self.user_oid(catalog);
         let superuser = self.is_superuser(catalog);
         if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
-            return vec![PUBLIC];
+            return catalog.schema_oid("public").into_iter().collect();
         }
         let names = super::guc_values::split_names(&text).unwrap_or_default();
         names

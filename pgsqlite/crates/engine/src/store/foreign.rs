@@ -335,8 +335,8 @@ fn add_table(
     let oid = take(next_oid);
     let mut relation = Relation {
         oid,
-        schema: PUBLIC,
-        name: free_name(catalog, PUBLIC, sqlite_name),
+        schema: catalog.public_schema(),
+        name: free_name(catalog, catalog.public_schema(), sqlite_name),
         kind: RelationKind::Table,
         sqlite_name: sqlite_name.to_string(),
         owner: BOOTSTRAP_ROLE,
@@ -702,8 +702,8 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
     let oid = take(next_oid);
     let relation = Relation {
         oid,
-        schema: PUBLIC,
-        name: free_name(catalog, PUBLIC, sqlite_name),
+        schema: catalog.public_schema(),
+        name: free_name(catalog, catalog.public_schema(), sqlite_name),
         kind: RelationKind::ForeignView,
         sqlite_name: sqlite_name.to_string(),
         owner: BOOTSTRAP_ROLE,

@@ -769,7 +769,8 @@ impl<'h> Frame<'h> {
                 });
             if !fits {
                 let catalog = self.host.catalog();
-                let names = pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]);
+                let path = [catalog.public_schema()];
+                let names = pgsqlite_sql::deparse::Names::new(&catalog, &path);
                 return mismatch(format!(
                     "Returned type {} does not match expected type {} in column {}.",
                     names.type_name(*from, *given),
@@ -830,8 +831,7 @@ impl<'h> Frame<'h> {
             )));
         }
         let catalog = self.host.catalog();
-        let names =
-            |ty| pgsqlite_sql::deparse::Names::new(&catalog, &[pgsqlite_sql::catalog::PUBLIC]).type_name(ty, -1);
+        let names = |ty| pgsqlite_sql::deparse::Names::new(&catalog, &[catalog.public_schema()]).type_name(ty, -1);
         for (i, (column, (_, to, _))) in columns.iter().zip(&fields).enumerate() {
             // unlike an assignment this converts nothing
             if column.ty != *to && catalog.base_type(column.ty) != catalog.base_type(*to) {
