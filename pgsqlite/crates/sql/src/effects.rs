@@ -34,6 +34,36 @@ pub fn may_wait(function: Oid) -> bool {
     crate::builtins::catalog::proc_by_oid(function).is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name))
 }
 
+/// Whether the body of a function reads tables, or may do so, by itself or through functions that it names.
+pub fn may_read_tables(catalog: &Catalog, function: Oid) -> bool {
+    reads(catalog, function, &mut HashSet::new())
+}
+
+fn reads(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
+    let Some(function) = catalog.function(oid) else { return false };
+    if !seen.insert(oid) {
+        return false;
+    }
+    let table = |node: &NodeEnum| node.nodes().into_iter().any(|(n, ..)| matches!(n, pg_query::NodeRef::RangeVar(_)));
+    let own = match function.language {
+        Language::Internal => return false,
+        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(table)),
+        // a body's expressions are texts: a table is named behind one of these words
+        Language::PlPgSql => {
+            let lower = function.source.to_lowercase();
+            let words: Vec<&str> = lower.split(|c: char| !(c.is_alphanumeric() || "_$.\"".contains(c))).collect();
+            let words: Vec<&str> = words.into_iter().filter(|w| !w.is_empty() && *w != "only").collect();
+            let named = |name: &str| {
+                let name = name.rsplit('.').next().unwrap_or(name).trim_matches('"');
+                catalog.relations.values().any(|r| r.name.eq_ignore_ascii_case(name))
+            };
+            words.contains(&"execute")
+                || words.windows(2).any(|w| matches!(w[0], "from" | "join" | "table" | "into") && named(w[1]))
+        }
+    };
+    own || named_functions(catalog, &function.source).into_iter().any(|oid| reads(catalog, oid, seen))
+}
+
 /// PostgreSQL's own functions that change data.
 const BUILTIN_WRITERS: [&str; 8] =
     ["lo_creat", "lo_create", "lo_from_bytea", "lo_put", "lo_truncate", "lo_truncate64", "lo_unlink", "lowrite"];
@@ -145,7 +175,14 @@ fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool 
     if BUILTIN_WRITERS.iter().any(|name| words.contains(name)) {
         return true;
     }
-    let named: Vec<Oid> = catalog
+    named_functions(catalog, text).into_iter().any(|oid| writes(catalog, oid, seen))
+}
+
+/// The functions of the user whose names stand in a text.
+fn named_functions(catalog: &Catalog, text: &str) -> Vec<Oid> {
+    let lower = text.to_lowercase();
+    let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
+    catalog
         .routines
         .values()
         .filter(|r| {
@@ -154,8 +191,7 @@ fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool 
                 || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && lower.contains(&name)
         })
         .map(|r| r.function.oid)
-        .collect();
-    named.into_iter().any(|oid| writes(catalog, oid, seen))
+        .collect()
 }
 
 fn statement_writes(statement: &Statement) -> bool {

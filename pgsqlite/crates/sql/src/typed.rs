@@ -651,12 +651,18 @@ pub enum RowCheckOf {
     Existing { table: String, policy: Option<String>, merge: bool },
     /// the bound of the partition of this name
     Partition { schema: String, table: String },
+    /// ON CONFLICT by a partial index whose condition the statement's parameters must repeat
+    Arbiter,
 }
 
 impl RowCheckOf {
     /// The error of a row that does not satisfy the check.
     pub fn violation(&self) -> PgError {
         match self {
+            RowCheckOf::Arbiter => PgError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            ),
             RowCheckOf::View(view) => PgError::new(
                 SqlState::WITH_CHECK_OPTION_VIOLATION,
                 format!("new row violates check option for view \"{view}\""),

@@ -46,6 +46,19 @@ pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
     (worst, made)
 }
 
+/// The functions that an expression calls which a user has made.
+pub fn made_functions(expr: &Expr) -> Vec<Oid> {
+    let mut made = Vec::new();
+    walk::deep(expr, 0, &mut |_, e| {
+        called(e, &mut |proc| {
+            if proc >= oid::FIRST_USER_OID && !made.contains(&proc) {
+                made.push(proc);
+            }
+        });
+    });
+    made
+}
+
 /// Whether a node calls a function whose value may differ each time, as the function is declared.
 pub(crate) fn is_volatile(catalog: &Catalog, expr: &Expr) -> bool {
     let mut found = false;

@@ -68,7 +68,7 @@ impl Ddl<'_> {
     fn absent_of_table(&self, tag: &str, parts: &[&str]) -> Result<(PgError, String)> {
         let word = tag.trim_start_matches("DROP ").to_ascii_lowercase();
         let [table @ .., name] = parts else { return Err(PgError::internal("a name without its table")) };
-        let (schema, relation) = super::qualified(table)?;
+        let (schema, relation) = self.qualified(table)?;
         if !schema.is_empty() && self.catalog.schema_oid(schema).is_none() {
             let message = format!("schema \"{schema}\" does not exist");
             return Ok((PgError::new(SqlState::UNDEFINED_SCHEMA, &*message), message));

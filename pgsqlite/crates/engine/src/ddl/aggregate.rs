@@ -4,7 +4,7 @@
 
 use super::function::{invalid, polymorphic_sources};
 use super::options::{arg, boolean, def_elems, name_of, text_of};
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::analyze::aggregate::{support_function, SupportFunction};
 use pgsqlite_sql::analyze::is_polymorphic;
 use pgsqlite_sql::builtins::catalog::{Aggregate, AggregateSteps};
@@ -119,7 +119,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_aggregate(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema, name) = qualified(&parts)?;
+        let (schema, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
         let direct = match statement.args.get(1).and_then(|n| n.node.as_ref()) {

@@ -1,7 +1,7 @@
 //! CREATE COLLATION, ALTER COLLATION, DROP COLLATION.
 
 use super::options::{boolean, def_elems, names, text_of};
-use super::{qualified, strings, Ddl};
+use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -81,7 +81,7 @@ impl Ddl<'_> {
     pub(super) fn create_collation(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let tag = "CREATE COLLATION".to_string();
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = qualified(&parts)?;
+        let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
         let options = Options::read(&statement.definition)?;
         let mut made = UserCollation {

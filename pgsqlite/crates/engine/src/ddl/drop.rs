@@ -1,6 +1,6 @@
 //! DROP, with what depends on the dropped objects; TRUNCATE.
 
-use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
+use super::{sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{Names, Reference};
@@ -562,6 +562,7 @@ impl Ddl<'_> {
             Some(NodeEnum::TypeName(t)) => strings(&t.names),
             _ => return Err(PgError::not_supported("this name in DROP")),
         };
+        let parts = self.without_database(parts);
         let shown = parts.join(".");
         let missing =
             |code: SqlState, word: &str| Ok(Err(PgError::new(code, format!("{word} \"{shown}\" does not exist"))));
@@ -611,7 +612,7 @@ impl Ddl<'_> {
             [database, rest @ ..] if rest.len() == 2 && self.catalog.is_database(database) => rest,
             all => all,
         };
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         if !schema.is_empty() && self.catalog.schema_oid(schema).is_none() {
             return Ok(Err(PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))));
         }

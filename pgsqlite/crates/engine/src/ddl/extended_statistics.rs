@@ -3,7 +3,7 @@
 
 use super::naming::{default_opclass, joined_columns, object_name};
 use super::schema::CLASS_STATISTICS;
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::ExprKind;
@@ -34,7 +34,7 @@ impl Ddl<'_> {
 
     /// The one that a name means; None: there is none. Errors: 3F000, 42601.
     fn find_statistics(&self, parts: &[&str]) -> Result<Option<(Arc<Relation>, StatisticsObject)>> {
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         if schema.is_empty() {
             return Ok(self.environment.search_path.iter().find_map(|s| self.statistics_in(*s, name)));
         }
@@ -93,7 +93,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let named = match &parts[..] {
             [] => None,
-            parts => Some(qualified(parts)?),
+            parts => Some(self.qualified(parts)?),
         };
         let schema = match named {
             Some((schema, _)) => self.creation_schema(schema, -1)?,

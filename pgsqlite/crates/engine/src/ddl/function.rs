@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP of functions and procedures.
 
 use super::drop::Object;
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::analyze::inline::{conversion, Parameters};
 use pgsqlite_sql::analyze::{analyze_in_function, is_polymorphic, sql_body, Statement};
@@ -51,7 +51,7 @@ impl Ddl<'_> {
         if name.pct_type {
             let parts = strings(&name.names);
             let [table @ .., column] = &parts[..] else { return Err(PgError::internal("%TYPE of nothing")) };
-            let (schema, table) = qualified(table)?;
+            let (schema, table) = self.qualified(table)?;
             let relation = self.find_relation(schema, table).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist"))
             })?;
@@ -199,7 +199,7 @@ impl Ddl<'_> {
         let word = if statement.is_procedure { "procedure" } else { "function" };
         let tag = format!("CREATE {}", word.to_uppercase());
         let parts = strings(&statement.funcname);
-        let (schema, name) = qualified(&parts)?;
+        let (schema, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
         let options = self.function_options(&statement.options, statement.is_procedure)?;
@@ -306,6 +306,7 @@ impl Ddl<'_> {
                 format!("function \"{name}\" already exists with same argument types"),
             ));
         }
+        let old_body = old.as_ref().map(|f| f.source.clone());
         match old {
             Some(old) => {
                 if !statement.replace {
@@ -330,7 +331,11 @@ impl Ddl<'_> {
         with.add_function(function.clone());
         self.check_body(&with, &function)
             .map_err(|e| body_place(e, &self.text, self.offset, &function.source, standard))?;
+        let replaced = old_body.is_some_and(|source| source != function.source);
         self.put_function(function)?;
+        if replaced {
+            self.remake_indexes_over_functions()?;
+        }
         Ok(tag)
     }
 
@@ -635,7 +640,7 @@ impl Ddl<'_> {
         use ast::ObjectType as T;
         let parts = strings(&named.objname);
         let shown = parts.join(".");
-        let (schema, name) = qualified(&parts)?;
+        let (schema, name) = self.qualified(&parts)?;
         let word = match kind {
             T::ObjectProcedure => "procedure",
             T::ObjectRoutine => "routine",

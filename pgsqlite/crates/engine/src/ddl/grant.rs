@@ -4,7 +4,7 @@
 //! database, and those on functions. What could be stored but not enforced is refused: privileges on languages.
 
 use super::drop::{kind_word, Object};
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::large_object;
 use crate::store;
 use crate::store::base::DATABASE_OWNER_ROLE;
@@ -214,7 +214,7 @@ impl Ddl<'_> {
             }
             (T::ObjectType | T::ObjectDomain, Some(NodeEnum::List(list))) => {
                 let parts = strings(&list.items);
-                let (_, name) = qualified(&parts)?;
+                let (_, name) = self.qualified(&parts)?;
                 match self.find_type(&parts) {
                     Ok(found) => {
                         if objtype == T::ObjectDomain && !matches!(found.kind, UserTypeKind::Domain { .. }) {

@@ -291,7 +291,7 @@ impl Ddl<'_> {
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
                 let refusal = "functions in index predicate must be marked IMMUTABLE";
-                self.check_immutable(&expr, "an index predicate", refusal)?;
+                self.check_immutable(&expr, (&text, &relation), "an index predicate", refusal)?;
                 Some(text)
             }
         };
@@ -372,7 +372,7 @@ impl Ddl<'_> {
                     ));
                 }
                 let refusal = "functions in index expression must be marked IMMUTABLE";
-                self.check_immutable(&expr, "an index expression", refusal)?;
+                self.check_immutable(&expr, (&text, &relation), "an index expression", refusal)?;
                 let collation = match expr.collation {
                     0 => naming::default_collation(&self.catalog, expr.ty),
                     NO_COLLATION if element.collation.is_empty() => {
@@ -497,7 +497,7 @@ impl Ddl<'_> {
                     }
                 }
                 KeyPart::Expression(text) => {
-                    let lowered = self.lower_stored(text, Some(table), None)?;
+                    let lowered = self.lower_index_part(text, Some(table), None)?;
                     let ty = self
                         .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
                         .ty;
@@ -530,13 +530,13 @@ impl Ddl<'_> {
             keys.join(", ")
         );
         if let (Some(predicate), None) = (&index.predicate, &exclusion) {
-            sql.push_str(&format!(" WHERE {}", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
+            sql.push_str(&format!(" WHERE {}", self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?));
         }
         if index.nulls_not_distinct && index.unique && !index.deferrable {
             // SQLite takes NULLs as different: rows that have one in the key have a unique index of their own
             let mut condition = format!("({})", absent.join(" OR "));
             if let Some(predicate) = &index.predicate {
-                let lowered = self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?;
+                let lowered = self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?;
                 condition = format!("{condition} AND ({lowered})");
             }
             sql.push_str(&format!(
@@ -595,7 +595,7 @@ impl Ddl<'_> {
             types.push(ty);
         }
         if let Some(predicate) = &index.predicate {
-            conditions.push(format!("({})", self.lower_stored(predicate, Some(table), Some((oid::BOOL, -1)))?));
+            conditions.push(format!("({})", self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?));
         }
         let sql = format!(
             "SELECT {} FROM {}{}{} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
@@ -674,11 +674,40 @@ impl Ddl<'_> {
             KeyPart::Expression(text) => {
                 let ty =
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?.ty;
-                (format!("({})", self.lower_stored(text, Some(table), None)?), ty)
+                (format!("({})", self.lower_index_part(text, Some(table), None)?), ty)
             }
         };
         let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);
         Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", sqlite_quote(&c))), ty))
+    }
+
+    /// Makes the SQLite indexes anew whose expressions call functions that users have made: a body has changed.
+    pub(super) fn remake_indexes_over_functions(&self) -> Result<()> {
+        let relations = self.catalog.relations.values();
+        let indexes = relations.filter_map(|r| match &r.kind {
+            RelationKind::Index(index) => Some((r, index)),
+            _ => None,
+        });
+        for (relation, index) in indexes {
+            let table = self.required(index.table)?;
+            let expressions = index.columns.iter().filter_map(|c| match &c.key {
+                KeyPart::Expression(text) => Some(text),
+                KeyPart::Column(_) => None,
+            });
+            let mut calls = false;
+            for text in expressions.chain(&index.predicate) {
+                let expr =
+                    self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
+                calls |= !pgsqlite_sql::volatility::made_functions(&expr).is_empty();
+            }
+            if calls {
+                let schema = if table.temporary { "temp" } else { "main" };
+                self.sqlite(&format!("DROP INDEX IF EXISTS {schema}.{}", sqlite_quote(&relation.sqlite_name)))?;
+                self.drop_nulls_index(relation.oid)?;
+                self.make_sqlite_index(relation, table)?;
+            }
+        }
+        Ok(())
     }
 
     /// Drops what [`Ddl::make_sqlite_index`] made beside an index whose NULLs are not distinct.

@@ -57,7 +57,7 @@ impl Ddl<'_> {
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
                 let columns = pgsqlite_sql::deparse::relation_columns(&expr, table);
                 let names = columns.iter().filter_map(|a| table.column_by_attnum(*a)).map(|c| sqlite_quote(&c.name));
-                let lowered = format!("({})", self.lower_stored(text, Some(table), None)?);
+                let lowered = format!("({})", self.lower_index_part(text, Some(table), None)?);
                 (lowered, expr.ty, names.collect(), String::new())
             }
         };

@@ -603,13 +603,29 @@ impl Ddl<'_> {
         Ok((expr, stored))
     }
 
-    /// An expression whose values are stored may call immutable functions only (`refusal` is the message), and none that a user
-    /// has made: SQLite could not call it when it writes to the table.
-    fn check_immutable(&self, expr: &Expr, place: &str, refusal: &str) -> Result<()> {
-        match pgsqlite_sql::volatility::volatility(&self.catalog, expr) {
+    /// An expression whose values are stored may call immutable functions only (`refusal` is the message). One that a user has made
+    /// may not read tables where `place` is an index: SQLite computes a row's key again to take it out.
+    fn check_immutable(
+        &self,
+        expr: &Expr,
+        (text, relation): (&str, &Relation),
+        place: &str,
+        refusal: &str,
+    ) -> Result<()> {
+        let mut found = pgsqlite_sql::volatility::volatility(&self.catalog, expr);
+        if found.0 != b'i' {
+            // a function in SQL is what its body is
+            let inlined = self.analyze_stored(|e| analyze::analyze_index_expression(e, text, Some(relation), None))?;
+            found = pgsqlite_sql::volatility::volatility(&self.catalog, &inlined);
+        }
+        match found {
             (b'i', None) => Ok(()),
             (b'i', Some(location)) => {
-                Err(PgError::not_supported(format!("a function made by CREATE FUNCTION in {place}")).at(location))
+                let reads = |f: &Oid| pgsqlite_sql::effects::may_read_tables(&self.catalog, *f);
+                if place.contains("index") && pgsqlite_sql::volatility::made_functions(expr).iter().any(reads) {
+                    return Err(PgError::not_supported(format!("a function that reads tables in {place}")).at(location));
+                }
+                Ok(())
             }
             _ => Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, refusal)),
         }
@@ -619,6 +635,14 @@ impl Ddl<'_> {
     fn lower_stored(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
         self.analyze_stored(|e| {
             let expr = analyze::analyze_expression(e, text, relation, target)?;
+            pgsqlite_sql::lower::lower_expression(e, &expr, relation)
+        })
+    }
+
+    /// As [`Ddl::lower_stored`], of an expression of an index.
+    fn lower_index_part(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
+        self.analyze_stored(|e| {
+            let expr = analyze::analyze_index_expression(e, text, relation, target)?;
             pgsqlite_sql::lower::lower_expression(e, &expr, relation)
         })
     }
@@ -709,8 +733,30 @@ impl Ddl<'_> {
         let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
         let parts = strings(&list.items);
         let [table @ .., name] = &parts[..] else { return Ok(None) };
-        let (schema, table) = qualified(table)?;
+        let (schema, table) = self.qualified(table)?;
         Ok(self.find_relation(schema, table).map(|relation| (relation, *name)))
+    }
+
+    /// (schema or "", name) of a qualified name, which may have the database in front. Errors: 0A000 for another database.
+    fn qualified<'n>(&self, parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
+        match parts {
+            [name] => Ok(("", name)),
+            [schema, name] => Ok((schema, name)),
+            [database, schema, name] if self.catalog.is_database(database) => Ok((schema, name)),
+            [_, _, _] => Err(analyze::cross_database(parts)),
+            _ => Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+            )),
+        }
+    }
+
+    /// The parts of a name without the database, where that is the session's.
+    fn without_database<'n>(&self, parts: Vec<&'n str>) -> Vec<&'n str> {
+        match parts[..] {
+            [database, schema, name] if self.catalog.is_database(database) => vec![schema, name],
+            _ => parts,
+        }
     }
 
     fn find_relation(&self, schema: &str, name: &str) -> Option<Arc<Relation>> {
@@ -758,18 +804,6 @@ pub(crate) fn strings(nodes: &[ast::Node]) -> Vec<&str> {
             _ => None,
         })
         .collect()
-}
-
-/// (schema or "", name) of a qualified name.
-fn qualified<'n>(parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
-    match parts {
-        [name] => Ok(("", name)),
-        [schema, name] => Ok((schema, name)),
-        _ => Err(PgError::new(
-            SqlState::SYNTAX_ERROR,
-            format!("improper qualified name (too many dotted names): {}", parts.join(".")),
-        )),
-    }
 }
 
 #[cfg(test)]

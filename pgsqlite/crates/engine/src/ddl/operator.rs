@@ -4,7 +4,7 @@
 use super::drop::Object;
 use super::function::invalid;
 use super::options::{boolean, def_elems, name_of};
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::analyze::aggregate::{call_target, same_storage};
 use pgsqlite_sql::builtins::catalog as builtin;
@@ -43,7 +43,7 @@ impl Ddl<'_> {
 
     /// The function of a name with these argument types exactly.
     fn exact_function(&self, name: &[&str], types: &[Oid]) -> Result<Oid> {
-        let (schema, own) = qualified(name)?;
+        let (schema, own) = self.qualified(name)?;
         let missing = || {
             let list: Vec<String> = types.iter().map(|&t| self.display_type(t)).collect();
             let shown = format!("function {}({}) does not exist", name.join("."), list.join(", "));
@@ -78,7 +78,7 @@ impl Ddl<'_> {
             }
             own => own,
         };
-        qualified(own)?;
+        self.qualified(own)?;
         Ok(own.join("."))
     }
 
@@ -127,7 +127,7 @@ impl Ddl<'_> {
 
     /// The operator that another one names as its commutator or negator: there already, or made to be defined later.
     fn other_operator(&mut self, name: &[&str], left: Oid, right: Oid, own: &UserOperator) -> Result<Oid> {
-        let (schema, bare) = qualified(name)?;
+        let (schema, bare) = self.qualified(name)?;
         let builtin = builtin::operators_named(bare)
             .find(|o| o.left == left && o.right == right && matches!(schema, "" | "pg_catalog"));
         if let Some(found) = builtin {
@@ -163,7 +163,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_operator(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema, name) = qualified(&parts)?;
+        let (schema, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_create(schema)?;
         if name == "=>" {
@@ -289,7 +289,7 @@ impl Ddl<'_> {
     /// The operator that `name (left, right)` means. The inner error: there is none.
     pub(super) fn find_operator(&self, named: &ast::ObjectWithArgs) -> Result<Result<Oid, PgError>> {
         let parts = strings(&named.objname);
-        let (schema, name) = qualified(&parts)?;
+        let (schema, name) = self.qualified(&parts)?;
         let mut types = Vec::new();
         for node in &named.objargs {
             match &node.node {

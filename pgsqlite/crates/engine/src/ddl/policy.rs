@@ -141,7 +141,7 @@ impl Ddl<'_> {
     /// The table and the policy that a list of names (schema, table, policy) means; None: the table has none of the name.
     fn policy_named(&self, names: &[&str]) -> Result<(Relation, Option<Oid>)> {
         let [table @ .., policy] = names else { return Err(PgError::internal("a policy without a name")) };
-        let (schema, table) = super::qualified(table)?;
+        let (schema, table) = self.qualified(table)?;
         let relation = self.find(&ast::RangeVar {
             schemaname: schema.into(),
             relname: table.into(),

@@ -1,7 +1,7 @@
 //! CREATE TYPE … AS RANGE: the range type, its multirange type, the constructors of both and the cast between them.
 
 use super::options::def_elems;
-use super::{naming, qualified, strings, Ddl};
+use super::{naming, strings, Ddl};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -218,7 +218,7 @@ impl Ddl<'_> {
                 )
             });
         };
-        let (_, name) = qualified(parts)?;
+        let (_, name) = self.qualified(parts)?;
         let class = builtin::all_operator_classes().iter().find(|c| c.method == "btree" && c.name == name).ok_or_else(
             || {
                 PgError::new(
@@ -243,7 +243,7 @@ impl Ddl<'_> {
 
     /// The subtype difference function: of two values of the subtype, immutable, giving double precision.
     fn range_difference(&self, parts: &[&str], subtype: Oid) -> Result<Oid> {
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         let path: Vec<Oid> = match schema {
             "" => self.environment.search_path.to_vec(),
             schema => self.catalog.schema_oid(schema).into_iter().collect(),

@@ -6,7 +6,7 @@ use super::schema::{
     CLASS_COLLATION, CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA,
     CLASS_TYPE, PLPGSQL,
 };
-use super::{qualified, sqlite_quote, strings, Ddl, NodeEnum};
+use super::{sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
@@ -718,7 +718,7 @@ impl Ddl<'_> {
             _ => return Err(PgError::not_supported("COMMENT ON this object")),
         };
         let find = |parts: &[&str]| -> Result<std::sync::Arc<Relation>> {
-            let (schema, name) = qualified(parts)?;
+            let (schema, name) = self.qualified(parts)?;
             self.find_relation(schema, name).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
             })

@@ -1,7 +1,7 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the sequences of serial and identity columns.
 
 use super::options::{boolean, def_elems, integer, names, type_name};
-use super::{qualified, Ddl};
+use super::Ddl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -78,7 +78,7 @@ impl SequenceOptions {
                 "owned_by" => once!(owned_by, names(option).into_iter().map(str::to_string).collect()),
                 "sequence_name" => {
                     let parts = names(option);
-                    let (schema, name) = qualified(&parts)?;
+                    let (schema, name) = ddl.qualified(&parts)?;
                     once!(name, (schema.to_string(), name.to_string()))
                 }
                 other => return Err(PgError::not_supported(format!("the sequence option {other}")).at(option.location)),
@@ -245,7 +245,7 @@ impl Ddl<'_> {
                 return Err(PgError::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option")
                     .hint("Specify OWNED BY table.column or OWNED BY NONE."))
             }
-            [ref table @ .., column] => (qualified(table)?, column),
+            [ref table @ .., column] => (self.qualified(table)?, column),
             [] => return Ok(None),
         };
         let relation = self.find_relation(table.0, table.1).ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Text search configurations and dictionaries of the user: CREATE, ALTER CONFIGURATION … MAPPING, DROP.
 
 use super::options::{arg, boolean, def_elems, name_of, text_of};
-use super::{qualified, strings, Ddl};
+use super::{strings, Ddl};
 use crate::text_search::language::Language;
 use crate::text_search::parser::KINDS;
 use pgsqlite_sql::builtins::text_search::{mappings, template_named, SIMPLE_TEMPLATE, SNOWBALL_TEMPLATE};
@@ -54,7 +54,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_ts_configuration(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = qualified(&parts)?;
+        let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
         let (mut parser, mut copied) = (None, None);
         for option in def_elems(&statement.definition) {
@@ -187,7 +187,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_ts_dictionary(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = qualified(&parts)?;
+        let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
         let mut template = None;
         let mut given: Vec<&ast::DefElem> = Vec::new();

@@ -1,7 +1,7 @@
 //! CREATE TRIGGER, DROP TRIGGER, ALTER TRIGGER … RENAME, ALTER TABLE … ENABLE and DISABLE TRIGGER. A trigger is stored with its table.
 
 use super::drop::Object;
-use super::{qualified, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{condition_text, Style};
@@ -266,7 +266,7 @@ impl Ddl<'_> {
 
     /// The function that a trigger calls: without arguments, returning trigger.
     fn trigger_function(&self, parts: &[&str]) -> Result<Oid> {
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         let path: Vec<Oid> = if schema.is_empty() {
             self.environment.search_path.to_vec()
         } else {

@@ -1,6 +1,6 @@
 //! CREATE TYPE (enum, composite), CREATE DOMAIN, ALTER TYPE … VALUE.
 
-use super::{qualified, strings, Ddl};
+use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 impl Ddl<'_> {
     /// The schema and name of a new type. Errors: 42710 if a type (or relation) has the name.
     pub(super) fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         let schema = self.creation_schema(schema, -1)?;
         if self.catalog.type_in(schema, name).is_some() {
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
@@ -58,7 +58,7 @@ impl Ddl<'_> {
 
     /// The user's type of a name. Errors: 42704.
     pub(super) fn find_type(&self, parts: &[&str]) -> Result<Arc<UserType>> {
-        let (schema, name) = qualified(parts)?;
+        let (schema, name) = self.qualified(parts)?;
         let oid = if schema.is_empty() {
             self.environment.search_path.iter().find_map(|&s| self.catalog.type_in(s, name))
         } else {

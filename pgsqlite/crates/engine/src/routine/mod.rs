@@ -706,6 +706,7 @@ fn pg_fires_triggers(_: &Call) -> Result<Datum> {
 /// (name, arity, deterministic, function) of the natives of this module.
 pub const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (pgsqlite_sql::lower::support::CALL, -1, false, pg_call),
+    (pgsqlite_sql::lower::support::CALL_IMMUTABLE, -1, true, pg_call),
     (pgsqlite_sql::lower::support::AGGREGATE_NONE, -1, false, aggregate::pg_aggregate_none),
     (pgsqlite_sql::lower::support::CALL_ROWS, -1, false, pg_call_rows),
     (pgsqlite_sql::lower::support::FIRES_TRIGGERS, 0, false, pg_fires_triggers),

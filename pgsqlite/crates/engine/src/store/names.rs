@@ -55,7 +55,10 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
     let invalid = || PgError::new(SqlState::INVALID_NAME, "invalid name syntax");
     let mut parts = Vec::new();
     let mut chars = text.trim().chars().peekable();
+    let blanks =
+        |chars: &mut std::iter::Peekable<std::str::Chars>| while chars.next_if(|c| c.is_whitespace()).is_some() {};
     loop {
+        blanks(&mut chars);
         let mut part = String::new();
         if chars.peek() == Some(&'"') {
             chars.next();
@@ -83,6 +86,7 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
             return Err(invalid());
         }
         parts.push(part);
+        blanks(&mut chars);
         match chars.next() {
             None => return Ok(parts),
             Some('.') => {}
@@ -228,14 +232,13 @@ impl RegNames for CatalogNames<'_> {
                 let builtin = self.builtins(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
                 let mut found = builtin.map(|p| p.oid).chain(own.map(|r| r.function.oid));
                 match (found.next(), found.next()) {
-                    (None, _) => Err(PgError::new(
-                        SqlState::UNDEFINED_FUNCTION,
-                        format!("function \"{}\" does not exist", parts.join(".")),
-                    )),
+                    (None, _) => {
+                        Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{}\" does not exist", text)))
+                    }
                     (Some(found), None) => Ok(found),
                     _ => Err(PgError::new(
                         SqlState::AMBIGUOUS_FUNCTION,
-                        format!("more than one function named \"{}\"", parts.join(".")),
+                        format!("more than one function named \"{}\"", text),
                     )),
                 }
             }

@@ -187,6 +187,13 @@ fn view_check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn arbiter_check(c: &Call) -> Result<Datum> {
+    if !c.bool(1)? {
+        return Err(RowCheckOf::Arbiter.violation());
+    }
+    Ok(c.datum(0).to_owned())
+}
+
 fn partition_check(c: &Call) -> Result<Datum> {
     if !c.bool(1)? {
         let (schema, table) = (c.text(2)?.to_string(), c.text(3)?.to_string());
@@ -700,6 +707,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::LIMIT, 2, true, limit),
     (support::CHECK, 5, true, check),
     (support::VIEW_CHECK, 3, true, view_check),
+    (support::ARBITER_CHECK, 2, true, arbiter_check),
     (support::POLICY_CHECK, 4, true, policy_check),
     (support::EXISTING_CHECK, 5, true, existing_check),
     (support::PARTITION_CHECK, 4, true, partition_check),

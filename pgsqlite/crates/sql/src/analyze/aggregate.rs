@@ -24,11 +24,7 @@ pub fn support_function(
     variadic_any: bool,
 ) -> Result<SupportFunction> {
     let analyzer = Analyzer::new(environment, &[], false);
-    let (schema, own) = match name {
-        [own] => (None, *own),
-        [schema, own] => (Some(*schema), *own),
-        _ => return Err(PgError::not_supported("a function name with a database")),
-    };
+    let (schema, own) = super::qualified_name(environment.catalog, name)?;
     let shown = || analyzer.signature(&name.join("."), types);
     // (a VARIADIC array is given as such)
     let expands = |p: &&Proc| p.variadic != 0 && p.variadic != oid::ANY;

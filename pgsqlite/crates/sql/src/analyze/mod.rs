@@ -10,6 +10,7 @@
 //! * [`group`]: the rules of GROUP BY (42803)
 
 pub mod aggregate;
+mod arbiter;
 mod assign;
 pub(crate) mod coerce;
 pub(crate) mod collations;
@@ -458,7 +459,7 @@ pub fn analyze_expression_node(
     relation: Option<&Relation>,
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
-    expression_over(environment, node, relation, target, false)
+    expression_over(environment, node, relation, target, For::Reading)
 }
 
 /// As [`analyze_expression_node`], of an expression that is printed or stored as text (see [`analyze_query_to_print`]).
@@ -468,7 +469,49 @@ pub fn analyze_expression_to_print(
     relation: Option<&Relation>,
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
-    expression_over(environment, node, relation, target, true)
+    expression_over(environment, node, relation, target, For::Printing)
+}
+
+/// As [`analyze_expression`], of an expression of an index: functions are spliced in where a statement that is to find the index
+/// has them spliced in.
+pub fn analyze_index_expression(
+    environment: &Environment,
+    text: &str,
+    relation: Option<&Relation>,
+    target: Option<(Oid, i32)>,
+) -> Result<Expr> {
+    let node = parse_expression(text)?;
+    let mut expr = expression_over(environment, &node, relation, target, For::Index)?;
+    clear_locations(&mut expr);
+    Ok(expr)
+}
+
+/// 0A000 for a name with another database in front.
+pub fn cross_database(parts: &[&str]) -> PgError {
+    let name = parts.join(".");
+    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cross-database references are not implemented: {name}"))
+}
+
+/// (schema, name) of a qualified name, which may have the database in front. Errors: 0A000 for another database, 42601.
+pub(crate) fn qualified_name<'n>(catalog: &Catalog, parts: &[&'n str]) -> Result<(Option<&'n str>, &'n str)> {
+    match parts {
+        [name] => Ok((None, name)),
+        [schema, name] => Ok((Some(schema), name)),
+        [database, schema, name] if catalog.is_database(database) => Ok((Some(schema), name)),
+        [_, _, _] => Err(cross_database(parts)),
+        _ => Err(PgError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+        )),
+    }
+}
+
+/// What a tree of an expression is made for.
+#[derive(Clone, Copy, PartialEq)]
+enum For {
+    Reading,
+    Printing,
+    Index,
 }
 
 fn expression_over(
@@ -476,11 +519,12 @@ fn expression_over(
     node: &ast::Node,
     relation: Option<&Relation>,
     target: Option<(Oid, i32)>,
-    storing: bool,
+    purpose: For,
 ) -> Result<Expr> {
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, &[], false);
-        analyzer.storing = storing;
+        analyzer.storing = purpose == For::Printing;
+        analyzer.inlining = purpose == For::Index;
         let mut level = Level::new();
         level.clause = Clause::Standalone;
         analyzer.levels.push(level);

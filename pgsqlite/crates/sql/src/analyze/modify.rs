@@ -353,7 +353,8 @@ impl Analyzer<'_> {
         self.level().inserts = true;
         let returning = self.returning(stmt.returning_clause.as_ref())?;
         let selects = !returning.is_empty() || on_conflict.as_ref().is_some_and(|c| c.target.is_some());
-        self.level().checks = self.as_target(|a| a.secured_checks(&target, PolicyCommand::Insert, selects))?;
+        let secured = self.as_target(|a| a.secured_checks(&target, PolicyCommand::Insert, selects))?;
+        self.level().checks.extend(secured);
         Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
     }
 
@@ -625,6 +626,7 @@ impl Analyzer<'_> {
         let mut keys = Vec::new();
         // of each key the collation and the operator class that the index must have, 0: any
         let mut wanted: Vec<(Oid, String)> = Vec::new();
+        let mut texts = Vec::new();
         for node in &infer.index_elems {
             let Some(NodeEnum::IndexElem(elem)) = &node.node else {
                 return Err(PgError::internal("index element expected"));
@@ -653,6 +655,9 @@ impl Analyzer<'_> {
         if self.storing {
             // (whether there is an index for it is seen when it is carried out)
             return Ok(ConflictTarget { keys, filter, index: 0, constraint: 0, written: wanted });
+        }
+        for key in &keys {
+            texts.push(self.lowered(key, target)?);
         }
         // the unique index with just these keys
         let no_match = || {
@@ -693,7 +698,8 @@ impl Analyzer<'_> {
                     KeyPart::Column(a) => self.target_column(target, *a)?,
                     KeyPart::Expression(text) => self.sub_expression(text)?,
                 };
-                let asked = keys.iter().position(|k| *k == key).map(|i| &wanted[i]);
+                let key = self.lowered(&key, target)?;
+                let asked = texts.iter().position(|k| *k == key).map(|i| &wanted[i]);
                 fits &= asked.is_some_and(|(collation, opclass)| {
                     (*collation == 0 || *collation == column.collation)
                         && (opclass.is_empty() || same_operator_class(opclass, column.opclass))
@@ -709,7 +715,10 @@ impl Analyzer<'_> {
                 (Some(text), Some(given)) => {
                     let predicate = self.sub_expression(text)?;
                     let predicate = self.coerce_boolean(predicate, "WHERE")?;
-                    if predicate == *given {
+                    if let Some(equal) = self.implies(given, &predicate, target)? {
+                        let level = self.level();
+                        level.checks.extend(equal.map(|condition| RowCheck { condition, of: RowCheckOf::Arbiter }));
+                        let filter = Some(predicate);
                         return Ok(ConflictTarget { keys, filter, index: index_oid, constraint: 0, written: vec![] });
                     }
                 }

@@ -30,7 +30,7 @@ impl Analyzer<'_> {
             PgError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", parts.join(".")))
                 .at(name.location)
         };
-        let base = match parts[..] {
+        let base = match self.without_database(&parts)?[..] {
             [bare] => self.find_type(None, bare),
             [schema, bare] => {
                 if self.env.catalog.schema_oid(schema).is_none() {
@@ -63,6 +63,17 @@ impl Analyzer<'_> {
             .at(name.location)
         })?;
         Ok((array, typmod))
+    }
+
+    /// The parts of a name without the session's database in front. Errors: 0A000 for another database.
+    fn without_database<'n>(&self, parts: &[&'n str]) -> Result<Vec<&'n str>> {
+        match parts {
+            [database, rest @ ..] if rest.len() == 2 => match self.env.catalog.is_database(database) {
+                true => Ok(rest.to_vec()),
+                false => Err(super::cross_database(parts)),
+            },
+            _ => Ok(parts.to_vec()),
+        }
     }
 
     /// Modifiers are integer constants (interval: a field mask first) or bare words for types of extensions.

@@ -430,18 +430,22 @@ impl Lowerer<'_> {
     }
 
     /// `=` by SQLite's own operator (under the type's collation).
-    fn plain_equality(&self, op: OperatorRef, left: Oid, right: Oid) -> bool {
+    pub(super) fn plain_equality(&self, op: OperatorRef, left: Oid, right: Oid) -> bool {
         matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) && self.collation(left) == self.collation(right)
     }
 
     /// A call of a built-in function, by its row in the table.
-    fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
+    pub(super) fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
         if let Some(routine) = self.env.catalog.routines.get(&proc) {
             if routine.function.language == Language::Internal {
                 let internal = self.internal(proc, whole.location)?;
                 return self.call(internal, args, variadic, whole);
             }
-            return self.routine_call(support::CALL, proc, args, whole.ty);
+            // SQLite computes a call of constants while it plans, which is too early for a body
+            let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::WholeRow { .. });
+            let steady = routine.function.volatility == b'i' && args.iter().any(|a| walk::any(a, &varies));
+            let native = if steady { support::CALL_IMMUTABLE } else { support::CALL };
+            return self.routine_call(native, proc, args, whole.ty);
         }
         if let Some(constructor) = self.env.catalog.range_constructors.get(&proc) {
             self.uses_catalog = true;
@@ -756,6 +760,9 @@ impl Lowerer<'_> {
         array: &Expr,
         whole: &Expr,
     ) -> Result<String> {
+        if let Some(text) = self.compare_with_items(op, quantifier, left, array, whole)? {
+            return Ok(text);
+        }
         let array_text = self.expr(array)?;
         let each = format!("json_each({}({array_text}))", support::FLATTEN);
         let element = self
@@ -1370,7 +1377,7 @@ pub(super) fn literal(datum: &Datum) -> String {
 
 /// Operands joined by an associative operator. SQLite's tree of `a AND b AND c …` is as deep as the chain is long, and it
 /// refuses deep ones: a long chain is halved until its parts are short.
-fn chain(operands: &[String], operator: &str) -> String {
+pub(super) fn chain(operands: &[String], operator: &str) -> String {
     const SHORT: usize = 100;
     if operands.len() <= SHORT {
         return format!("({})", operands.join(operator));

@@ -23,6 +23,7 @@ mod frames;
 mod inherit;
 mod instead;
 pub mod inverted;
+mod lists;
 mod locks;
 mod merge;
 mod modify;
@@ -76,6 +77,8 @@ pub mod support {
     pub const CHECK: &str = "pg_check";
     /// (value, condition, view) → value; 44000 if the condition is not true
     pub const VIEW_CHECK: &str = "pg_view_check";
+    /// (value, condition) → value; 42P10 if the condition is not true
+    pub const ARBITER_CHECK: &str = "pg_arbiter_check";
     /// (value, condition, table, policy) → value; 42501 if the condition is not true
     pub const POLICY_CHECK: &str = "pg_policy_check";
     /// value, condition, table, policy or NULL, whether of MERGE: the value, or the error of a row that is there
@@ -174,6 +177,8 @@ pub mod support {
     pub const JSON_ROWS: &str = "pg_json_rows";
     /// (function, types, argument …) → its result; (function, types, argument …) → JSON array of its rows
     pub const CALL: &str = "pg_call";
+    /// as `CALL`, of an immutable function: SQLite takes it in the expressions of indexes
+    pub const CALL_IMMUTABLE: &str = "pg_call_immutable";
     pub const CALL_ROWS: &str = "pg_call_rows";
     /// (function, types, argument …, expected types) → JSON array of arrays: of a function that gives records
     pub const CALL_RECORDS: &str = "pg_call_records";

@@ -601,6 +601,12 @@ impl Lowerer<'_> {
             let condition = self.over_row(&check.condition, row)?;
             value = format!("{}({value}, ({condition}) IS TRUE, {})", support::VIEW_CHECK, quote_text(view));
         }
+        for check in self.row_checks.clone() {
+            if check.of == RowCheckOf::Arbiter {
+                let condition = self.over_row(&check.condition, row)?;
+                value = format!("{}({value}, ({condition}) IS TRUE)", support::ARBITER_CHECK);
+            }
+        }
         Ok(value)
     }
 
