@@ -4,7 +4,7 @@ use super::coerce::{is_polymorphic, is_polymorphic_range};
 use super::Analyzer;
 use crate::builtins::catalog::{self as builtin, CastContext, Operator, Proc};
 use crate::builtins::extensions;
-use crate::catalog::{Catalog, RangeTypes};
+use crate::catalog::{Catalog, RangeTypes, PG_CATALOG};
 use crate::typed::{Expr, ExprKind, OperatorRef};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
@@ -443,6 +443,7 @@ impl<'a> Analyzer<'a> {
     pub(crate) fn functions_named(&self, schema: Option<&str>, name: &str) -> Vec<&'a Proc> {
         let mut out: Vec<&'a Proc> = Vec::new();
         let information_schema = self.env.search_path.contains(&crate::catalog::INFORMATION_SCHEMA);
+        let mut builtins: Vec<&'a Proc> = Vec::new();
         for proc in builtin::procs_named(name) {
             let visible = match schema {
                 _ if extensions::of(proc.oid).is_some() => false,
@@ -450,8 +451,13 @@ impl<'a> Analyzer<'a> {
                 None => proc.schema() == "pg_catalog" || information_schema,
             };
             if visible {
-                out.push(proc);
+                builtins.push(proc);
             }
+        }
+        // pg_catalog is searched first unless the path has another place for it
+        let placed = schema.is_none() && self.env.search_path.iter().skip(1).any(|s| *s == PG_CATALOG);
+        if !placed {
+            out.append(&mut builtins);
         }
         let catalog = self.env.catalog;
         let of_extensions: Vec<(&'static Proc, Oid)> = builtin::procs_named(name)
@@ -465,6 +471,13 @@ impl<'a> Analyzer<'a> {
             None => self.env.search_path.iter().copied().filter(|s| *s != crate::catalog::PG_TEMP).collect(),
         };
         for schema in path {
+            if schema == PG_CATALOG {
+                for proc in builtins.drain(..) {
+                    if !out.iter().any(|p| p.args == proc.args) {
+                        out.push(proc);
+                    }
+                }
+            }
             for (oid, proc) in catalog.range_constructors.iter().filter(|(_, p)| p.name == name) {
                 let here = catalog.range_of_constructor(*oid).is_some_and(|(_, d)| d.constructor_schema == schema);
                 if here && !out.iter().any(|p| p.args == proc.args) {
