@@ -267,6 +267,29 @@ impl Session {
         Ok(())
     }
 
+    /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them, and
+    /// [`Session::check_constraints`] looks at them.
+    pub(super) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
+        if plan.modifies.is_empty() || !self.transaction.sqlite || self.transaction.defers_all {
+            return Ok(());
+        }
+        let catalog = self.catalog();
+        let changed = |oid: &Oid| plan.modifies.contains(oid);
+        let concerned = catalog.relations.values().any(|r| {
+            r.constraints.iter().any(|c| match c.kind {
+                ConstraintKind::ForeignKey { references, .. } => {
+                    !c.managed && (changed(&r.oid) || changed(&references))
+                }
+                _ => false,
+            })
+        });
+        if concerned {
+            self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
+            self.transaction.defers_all = true;
+        }
+        Ok(())
+    }
+
     /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(super) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;

@@ -525,6 +525,7 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         if matches!(portal.state, State::New) && plan.steps.len() > 1 {
+            self.defer_between_steps(plan)?;
             self.connection()?.exec("SAVEPOINT pg_statement")?;
             portal.savepoint = true;
         }
