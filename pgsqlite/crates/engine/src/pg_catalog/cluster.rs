@@ -89,6 +89,9 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
             ("dattablespace", int(1663)),
             ("datcollate", text("C.UTF-8")),
             ("datctype", text("C.UTF-8")),
+            // nothing is older than the transactions that are to come: numbers are not kept in rows
+            ("datfrozenxid", recent_transaction()),
+            ("datminmxid", int(1)),
             ("datacl", acl),
         ]);
     };
@@ -110,6 +113,11 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
             }
         }
     }
+}
+
+/// The number of the transaction that is to come.
+pub(super) fn recent_transaction() -> Datum {
+    Datum::Int(i64::from(crate::engine::coming_number() as u32))
 }
 
 /// A database as this session sees it.

@@ -28,6 +28,8 @@ const MODES: [&str; 9] = [
     "AccessExclusiveLock",
 ];
 const SHARE_UPDATE_EXCLUSIVE: i32 = 4;
+/// The OID of the view itself.
+const PG_LOCKS: pgsqlite_types::Oid = 12073;
 
 /// A session with what it holds.
 struct Holder {
@@ -74,6 +76,19 @@ pub(super) fn locks(rows: &mut Rows, state: &SessionState) {
     let Some(server) = &state.server else { return };
     let databases = known_databases(state);
     let all = holders(&**server);
+    // who asks reads this view
+    if let Some(own) = all.iter().find(|h| h.activity.pid == state.backend_pid) {
+        rows.push(&[
+            ("locktype", text("relation")),
+            ("database", databases.iter().find(|d| d.name == own.activity.database).map(|d| d.number).into()),
+            ("relation", int(PG_LOCKS)),
+            ("virtualtransaction", text(format!("{}/{}", own.activity.number, own.activity.live().transactions))),
+            ("pid", int(state.backend_pid)),
+            ("mode", text("AccessShareLock")),
+            ("granted", true.into()),
+            ("fastpath", true.into()),
+        ]);
+    }
     for holder in &all {
         push_holder(rows, holder, &all, &databases);
     }

@@ -160,6 +160,12 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
             ("relpersistence", character(persistence)),
             ("reloftype", int(relation.inheritance.of_type)),
             ("relkind", character(kind)),
+            // (numbers of transactions are not kept in rows: nothing gets old)
+            (
+                "relfrozenxid",
+                if matches!(kind, b'r' | b'm' | b't') { super::cluster::recent_transaction() } else { int(0) },
+            ),
+            ("relminmxid", int(i64::from(matches!(kind, b'r' | b'm' | b't')))),
             ("relnatts", int(columns as i64)),
             ("relchecks", int(checks as i64)),
             ("relhassubclass", catalog.has_children(relation.oid).into()),
@@ -540,6 +546,23 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 }
             }
             rows.push(&row);
+        }
+        for trigger in relation.triggers.iter().filter(|t| t.constraint != 0) {
+            rows.push(&[
+                ("oid", int(trigger.constraint)),
+                ("conname", text(&*trigger.name)),
+                ("connamespace", int(relation.schema)),
+                ("contype", text("t")),
+                ("condeferrable", trigger.deferrable.into()),
+                ("condeferred", trigger.initially_deferred.into()),
+                ("convalidated", true.into()),
+                ("conrelid", int(relation.oid)),
+                ("conislocal", true.into()),
+                ("connoinherit", true.into()),
+                ("confupdtype", text(" ")),
+                ("confdeltype", text(" ")),
+                ("confmatchtype", text(" ")),
+            ]);
         }
     }
     for user in catalog.types.values() {

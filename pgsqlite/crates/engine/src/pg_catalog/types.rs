@@ -142,6 +142,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
         row.extend(modifiers_and_analyze(t));
         rows.push(&row);
     }
+    system_row_types(rows, catalog);
     for t in catalog.types.values() {
         let mut align = b'i';
         let mut row = match &t.kind {
@@ -221,6 +222,30 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
         rows.push(&row);
         if r.array_type != 0 {
             rows.push(&array_row(catalog, r.array_type, r.row_type, &r.name, r.schema, r.owner, b'd'));
+        }
+    }
+}
+
+/// The row types of the system catalogs and views, and arrays of them.
+fn system_row_types(rows: &mut Rows, catalog: &Catalog) {
+    let known = |ty: Oid| pg_type::by_oid(ty).is_some();
+    for r in catalog.relations.values().filter(|r| r.row_type != 0 && r.oid < oid::FIRST_USER_OID) {
+        if known(r.row_type) {
+            continue;
+        }
+        let array = r.array_type;
+        let mut row = common(r.row_type, &r.name, r.schema, r.owner, b'c', b'C');
+        functions(&mut row, io::RECORD);
+        row.extend([
+            ("typlen", int(-1i64)),
+            ("typalign", text("d")),
+            ("typstorage", text("x")),
+            ("typrelid", int(r.oid)),
+            ("typarray", int(array)),
+        ]);
+        rows.push(&row);
+        if !known(array) {
+            rows.push(&array_row(catalog, array, r.row_type, &r.name, r.schema, r.owner, b'd'));
         }
     }
 }

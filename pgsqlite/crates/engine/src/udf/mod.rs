@@ -8,6 +8,7 @@ mod aggregates;
 mod arrays;
 mod binary;
 mod bits;
+mod catalogs;
 pub mod collation;
 mod distinct;
 mod encodings;
@@ -82,6 +83,7 @@ const SCALARS: &[&[(&str, Scalar)]] = &[
     times::FUNCTIONS,
     formatting::FUNCTIONS,
     system::FUNCTIONS,
+    catalogs::FUNCTIONS,
     server::FUNCTIONS,
     sizes::FUNCTIONS,
     privileges::FUNCTIONS,

@@ -61,8 +61,25 @@ fn get_constraintdef(c: &Call) -> Result<Datum> {
         Some((relation, constraint)) => {
             definitions::constraint_definition(e, relation, constraint, style).map(Datum::from)
         }
-        None => domain_constraint(e, constraint, style),
+        None => match constraint_trigger(e.catalog, constraint) {
+            Some(shown) => Ok(shown),
+            None => domain_constraint(e, constraint, style),
+        },
     })
+}
+
+/// What is shown of a constraint trigger's constraint.
+fn constraint_trigger(catalog: &Catalog, constraint: Oid) -> Option<Datum> {
+    let triggers = catalog.relations.values().flat_map(|r| &r.triggers);
+    let trigger = triggers.into_iter().find(|t| t.constraint != 0 && t.constraint == constraint)?;
+    let mut shown = String::from("TRIGGER");
+    if trigger.deferrable {
+        shown.push_str(" DEFERRABLE");
+    }
+    if trigger.initially_deferred {
+        shown.push_str(" INITIALLY DEFERRED");
+    }
+    Some(Datum::Text(shown))
 }
 
 fn domain_constraint(e: &Environment, constraint: Oid, style: Style) -> Result<Datum> {

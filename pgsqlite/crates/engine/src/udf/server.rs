@@ -138,15 +138,19 @@ fn sleep(c: &Call) -> Result<Datum> {
 
 /// pg_options_to_table(text[]): (name, value) of each `name=value`; without `=` the value is NULL.
 fn options(c: &Call) -> Result<Datum> {
-    let items: Vec<String> =
-        serde_json::from_str(c.text(0)?).map_err(|e| PgError::internal(format!("an array of options: {e}")))?;
-    let rows: Vec<serde_json::Value> = items
-        .iter()
-        .map(|item| match item.split_once('=') {
+    let options = pgsqlite_types::array::Array::from_storage(c.text(0)?, &pgsqlite_types::codec::TypeCodec::Text)
+        .ok_or_else(|| PgError::internal("an array of options that is none"))?;
+    let mut rows: Vec<serde_json::Value> = Vec::new();
+    for item in &options.elements {
+        let Datum::Text(item) = item else {
+            let message = "null array element not allowed in this context";
+            return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+        };
+        rows.push(match item.split_once('=') {
             Some((name, value)) => serde_json::json!([name, value]),
             None => serde_json::json!([item, null]),
-        })
-        .collect();
+        });
+    }
     Ok(Datum::Text(serde_json::Value::from(rows).to_string()))
 }
 

@@ -57,7 +57,9 @@ pub fn native_name(oid: Oid) -> String {
 
 /// `name(type,…)` with the type names of `pg_type`: how rows name what has no C symbol of its own.
 pub fn signature(proc: &Proc) -> String {
-    let args: Vec<&str> = proc.args.iter().map(|&a| pg_type::by_oid(a).map_or("?", |t| t.name)).collect();
+    let row = |a: Oid| super::catalog::system_relations().iter().find(|r| r.row_type == a).map_or("?", |r| r.name);
+    let name = |&a: &Oid| pg_type::by_oid(a).map_or_else(|| row(a), |t| t.name);
+    let args: Vec<&str> = proc.args.iter().map(name).collect();
     format!("{}({})", proc.name, args.join(","))
 }
 
@@ -124,6 +126,7 @@ pub const TABLES: &[&[Row]] = &[
     super::documents::ROWS,
     super::json_paths::ROWS,
     super::aggregates::ROWS,
+    super::catalogs::ROWS,
     super::system::ROWS,
     super::server::ROWS,
     super::objects::ROWS,

@@ -2,6 +2,7 @@
 //! is implemented ([`imp`], its rows in the other modules).
 
 pub mod catalog;
+mod catalogs;
 pub mod extensions;
 pub mod imp;
 pub mod keywords;
