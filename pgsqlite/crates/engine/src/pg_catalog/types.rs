@@ -138,6 +138,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
             oid::CARDINAL_NUMBER | oid::CHARACTER_DATA | oid::SQL_IDENTIFIER | oid::TIME_STAMP | oid::YES_OR_NO
         ) {
             row.push(("typnamespace", int(INFORMATION_SCHEMA)));
+            rows.push(&array_row(catalog, t.array, t.oid, t.name, INFORMATION_SCHEMA, BOOTSTRAP_ROLE, t.align));
         }
         row.extend(modifiers_and_analyze(t));
         rows.push(&row);

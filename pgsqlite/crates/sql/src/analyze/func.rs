@@ -34,7 +34,7 @@ impl<'a> Analyzer<'a> {
         // what the arguments of CALL's procedure call are functions
         let calling = std::mem::take(&mut self.calling);
         let parts = name_parts(&call.funcname);
-        let (schema, name) = super::qualified_name(self.env.catalog, &parts)?;
+        let (schema, name) = super::qualified_name(self.env.catalog, &parts).map_err(|e| e.at(call.location))?;
         if schema.is_some_and(|s| s != "pg_catalog") {
             let schema = schema.expect("checked");
             if self.env.catalog.schema_oid(schema).is_none() && schema != "information_schema" {

@@ -57,10 +57,14 @@ pub fn native_name(oid: Oid) -> String {
 
 /// `name(type,…)` with the type names of `pg_type`: how rows name what has no C symbol of its own.
 pub fn signature(proc: &Proc) -> String {
-    let row = |a: Oid| super::catalog::system_relations().iter().find(|r| r.row_type == a).map_or("?", |r| r.name);
-    let name = |&a: &Oid| pg_type::by_oid(a).map_or_else(|| row(a), |t| t.name);
-    let args: Vec<&str> = proc.args.iter().map(name).collect();
+    let args: Vec<&str> = proc.args.iter().map(|&a| type_name(a)).collect();
     format!("{}({})", proc.name, args.join(","))
+}
+
+/// The name of a type of `pg_type`, also of the row type of a catalog.
+fn type_name(oid: Oid) -> &'static str {
+    let row = || super::catalog::system_relations().iter().find(|r| r.row_type == oid).map_or("?", |r| r.name);
+    pg_type::by_oid(oid).map_or_else(row, |t| t.name)
 }
 
 /// Whether a row may name the function by its symbol.
@@ -75,7 +79,7 @@ pub fn named(word: &str) -> Vec<Oid> {
         let types = types.trim_end_matches(')');
         let same = |p: &&Proc| match types {
             "" => p.args.is_empty(),
-            types => p.args.iter().map(|&a| pg_type::by_oid(a).map_or("?", |t| t.name)).eq(types.split(',')),
+            types => p.args.iter().map(|&a| type_name(a)).eq(types.split(',')),
         };
         return procs_named(name).filter(same).map(|p| p.oid).collect();
     }
