@@ -72,9 +72,11 @@ test-sql: debug
 test-wire: debug
 	@python3 tests/wire/run.py --check
 
-# Start-up packets: who gets in, as whom, and what they may set.
+# Who gets in, as whom, and what they may do and set.
 test-entry: debug
 	@python3 tests/entry/run.py --check
+	python3 tests/entry/doors.py
+	python3 tests/entry/reachable.py
 
 test-files: debug build/samples/done
 	@$(PYTHON) tests/files/run.py build/samples

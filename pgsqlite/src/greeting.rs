@@ -13,7 +13,7 @@ pub fn greeting(config: &Config, server: &Server) -> String {
         Databases::Directory(dir) => format!("the databases in {}", dir.display()),
     };
     let database = if matches!(config.databases, Databases::Directory(_)) { "NAME" } else { "main" };
-    let scram = config.auth == Some(Auth::Scram);
+    let scram = config.auth == Some(Auth::Scram) || config.hba.as_ref().is_some_and(|rules| rules.ask_for_passwords());
     let (flag, at) = if scram { (" -U USER", "USER@") } else { ("", "") };
     let mut lines = format!("pgsqlite {} serves {what}\n", env!("CARGO_PKG_VERSION"));
     if let Some(dir) = &config.socket_dir {

@@ -9,6 +9,7 @@ mod user;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
+use pgsqlite_server::hba::Rules;
 use pgsqlite_server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,6 +65,12 @@ struct Flags {
     /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
+    /// Rules of who may come in, as PostgreSQL's pg_hba.conf has them: trust, reject, scram-sha-256, peer (in the place of --auth)
+    #[arg(long, env = "PGSQLITE_HBA", value_name = "FILE")]
+    hba: Option<PathBuf>,
+    /// Folder in which superusers may COPY from and to files of the server [default: none]
+    #[arg(long, env = "PGSQLITE_SERVER_FILES", value_name = "DIR")]
+    server_files: Option<PathBuf>,
     /// A superuser that a new file has beside `postgres` [default: the operating system's user]
     #[arg(long, env = "PGSQLITE_SUPERUSER", value_name = "NAME")]
     superuser: Option<String>,
@@ -128,6 +135,8 @@ struct Flags {
 enum AuthFlag {
     Trust,
     Scram,
+    /// The operating system's user on the Unix socket, passwords elsewhere
+    Peer,
 }
 
 /// The configuration file: what the flags say, without dashes.
@@ -143,6 +152,8 @@ struct FileConfig {
     socket_dir: Option<PathBuf>,
     no_tcp: Option<bool>,
     auth: Option<AuthFlag>,
+    hba: Option<PathBuf>,
+    server_files: Option<PathBuf>,
     superuser: Option<String>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
@@ -193,7 +204,13 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         auth: flags.auth.or(file.auth).map(|a| match a {
             AuthFlag::Trust => Auth::Trust,
             AuthFlag::Scram => Auth::Scram,
+            AuthFlag::Peer => Auth::Peer,
         }),
+        hba: rules(flags.hba.or(file.hba), flags.auth.or(file.auth))?,
+        server_files: match flags.server_files.or(file.server_files) {
+            Some(dir) => Some(folder("server_files", &dir)?),
+            None => None,
+        },
         founder: flags.superuser.or(file.superuser).or_else(pgsqlite_server::os_user::own),
         require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
@@ -263,6 +280,24 @@ fn check_host(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow:
         anyhow::bail!("host and no_tcp exclude each other");
     }
     Ok(())
+}
+
+/// The rules of a file. They and `auth` exclude each other.
+fn rules(file: Option<PathBuf>, auth: Option<AuthFlag>) -> anyhow::Result<Option<Rules>> {
+    match file {
+        Some(_) if auth.is_some() => anyhow::bail!("hba and auth exclude each other"),
+        Some(file) => Rules::read(&file).map(Some).map_err(|e| anyhow::anyhow!("{}", e.message())),
+        None => Ok(None),
+    }
+}
+
+/// A folder that is there, by its real path.
+fn folder(name: &str, path: &std::path::Path) -> anyhow::Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(real) if real.is_dir() => Ok(real),
+        Ok(_) => anyhow::bail!("{name}: \"{}\" is no folder", path.display()),
+        Err(e) => anyhow::bail!("{name}: \"{}\": {e}", path.display()),
+    }
 }
 
 fn at_least_one(name: &str, value: usize) -> anyhow::Result<usize> {

@@ -230,7 +230,7 @@ class Target:
     def with_database(self, work):
         if self.name == "pgsqlite":
             try:
-                with server.Server() as s:
+                with server.Server("--server-files", "/") as s:
                     return work(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main", **SETTINGS))
             except RuntimeError as e:
                 reason = str(e)

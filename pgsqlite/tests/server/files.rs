@@ -54,7 +54,8 @@ fn copy_does_not_touch_the_files_of_open_databases() {
     let (folder, data) = (Folder::new(), Folder::new());
     let path = data.0.join("main.db");
     let link = data.0.join("link");
-    commits_last(&folder, &path, &["--data-dir", data.0.to_str().unwrap()], "main", |server| {
+    let flags = ["--data-dir", data.0.to_str().unwrap(), "--server-files", data.0.to_str().unwrap()];
+    commits_last(&folder, &path, &flags, "main", |server| {
         std::fs::hard_link(&path, &link).unwrap();
         let mut postgres = server.session_in("postgres");
         postgres.rows("CREATE TABLE c (line text)");

@@ -294,7 +294,7 @@ pub struct Parts {
     /// by its text: what each statement did, while that is recorded
     recorded: Option<HashMap<String, Vec<Counted>>>,
     /// its place among the pool's leased connections; given back with the connection
-    pub lease: Option<tokio::sync::OwnedSemaphorePermit>,
+    pub lease: Option<crate::lease::Lease>,
     /// the files are the database's as long as a connection is open
     room: Option<Arc<Room>>,
     /// SQLite's busy handler has its address

@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, Idle};
 use crate::files::Room;
+use crate::lease::Leases;
 use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
@@ -66,7 +67,7 @@ pub struct Engine {
     published: AtomicU64,
     pub(crate) idle: Arc<Idle>,
     /// how many more connections may be leased; None without a pool
-    leases: Option<Arc<tokio::sync::Semaphore>>,
+    leases: Option<Arc<Leases>>,
     pub(crate) writer: Writer,
     pub(crate) plans: crate::session::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
@@ -132,7 +133,7 @@ impl Engine {
         if let Some(wal) = &wal {
             wal.check()?;
         }
-        let leases = config.pooling.then(|| Arc::new(tokio::sync::Semaphore::new(config.pool_size.clamp(1, 1 << 20))));
+        let leases = config.pooling.then(|| Arc::new(Leases::new(config.pool_size, config.reserved_connections)));
         let idle = Arc::<Idle>::default();
         Ok(Arc::new(Engine {
             counters: config.statistics.database(&config.database),
@@ -164,6 +165,13 @@ impl Engine {
             self.catalog.read().roles.values().filter(|r| r.login && r.password.is_some()).cloned().collect();
         users.sort_by(|a, b| a.name.cmp(&b.name));
         users
+    }
+
+    /// Whether a user is a role, or a member of it, directly or not. (A superuser is no member of all roles here.)
+    pub fn is_member(&self, user: &str, role: &str) -> bool {
+        let catalog = self.catalog.read();
+        let (Some(user), Some(role)) = (catalog.role_named(user), catalog.role_named(role)) else { return false };
+        pgsqlite_sql::acl::member_of(&catalog, user.oid, role.oid)
     }
 
     /// The name of the superuser that every file has.
@@ -215,14 +223,13 @@ impl Engine {
     }
 
     /// A connection to lease: an idle one, or a new one. While as many are leased as the pool may have, it waits for one to come
-    /// back: 53300 after `pool_timeout`.
-    pub(crate) async fn connection(&self) -> Result<Connection> {
+    /// back: 53300 after `pool_timeout`. The last ones are for superusers.
+    pub(crate) async fn connection(&self, superuser: bool) -> Result<Connection> {
         let Some(leases) = &self.leases else { return self.open_connection() };
-        let lease = match leases.clone().try_acquire_owned() {
-            Ok(lease) => lease,
-            Err(_) => match tokio::time::timeout(self.config.pool_timeout, leases.clone().acquire_owned()).await {
-                Ok(Ok(lease)) => lease,
-                Ok(Err(_)) => return Err(PgError::internal("the pool is closed")),
+        let lease = match leases.take_now(superuser) {
+            Some(lease) => lease,
+            None => match tokio::time::timeout(self.config.pool_timeout, leases.take(superuser)).await {
+                Ok(lease) => lease?,
                 Err(_) => {
                     return Err(PgError::new(
                         SqlState::TOO_MANY_CONNECTIONS,
@@ -244,7 +251,7 @@ impl Engine {
     /// A connection besides the one that a session has; None if the pool has none to spare now.
     pub(crate) fn connection_to_spare(&self) -> Result<Option<Connection>> {
         let Some(leases) = &self.leases else { return self.open_connection().map(Some) };
-        let Ok(lease) = leases.clone().try_acquire_owned() else { return Ok(None) };
+        let Some(lease) = leases.take_now(false) else { return Ok(None) };
         let mut connection = self.open_connection()?;
         connection.lease = Some(lease);
         Ok(Some(connection))

@@ -14,11 +14,11 @@ fn both(exclusion: &Exclusion, shown: &[String]) -> (String, String) {
     (text(new), text(other))
 }
 
-/// A row that was written is related to another.
-pub(crate) fn violation(exclusion: &Exclusion, schema: &str, table: &str, shown: &[String]) -> PgError {
+/// A row that was written is related to another. `seen`: the role may read the keys.
+pub(crate) fn violation(exclusion: &Exclusion, schema: &str, table: &str, shown: &[String], seen: bool) -> PgError {
     let message = format!("conflicting key value violates exclusion constraint \"{}\"", exclusion.name);
     let (new, other) = both(exclusion, shown);
-    error(exclusion, message, schema, table).detail(match exclusion.hidden {
+    error(exclusion, message, schema, table).detail(match exclusion.hidden || !seen {
         true => "Key conflicts with existing key.".to_string(),
         false => format!("Key {new} conflicts with existing key {other}."),
     })

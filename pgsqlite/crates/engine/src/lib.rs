@@ -18,6 +18,7 @@ pub mod error;
 mod exclusion;
 pub mod files;
 mod large_object;
+mod lease;
 mod memory;
 mod notify;
 mod patience;

@@ -1,5 +1,6 @@
 //! What the server is told by flags, environment and file.
 
+use crate::hba::Rules;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub enum Databases {
 pub enum Auth {
     Trust,
     Scram,
+    /// local sockets: the operating system's user; all others: passwords
+    Peer,
 }
 
 #[derive(Debug, Clone)]
@@ -31,6 +34,10 @@ pub struct Config {
     pub tcp: bool,
     /// None: trust on loopback and Unix sockets, and nothing else is listened on
     pub auth: Option<Auth>,
+    /// `--hba`: the rules of a file, in the place of `auth`
+    pub hba: Option<Rules>,
+    /// the folder in which COPY may read and write files; None: nowhere
+    pub server_files: Option<PathBuf>,
     /// certificate chain and key, PEM
     pub tls: Option<Tls>,
     /// TCP connections without TLS are refused

@@ -1,6 +1,7 @@
 //! One client: start-up, then messages until it goes.
 
 use crate::client::{malformed, parameter_context, Client, End};
+use crate::entrance::Visitor;
 use crate::errors;
 use crate::listen::Shared;
 use crate::own_thread;
@@ -23,7 +24,7 @@ use tokio::io::AsyncWriteExt;
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Serves one client to its end.
-pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>) {
+pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>, visitor: Visitor) {
     let mut client = Client::new(stream, shared.config.send_timeout);
     let limit = shared.config.authentication_timeout;
     let started = tokio::select! {
@@ -31,14 +32,19 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
         () = shared.stopped() => Err(End::Fatal(
             PgError::new(SqlState::CANNOT_CONNECT_NOW, "the database system is shutting down").fatal(),
         )),
+        // (others have come, more than there may be who are not let in)
+        () = visitor.sent_away() => Err(End::Fatal(
+            PgError::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already").fatal(),
+        )),
         // the handshake's memory is given back when it is over
-        started = Box::pin(tokio::time::timeout(limit, startup::start(shared, &mut client, address))) => {
+        started = Box::pin(tokio::time::timeout(limit, startup::start(shared, &mut client, address, visitor.uid))) => {
             started.unwrap_or_else(|_| {
                 let error = PgError::new(SqlState::QUERY_CANCELED, "canceling authentication due to timeout");
                 Err(End::Fatal(error.fatal()))
             })
         }
     };
+    drop(visitor);
     let end = match started {
         Ok(None) => End::Gone,
         Ok(Some(started)) => {

@@ -6,9 +6,12 @@ use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::files::folder;
 use pgsqlite_engine::files::server_file::may_be_database;
-use pgsqlite_engine::session::{DatabasesHandle, EngineConfig, Location};
+use pgsqlite_engine::session::{
+    DatabasesHandle, EngineConfig, Flow, Location, OutputColumn, Row, RowSink, SessionOptions,
+};
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
+use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +91,8 @@ impl Shared {
                     pool_size: self.config.pool_size,
                     pool_timeout: self.config.pool_timeout,
                     founder: self.config.founder.clone(),
+                    reserved_connections: self.config.reserved_connections,
+                    server_files: self.config.server_files.clone(),
                     statistics: self.statistics.clone(),
                 })?;
                 *place = Some(engine.clone());
@@ -103,6 +108,36 @@ fn blocking<R>(work: impl FnOnce() -> R) -> R {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
+    }
+}
+
+/// Runs a statement that gives no rows in a session of its own, on a thread of its own: the caller's is within another session's statement.
+fn run_apart(engine: &Arc<Engine>, database: &str, statement: &str) -> Result<()> {
+    let run = || -> Result<()> {
+        let failed = |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("no thread for a statement: {e}"));
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
+        runtime.block_on(async {
+            let settings = vec![("lock_timeout".to_string(), "5s".to_string())];
+            let (user, database) = (engine.bootstrap_role(), database.to_string());
+            let mut session = engine.session(SessionOptions { user, database, settings, ..Default::default() })?;
+            let mut script = session.script(statement)?;
+            while session.execute_script(&mut script, &mut NoRows).await?.is_some() {}
+            session.sync().await
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|_| Err(PgError::internal("a statement apart")))
+}
+
+/// Takes no rows.
+struct NoRows;
+
+impl RowSink for NoRows {
+    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &dyn Row, _: &Context) -> Result<Flow> {
+        Ok(Flow::Continue)
     }
 }
 
@@ -257,6 +292,12 @@ impl DatabaseAdmin for Folder {
         })
     }
 
+    fn configure(&self, name: &str, statement: &str) -> Result<()> {
+        let path = self.existing(name)?;
+        let engine = self.shared.open_as(name, Location::File(path), name.to_string())?;
+        blocking(|| run_apart(&engine, name, statement))
+    }
+
     fn list(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(&self.dir)
             .into_iter()
@@ -335,6 +376,27 @@ impl Registry {
         match &self.shared.config.databases {
             Databases::Directory(dir) => Some(Folder { dir: dir.clone(), shared: self.shared.clone() }.list()),
             _ => None,
+        }
+    }
+
+    /// The database a client names that has proved who it is. A folder has `template1`, made when somebody comes to it, and `template0`, to which
+    /// nobody may connect, as a cluster of PostgreSQL has them. Errors: 3D000, 55000.
+    pub fn enter(&self, name: &str) -> Result<Arc<Engine>> {
+        let missing = match (self.get(name), &self.shared.config.databases) {
+            (Err(e), Databases::Directory(dir)) if e.code() == SqlState::INVALID_CATALOG_NAME => (e, dir),
+            (found, _) => return found,
+        };
+        match name {
+            "template0" => Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "database \"template0\" is not currently accepting connections",
+            )),
+            // an empty file is an empty database
+            "template1" => match folder::make_empty(&missing.1.join("template1.db")) {
+                Ok(_) => self.get(name),
+                Err(_) => Err(missing.0),
+            },
+            _ => Err(missing.0),
         }
     }
 

@@ -4,6 +4,7 @@
 //! * [`listen`]: sockets, accepting, shutdown
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
 //! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
+//! * [`hba`]: who may come in, from where, and how they prove who they are; [`entrance`]: how many there may be who have not yet
 //! * [`failed_logins`]: what the log says of clients that are not let in
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
 //! * [`sink`]: rows → DataRow messages in the output buffer
@@ -13,8 +14,10 @@ mod client;
 pub mod config;
 mod connection;
 pub mod databases;
+pub mod entrance;
 mod errors;
 mod failed_logins;
+pub mod hba;
 pub mod listen;
 mod metrics;
 pub mod os_user;

@@ -1,9 +1,11 @@
 //! Sockets: listening, accepting, shutting down.
 
-use crate::config::{Auth, Config};
+use crate::config::Config;
 use crate::connection;
 use crate::databases::Registry;
+use crate::entrance::{Entrance, Visitor};
 use crate::failed_logins::FailedLogins;
+use crate::hba::Rules;
 use crate::metrics;
 use crate::socket::Socket;
 use crate::stream::Stream;
@@ -31,6 +33,10 @@ pub struct Shared {
     pub settings: Arc<[(&'static str, String)]>,
     /// pid → (secret, how to cancel)
     pub sessions: Mutex<HashMap<i32, (i32, CancelHandle)>>,
+    /// who may come in
+    pub rules: Rules,
+    /// clients that have not been let in yet
+    pub entrance: Arc<Entrance>,
     /// accepted sockets: those that have not said who they are, too
     sockets: AtomicUsize,
     /// clients that have a place
@@ -158,6 +164,8 @@ impl Server {
         Ok(Server {
             shared: Arc::new(Shared {
                 settings: config.shown(),
+                rules: config.hba.clone().unwrap_or_else(|| Rules::of_flag(config.auth)),
+                entrance: Arc::default(),
                 config,
                 databases,
                 tls,
@@ -197,7 +205,7 @@ impl Server {
             accepting.push(tokio::spawn(async move {
                 loop {
                     let (socket, address) = accept(&listener).await;
-                    accepted(&shared, socket.into_std().map(Into::into), Some(address)).await;
+                    accepted(&shared, socket.into_std().map(Into::into), Some(address), None).await;
                 }
             }));
         }
@@ -206,7 +214,10 @@ impl Server {
             accepting.push(tokio::spawn(async move {
                 loop {
                     match unix.listener.accept().await {
-                        Ok((socket, _)) => accepted(&shared, socket.into_std().map(Into::into), None).await,
+                        Ok((socket, _)) => {
+                            let uid = socket.peer_cred().ok().map(|peer| peer.uid());
+                            accepted(&shared, socket.into_std().map(Into::into), None, uid).await;
+                        }
                         Err(e) => pause_after(e).await,
                     }
                 }
@@ -260,10 +271,10 @@ pub async fn bind(config: &Config, port: u16) -> Result<Vec<TcpListener>> {
     let failed = |e| address_error(what.clone(), e);
     let mut sockets = Vec::new();
     for address in tokio::net::lookup_host((config.host.as_str(), port)).await.map_err(failed)? {
-        if config.auth.is_none() && !is_loopback(address.ip()) {
+        if config.auth.is_none() && config.hba.is_none() && !is_loopback(address.ip()) {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
-                format!("listening on {address} needs a choice of authentication: --auth scram (or, if you must, --auth trust)"),
+                format!("listening on {address} needs a choice of authentication: --auth scram, --hba FILE (or, if you must, --auth trust)"),
             ));
         }
         match TcpListener::bind(address).await {
@@ -299,28 +310,36 @@ pub async fn pause_after(e: std::io::Error) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-async fn accepted(shared: &Arc<Shared>, handle: std::io::Result<socket2::Socket>, address: Option<SocketAddr>) {
+/// `uid`: of the user at the other end of a Unix socket.
+async fn accepted(
+    shared: &Arc<Shared>,
+    handle: std::io::Result<socket2::Socket>,
+    address: Option<SocketAddr>,
+    uid: Option<u32>,
+) {
     match handle.and_then(|handle| Socket::new(handle, shared.config.busy_poll)) {
-        Ok(socket) => serve(shared, Stream::Plain(socket), address),
+        Ok(socket) => {
+            let visitor = shared.visitor(address, uid);
+            serve(shared, Stream::Plain(socket), address, visitor);
+        }
         Err(e) => pause_after(e).await,
     }
 }
 
-fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>) {
+fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketAddr>, visitor: Visitor) {
     let own = shared.clone();
-    shared.spawn(async move { connection::serve(&own, stream, address).await });
+    shared.spawn(async move { connection::serve(&own, stream, address, visitor).await });
 }
 
 impl Shared {
-    /// Serves an accepted socket, of whatever protocol, in a task that shutting down waits for. Not served if too many are open.
+    /// A client that has come. There may be as many who have not been let in as there are places.
+    pub fn visitor(&self, address: Option<SocketAddr>, uid: Option<u32>) -> Visitor {
+        self.entrance.enter(address, uid, self.config.max_connections.max(16))
+    }
+
+    /// Serves an accepted socket, of whatever protocol, in a task that shutting down waits for.
     pub fn spawn(self: &Arc<Self>, serving: impl std::future::Future<Output = ()> + Send + 'static) {
-        // those that have not said who they are have no place yet; there may be as many of them as there are places
-        let most = 2 * self.config.max_connections + 16;
-        let counted = self.sockets.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
-        if counted.is_err() {
-            tracing::debug!("too many sockets are open: a client is sent away");
-            return;
-        }
+        self.sockets.fetch_add(1, Ordering::AcqRel);
         let open = Open { shared: self.clone() };
         // boxed: an async block keeps room for what it is given beside the room for it while it runs
         // what a session allocates is its own
@@ -374,15 +393,6 @@ impl Config {
             ("ssl", flag(self.tls.is_some())),
             ("authentication_timeout", seconds),
         ])
-    }
-
-    /// The authentication of a connection from this address (None: Unix socket).
-    pub fn auth_for(&self, address: Option<SocketAddr>) -> Auth {
-        match self.auth {
-            Some(auth) => auth,
-            None if address.is_none_or(|a| is_loopback(a.ip())) => Auth::Trust,
-            None => Auth::Scram,
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The few lines of HTTP that a scraper needs are written here: a GET without a body, an answer, the end of the connection.
 
+use crate::entrance::Entrance;
 use crate::listen::{pause_after, Shared};
 use pgsqlite_engine::statistics::activity::State;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -16,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 const LONGEST: usize = 8192;
 /// A scraper that does not ask or take its answer by then is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Requests that are served at once.
+/// Requests that are served at once: one more sends away the slowest.
 const MOST: usize = 16;
 
 /// Listens. Errors: 55006 and 58030 as for the server's other sockets.
@@ -30,20 +31,21 @@ pub async fn listen(address: &str) -> Result<TcpListener> {
 
 /// Serves until the task is aborted.
 pub async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    let places = Arc::new(tokio::sync::Semaphore::new(MOST));
+    let entrance = Arc::<Entrance>::default();
     loop {
-        // the semaphore is never closed
-        let Ok(place) = places.clone().acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 let shared = shared.clone();
+                let visitor = entrance.enter(Some(address), None, MOST);
                 tokio::spawn(async move {
-                    match tokio::time::timeout(PATIENCE, answer(stream, &shared)).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(e)) => tracing::debug!("metrics: {e}"),
-                        Err(_) => tracing::debug!("metrics: a client was given up"),
+                    tokio::select! {
+                        () = visitor.sent_away() => tracing::debug!("metrics: a client made room for another"),
+                        answered = tokio::time::timeout(PATIENCE, answer(stream, &shared)) => match answered {
+                            Ok(Ok(())) => {}
+                            Ok(Err(e)) => tracing::debug!("metrics: {e}"),
+                            Err(_) => tracing::debug!("metrics: a client was given up"),
+                        }
                     }
-                    drop(place);
                 });
             }
             Err(e) => pause_after(e).await,
@@ -130,6 +132,8 @@ fn text(shared: &Shared) -> String {
     }
     page.head("pgsqlite_sessions_max", "gauge", "Most sessions at once (max_connections).");
     page.value("pgsqlite_sessions_max", &[], shared.config.max_connections as f64);
+    page.head("pgsqlite_unauthenticated", "gauge", "Clients that have not been let in yet.");
+    page.value("pgsqlite_unauthenticated", &[], shared.entrance.len() as f64);
     page.head("pgsqlite_sessions_waiting", "gauge", "Sessions that wait, by what for.");
     for wait in [
         pgsqlite_engine::statistics::activity::Wait::Writer,

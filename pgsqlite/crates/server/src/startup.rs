@@ -1,9 +1,10 @@
 //! From an accepted socket to a session: TLS, the start-up packet, a place among the connections, authentication.
 
 use crate::client::{Client, End};
-use crate::config::Auth;
 use crate::errors;
+use crate::hba::{Attempt, Method};
 use crate::listen::{Place, Shared};
+use crate::os_user;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
 use pgsqlite_types::{PgError, SqlState};
@@ -53,6 +54,7 @@ pub async fn start(
     shared: &Arc<Shared>,
     client: &mut Client,
     address: Option<SocketAddr>,
+    uid: Option<u32>,
 ) -> Result<Option<Box<Started>>, End> {
     let Some((parameters, minor, unknown)) = first_packet(shared, client, address.is_some()).await? else {
         return Ok(None);
@@ -66,7 +68,7 @@ pub async fn start(
     }
     let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
     let claim = Claim { user, database, parameters, minor, unknown };
-    let started = let_in(shared, client, address, &claim).await;
+    let started = let_in(shared, client, (address, uid), &claim).await;
     if let Some(reason) = started.as_ref().err().and_then(refusal) {
         shared.failed_logins.tell(&claim.user, &claim.database, address, reason);
     }
@@ -103,7 +105,7 @@ fn refusal(end: &End) -> Option<&'static str> {
 async fn let_in(
     shared: &Arc<Shared>,
     client: &mut Client,
-    address: Option<SocketAddr>,
+    (address, uid): (Option<SocketAddr>, Option<u32>),
     claim: &Claim,
 ) -> Result<Box<Started>, End> {
     let Claim { user, database, parameters, minor, unknown } = claim;
@@ -116,13 +118,31 @@ async fn let_in(
             format!("this server takes TCP connections with TLS only: user \"{user}\", database \"{database}\", no encryption"),
         ));
     }
+    let attempt = Attempt { address: address.map(|a| a.ip()), encrypted: client.stream.is_encrypted(), database, user };
+    let mut is_member = |role: &str| shared.databases.get(database).is_ok_and(|engine| engine.is_member(user, role));
+    match shared.rules.method(&attempt, &mut is_member).map_err(End::Fatal)? {
+        Method::Trust => {}
+        // (a rule that rejects is an error)
+        Method::Reject => return Err(fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "rejected")),
+        Method::Peer => {
+            if uid.and_then(os_user::named).is_none_or(|name| name != *user) {
+                return Err(fatal(
+                    SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+                    format!("Peer authentication failed for user \"{user}\""),
+                ));
+            }
+        }
+        // a database that is not there, or cannot be opened, has nobody's password: who has none learns no more
+        Method::Scram => {
+            let engine = shared.databases.get(database).inspect_err(|error| {
+                tracing::debug!(%error, database, "nobody can log in");
+            });
+            authenticate(shared, client, engine.ok(), user).await?;
+        }
+    }
+    let engine = shared.databases.enter(database).map_err(|e| End::Fatal(e.fatal()))?;
     let place =
         shared.take_place().ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?;
-    let engine = shared.databases.get(database).map_err(|e| End::Fatal(e.fatal()))?;
-    let auth = shared.config.auth_for(address);
-    if auth == Auth::Scram {
-        authenticate(shared, client, &engine, user).await?;
-    }
     // (the session asks whether the role is there, and may log in)
     if place.is_reserved && engine.role(user).is_some_and(|r| !r.superuser) {
         return Err(fatal(
@@ -252,7 +272,14 @@ fn command_line_options(text: &str) -> Result<Vec<(String, String)>, End> {
 }
 
 /// SCRAM-SHA-256, over TLS also bound to the server's certificate.
-async fn authenticate(shared: &Shared, client: &mut Client, engine: &Arc<Engine>, user: &str) -> Result<(), End> {
+///
+/// `engine`: the database that knows the password; None: there is none, and no password is right.
+async fn authenticate(
+    shared: &Shared,
+    client: &mut Client,
+    engine: Option<Arc<Engine>>,
+    user: &str,
+) -> Result<(), End> {
     let denied = || fatal(SqlState::INVALID_PASSWORD, format!("password authentication failed for user \"{user}\""));
     let malformed = |f: scram::Failure| match f {
         scram::Failure::Malformed(m) => fatal(SqlState::PROTOCOL_VIOLATION, m),
@@ -284,8 +311,12 @@ async fn authenticate(shared: &Shared, client: &mut Client, engine: &Arc<Engine>
         return Err(bad());
     }
     let text = std::str::from_utf8(data).map_err(|_| bad())?;
-    let verifier =
-        engine.password_verifier(user).map_err(|e| End::Fatal(e.fatal()))?.and_then(|v| scram::Verifier::parse(&v));
+    let verifier = match &engine {
+        Some(engine) => engine.password_verifier(user).map_err(|e| End::Fatal(e.fatal()))?,
+        None => None,
+    };
+    let verifier = verifier.and_then(|v| scram::Verifier::parse(&v));
+    drop(engine);
     // a user that does not exist has a salt, too, and always the same one
     let salt: Vec<u8> = {
         use sha2::{Digest, Sha256};

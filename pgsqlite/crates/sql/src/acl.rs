@@ -352,6 +352,22 @@ pub fn policies_apply(catalog: &Catalog, role: Oid, relation: &Relation) -> bool
 /// The privileges that can be granted on a column.
 pub const OF_COLUMNS: u32 = privilege::SELECT | privilege::INSERT | privilege::UPDATE | privilege::REFERENCES;
 
+/// Whether an error may tell a role the values of these columns of a table (none named: of all of them). Where policies hide rows, values are
+/// not told to those to whom they apply.
+pub fn may_see(catalog: &Catalog, role: Oid, relation: &Relation, columns: &[i16]) -> bool {
+    if policies_apply(catalog, role, relation) {
+        return false;
+    }
+    if is_superuser(catalog, role) || relation_privileges(catalog, role, relation) & privilege::SELECT != 0 {
+        return true;
+    }
+    let readable = |attnum: &i16| {
+        let column = relation.column_by_attnum(*attnum);
+        column.is_some_and(|c| column_privileges(catalog, role, relation, c) & privilege::SELECT != 0)
+    };
+    !columns.is_empty() && columns.iter().all(readable)
+}
+
 /// The privileges of `role` on a column: the relation's and its own.
 pub fn column_privileges(catalog: &Catalog, role: Oid, relation: &Relation, column: &Column) -> u32 {
     let all = relation_privileges(catalog, role, relation);

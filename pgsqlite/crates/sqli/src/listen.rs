@@ -5,6 +5,7 @@
 use crate::client::{Client, End};
 use crate::{conversation, login};
 use pgsqlite_engine::session::CancelHandle;
+use pgsqlite_server::entrance::Visitor;
 use pgsqlite_server::listen::{self, Shared};
 use pgsqlite_server::socket::Socket;
 use pgsqlite_server::stream::Stream;
@@ -46,7 +47,8 @@ impl Listener {
                 loop {
                     let (stream, address) = listen::accept(&socket).await;
                     let own = shared.clone();
-                    shared.spawn(async move { serve(&own, stream, address).await });
+                    let visitor = shared.visitor(Some(address), None);
+                    shared.spawn(async move { serve(&own, stream, address, visitor).await });
                 }
             });
         }
@@ -133,7 +135,7 @@ impl Watcher {
 }
 
 /// Serves one client to its end.
-async fn serve(shared: &Arc<Shared>, socket: TcpStream, address: SocketAddr) {
+async fn serve(shared: &Arc<Shared>, socket: TcpStream, address: SocketAddr, visitor: Visitor) {
     let watcher = match socket.as_fd().try_clone_to_owned().and_then(Watcher::new) {
         Ok(watcher) => watcher,
         Err(e) => {
@@ -145,12 +147,14 @@ async fn serve(shared: &Arc<Shared>, socket: TcpStream, address: SocketAddr) {
     let started = tokio::select! {
         biased;
         () = shared.stopped() => return,
+        () = visitor.sent_away() => return,
         started = tokio::time::timeout(limit, async {
             let mut client = Client::new(encrypt(shared, socket).await?, shared.config.send_timeout);
             let started = login::login(shared, &mut client, address).await;
             Ok((client, started))
         }) => started.unwrap_or(Err(End::Gone)),
     };
+    drop(visitor);
     let Ok((mut client, started)) = started else { return };
     let end = match started {
         Ok(identity) => tokio::select! {

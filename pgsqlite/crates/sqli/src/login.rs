@@ -4,7 +4,8 @@ use crate::client::{Client, End};
 use crate::values::codeset::CodeSet;
 use crate::wire::login::{accept, decode, reject, Login};
 use pgsqlite_engine::engine::Engine;
-use pgsqlite_server::config::{Auth, Databases};
+use pgsqlite_server::config::Databases;
+use pgsqlite_server::hba::{Attempt, Method};
 use pgsqlite_server::listen::{Place, Shared};
 use pgsqlite_wire::scram::Verifier;
 use std::net::SocketAddr;
@@ -17,9 +18,11 @@ pub struct Identity {
     pub password: Option<String>,
     pub codeset: CodeSet,
     pub delimident: bool,
+    pub encrypted: bool,
     pub address: SocketAddr,
     pub pid: i32,
-    pub place: Place,
+    /// None: it has still to prove who it is
+    pub place: Option<Place>,
 }
 
 const BAD_PASSWORD: i16 = -951;
@@ -64,25 +67,47 @@ fn admit(
         return Err((BAD_LOCALE, "DBDATE other than Y4MD is not supported"));
     }
     let delimident = login.variable("DELIMIDENT").is_some_and(|v| !v.eq_ignore_ascii_case("n"));
-    let place = shared.take_place().ok_or((NO_CONNECTION, "too many clients"))?;
-    let mut password = match shared.config.auth_for(Some(address)) {
-        Auth::Trust => None,
-        Auth::Scram => Some(login.password.clone()),
-    };
-    // where there is one database, the password is checked at once; else it is the opened database's
-    if let (Some(given), false) = (&password, matches!(shared.config.databases, Databases::Directory(_))) {
+    let mut password = Some(login.password.clone());
+    // where there is one database, for which there are no rules of its own, the password is checked at once; else when one is opened
+    if !matches!(shared.config.databases, Databases::Directory(_)) && shared.config.hba.is_none() {
         let engine = shared.databases.get("").map_err(|_| (NO_CONNECTION, "no database"))?;
-        if !check_password(shared, &engine, &login.user, given) {
+        let claim = Claim { user: &login.user, database: "", encrypted: client.stream.is_encrypted(), address };
+        if !proves(shared, &claim, Some(&engine), &login.password) {
             return Err((BAD_PASSWORD, "incorrect user or password"));
         }
         password = None;
     }
-    Ok(Identity { user: login.user, password, codeset, delimident, address, pid: shared.new_pid(), place })
+    let place = match password {
+        None => Some(shared.take_place().ok_or((NO_CONNECTION, "too many clients"))?),
+        Some(_) => None,
+    };
+    let (user, encrypted, pid) = (login.user, client.stream.is_encrypted(), shared.new_pid());
+    Ok(Identity { user, password, codeset, delimident, encrypted, address, pid, place })
+}
+
+/// Whom a client says it is, and what it wants to open.
+pub struct Claim<'a> {
+    pub user: &'a str,
+    pub database: &'a str,
+    pub encrypted: bool,
+    pub address: SocketAddr,
+}
+
+/// Whether the server's rules let the client in with this password. `engine`: the database; None: there is none, and no password is right.
+pub fn proves(shared: &Shared, claim: &Claim, engine: Option<&Arc<Engine>>, password: &str) -> bool {
+    let Claim { user, database, encrypted, address } = *claim;
+    let attempt = Attempt { address: Some(address.ip()), encrypted, database, user };
+    match shared.rules.method(&attempt, &mut |role| engine.is_some_and(|e| e.is_member(user, role))) {
+        Ok(Method::Trust) => true,
+        Ok(Method::Scram) => check_password(shared, engine, user, password),
+        // (no client of this protocol comes over the Unix socket)
+        Ok(Method::Peer | Method::Reject) | Err(_) => false,
+    }
 }
 
 /// Whether the password is the role's. It takes as long for a role that does not exist.
-pub fn check_password(shared: &Shared, engine: &Arc<Engine>, user: &str, password: &str) -> bool {
-    let known = engine.password_verifier(user).ok().flatten().and_then(|v| Verifier::parse(&v));
+fn check_password(shared: &Shared, engine: Option<&Arc<Engine>>, user: &str, password: &str) -> bool {
+    let known = engine.and_then(|e| e.password_verifier(user).ok()).flatten().and_then(|v| Verifier::parse(&v));
     let exists = known.is_some();
     let verifier = known.unwrap_or_else(|| Verifier::new("", &shared.mock_secret, pgsqlite_wire::scram::ITERATIONS));
     let given = Verifier::new(password, &verifier.salt, verifier.iterations);

@@ -49,6 +49,10 @@ pub struct Settings {
     pub restrict_views: bool,
     /// off: backslashes escape in plain string constants of the client, and are doubled in those that are printed for it
     pub standard_conforming_strings: bool,
+    /// off: `NULL` in the text of an array is a text as any other
+    pub array_nulls: bool,
+    /// on: `x = NULL` is `x IS NULL`
+    pub transform_null_equals: bool,
     /// ≥ 1: shortest exact output; ≤ 0: that many digits fewer than 6 (float4) / 15 (float8).
     pub extra_float_digits: i32,
     /// `now()`: the transaction's start, microseconds since 2000-01-01 00:00 UTC; what 'now', 'today' … mean on input.
@@ -69,6 +73,8 @@ impl Default for Settings {
             row_security: true,
             restrict_views: false,
             standard_conforming_strings: true,
+            array_nulls: true,
+            transform_null_equals: false,
         }
     }
 }

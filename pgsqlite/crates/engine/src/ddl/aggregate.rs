@@ -121,6 +121,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let (schema, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
+        self.check_create(schema)?;
         self.check_creation(schema, name)?;
         let direct = match statement.args.get(1).and_then(|n| n.node.as_ref()) {
             Some(NodeEnum::Integer(i)) if !statement.oldstyle => i.ival,

@@ -83,6 +83,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
+        self.check_create(schema)?;
         let options = Options::read(&statement.definition)?;
         let mut made = UserCollation {
             oid: 0,

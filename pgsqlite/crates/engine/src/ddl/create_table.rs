@@ -3,6 +3,7 @@
 use super::storage::Parameters;
 use super::{naming, strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -676,6 +677,15 @@ impl Ddl<'_> {
                 format!("relation \"{}\" is invalid in LIKE clause", source.name),
             )
             .at(name.location));
+        }
+        let user = self.environment.user;
+        if acl::relation_privileges(&self.catalog, user, &source) & acl::privilege::SELECT == 0
+            && !acl::is_superuser(&self.catalog, user)
+        {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for {} {}", super::kind_word(&source.kind), source.name),
+            ));
         }
         let including = |bit: u32| like.options & (1 << bit) != 0;
         let comments = if including(0) { self.catalog.comments.clone() } else { Default::default() };

@@ -153,23 +153,23 @@ impl Ddl<'_> {
                     use ast::VariableSetKind as K;
                     match K::try_from(set.kind) {
                         Ok(K::VarSetValue) => {
-                            if set.name != "search_path" {
+                            let name = set.name.to_ascii_lowercase();
+                            let value = super::options::setting_value(&name, &set.args)?;
+                            self.claimant().check_stored(&set.name, Some(&value))?;
+                            if !crate::session::accepted_settings::holds_in_function(&name) {
                                 return Err(PgError::not_supported(format!("SET {} of a function", set.name)));
                             }
-                            let values: Vec<String> = set
-                                .args
-                                .iter()
-                                .filter_map(|a| match &a.node {
-                                    Some(NodeEnum::AConst(ast::AConst {
-                                        val: Some(ast::a_const::Val::Sval(s)),
-                                        ..
-                                    })) => Some(pgsqlite_sql::deparse::quote_identifier(&s.sval)),
-                                    _ => None,
-                                })
-                                .collect();
-                            out.settings.push((set.name.clone(), Some(values.join(", "))));
+                            // in PostgreSQL's spelling
+                            let known = crate::session::guc::definitions().get(&name);
+                            let name = known.map_or(name, |definition| definition.name.to_string());
+                            out.settings.push((name, Some(value)));
                         }
-                        Ok(K::VarReset) => out.settings.push((set.name.clone(), None)),
+                        Ok(K::VarReset) => {
+                            let name = set.name.to_ascii_lowercase();
+                            self.claimant().check_stored(&set.name, None)?;
+                            let known = crate::session::guc::definitions().get(&name);
+                            out.settings.push((known.map_or(name, |d| d.name.to_string()), None));
+                        }
                         Ok(K::VarResetAll) => out.reset_all = true,
                         _ => return Err(PgError::not_supported("this form of SET of a function")),
                     }

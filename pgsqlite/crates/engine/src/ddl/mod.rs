@@ -92,6 +92,9 @@ pub trait DatabaseAdmin: Send + Sync {
     fn rename(&self, name: &str, new_name: &str) -> Result<()>;
     /// The names of all databases, sorted.
     fn list(&self) -> Vec<String>;
+    /// Runs a statement about a database in a session of its own there, as its first superuser; it is committed at once. Errors: 3D000, those
+    /// of the statement, 55P03 where the database's writer does not become free.
+    fn configure(&self, name: &str, statement: &str) -> Result<()>;
     /// What the file of one of them says. Errors: 3D000, what SQLite says of it.
     fn look(&self, name: &str) -> Result<crate::store::other::Other>;
 }

@@ -134,6 +134,7 @@ impl Ddl<'_> {
             return Ok(found.oid);
         }
         let schema = self.creation_schema(schema, -1)?;
+        self.check_create(schema)?;
         if schema == own.schema && bare == own.name && left == own.left && right == own.right {
             return Ok(own.oid);
         }

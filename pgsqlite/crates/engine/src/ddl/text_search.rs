@@ -56,6 +56,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
+        self.check_create(schema)?;
         let (mut parser, mut copied) = (None, None);
         for option in def_elems(&statement.definition) {
             match option.defname.as_str() {
@@ -189,6 +190,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
         let schema = self.creation_schema(schema_name, -1)?;
+        self.check_create(schema)?;
         let mut template = None;
         let mut given: Vec<&ast::DefElem> = Vec::new();
         for option in def_elems(&statement.definition) {

@@ -172,6 +172,9 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     let optional = |field: &str| if field == "\\N" { Datum::Null } else { text(field) };
     for line in include_str!("../../../sql/data/pg_settings.tsv").lines().skip(1) {
         let f: Vec<&str> = line.split('\t').collect();
+        if !crate::session::guc::may_examine(&state.catalog, state.user_oid, f[0]) {
+            continue;
+        }
         // A setting that the session does not have is not shown.
         let Some(value) = state.variables.as_ref().and_then(|v| v.raw(f[0])) else { continue };
         let enumerated = match f[9] {

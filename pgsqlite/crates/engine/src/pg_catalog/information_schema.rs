@@ -4,6 +4,7 @@
 use super::views::{expression, with_environment};
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Updatable;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Names, Style};
@@ -52,10 +53,34 @@ pub(super) fn is_view(relation: &Relation) -> bool {
     super::relations::kind(relation) == b'v'
 }
 
-/// Tables and views; materialized views are none in the standard's sense.
+/// Tables and views that the current role owns or has some privilege on; materialized views are none in the standard's sense.
 pub(super) fn shown(state: &SessionState) -> impl Iterator<Item = &Relation> {
-    state.catalog.relations.values().map(|r| &**r).filter(|r| matches!(super::relations::kind(r), b'r' | b'p' | b'v'))
+    shown_with(state, u32::MAX)
 }
+
+/// As [`shown`], of those on which the role has one of these privileges (or on a column).
+fn shown_with(state: &SessionState, privileges: u32) -> impl Iterator<Item = &Relation> {
+    let tables = state.catalog.relations.values().map(|r| &**r);
+    tables.filter(move |r| matches!(super::relations::kind(r), b'r' | b'p' | b'v') && may_know(state, r, privileges))
+}
+
+/// Whether the current role has the rights of a relation's owner.
+pub(super) fn is_owner(state: &SessionState, relation: &Relation) -> bool {
+    acl::owns(&state.catalog, state.user_oid, relation.owner)
+}
+
+/// Whether the current role owns a relation, or has one of these privileges on it or on a column of it.
+pub(super) fn may_know(state: &SessionState, relation: &Relation, privileges: u32) -> bool {
+    let (catalog, role) = (&*state.catalog, state.user_oid);
+    is_owner(state, relation)
+        || acl::relation_privileges(catalog, role, relation) & privileges != 0
+        || relation.live_columns().any(|c| {
+            c.acl.is_some() && acl::column_privileges(catalog, role, relation, c) & privileges & acl::OF_COLUMNS != 0
+        })
+}
+
+/// What the standard asks for where a reader of rows alone learns nothing.
+pub(super) const MORE_THAN_SELECT: u32 = !acl::privilege::SELECT;
 
 fn catalog_name(rows: &mut Rows, state: &SessionState) {
     rows.push(&[("catalog_name", database(state))]);
@@ -213,7 +238,12 @@ fn columns(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
     for r in shown(state) {
         let stored = !is_view(r);
+        let owned = is_owner(state, r);
         for c in r.live_columns() {
+            let privileges = || acl::column_privileges(catalog, state.user_oid, r, c);
+            if !owned && privileges() & acl::OF_COLUMNS == 0 {
+                continue;
+            }
             let is_updatable = stored || {
                 let works = updatable(state, r, Some(c.attnum));
                 works.update && works.delete
@@ -395,7 +425,7 @@ fn views(rows: &mut Rows, state: &SessionState) {
             ("table_catalog", database(state)),
             ("table_schema", schema(state, r.schema)),
             ("table_name", text(&*r.name)),
-            ("view_definition", super::views::view_text(state, r)),
+            ("view_definition", if is_owner(state, r) { super::views::view_text(state, r) } else { Datum::Null }),
             (
                 "check_option",
                 text(match r.check_option() {
@@ -417,7 +447,7 @@ fn sequences(rows: &mut Rows, state: &SessionState) {
     for r in state.catalog.relations.values() {
         let RelationKind::Sequence(s) = &r.kind else { continue };
         // The sequence of an identity column is not listed.
-        if s.identity {
+        if s.identity || !may_know(state, r, u32::MAX) {
             continue;
         }
         let (precision, radix, scale) = numeric(s.type_oid, -1);
@@ -441,7 +471,7 @@ fn sequences(rows: &mut Rows, state: &SessionState) {
 // --- constraints -------------------------------------------------------------------------------------------------------
 
 fn table_constraints(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+    for r in shown_with(state, MORE_THAN_SELECT) {
         let mut push = |name: String, kind: &str, deferrable: bool, deferred: bool, distinct: Datum| {
             rows.push(&[
                 ("constraint_catalog", database(state)),
@@ -532,6 +562,9 @@ fn constraint_column_usage(rows: &mut Rows, state: &SessionState) {
                 },
                 _ => (r, &c.columns),
             };
+            if !is_owner(state, table) {
+                continue;
+            }
             for &attnum in columns {
                 rows.push(&[
                     ("table_catalog", database(state)),
@@ -559,6 +592,9 @@ fn constraint_table_usage(rows: &mut Rows, state: &SessionState) {
                 ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => continue,
                 _ => r,
             };
+            if !is_owner(state, table) {
+                continue;
+            }
             rows.push(&[
                 ("table_catalog", database(state)),
                 ("table_schema", schema(state, table.schema)),
@@ -582,7 +618,7 @@ fn rule(action: ForeignKeyAction) -> Datum {
 }
 
 fn referential_constraints(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+    for r in shown_with(state, MORE_THAN_SELECT) {
         for c in &r.constraints {
             let ConstraintKind::ForeignKey { references, on_update, on_delete, match_full, .. } = &c.kind else {
                 continue;
@@ -619,7 +655,7 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
     };
     // the standard's clause is what stands after CHECK
     let clause = |definition: String| definition.strip_prefix("CHECK ").map(str::to_string).unwrap_or(definition);
-    for r in shown(state) {
+    for r in shown(state).filter(|r| is_owner(state, r)) {
         for c in &r.constraints {
             if let ConstraintKind::SqliteCheck { text: stored } | ConstraintKind::Check { expression: stored, .. } =
                 &c.kind

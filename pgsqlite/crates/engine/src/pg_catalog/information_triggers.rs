@@ -1,6 +1,6 @@
 //! information_schema: triggers and the columns of UPDATE OF.
 
-use super::information_schema::{database, schema, Row};
+use super::information_schema::{database, may_know, schema, Row, MORE_THAN_SELECT};
 use super::views::with_environment;
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
@@ -22,7 +22,7 @@ fn named(state: &SessionState, relation: &Relation, trigger: &Trigger) -> Row {
 
 /// A row per trigger and event; TRUNCATE is none in the standard's sense.
 pub(super) fn triggers(rows: &mut Rows, state: &SessionState) {
-    for relation in state.catalog.relations.values() {
+    for relation in state.catalog.relations.values().filter(|r| may_know(state, r, MORE_THAN_SELECT)) {
         for t in &relation.triggers {
             for event in t.events.iter().filter(|e| **e != Event::Truncate) {
                 let alike = |other: &&Trigger| {
@@ -60,7 +60,7 @@ pub(super) fn triggers(rows: &mut Rows, state: &SessionState) {
 
 /// The columns of UPDATE OF.
 pub(super) fn update_columns(rows: &mut Rows, state: &SessionState) {
-    for relation in state.catalog.relations.values() {
+    for relation in state.catalog.relations.values().filter(|r| may_know(state, r, MORE_THAN_SELECT)) {
         for t in &relation.triggers {
             for column in t.columns.iter().filter_map(|a| relation.column_by_attnum(*a)) {
                 let mut row = named(state, relation, t);

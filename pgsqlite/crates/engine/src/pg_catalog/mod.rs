@@ -324,6 +324,8 @@ struct Made {
     from: Option<Weak<Catalog>>,
     path: Vec<Oid>,
     database: String,
+    /// who sees it; 0: any superuser
+    role: Oid,
     table: Arc<Table>,
 }
 
@@ -343,9 +345,14 @@ pub fn table(
         Some(Maker::Path(_)) => (state.search_path.as_slice(), state.database.as_str()),
         _ => (&[][..], ""),
     };
+    let role = match maker {
+        Some(Maker::Path(_)) if !pgsqlite_sql::acl::is_superuser(&state.catalog, state.user_oid) => state.user_oid,
+        _ => 0,
+    };
     if let Some(made) = lock().get(&relation.oid) {
         let of_this = |w: &Weak<Catalog>| std::ptr::eq(w.as_ptr(), Arc::as_ptr(&state.catalog)) && w.strong_count() > 0;
-        if made.from.as_ref().is_none_or(of_this) && made.path == path && made.database == database {
+        if made.from.as_ref().is_none_or(of_this) && made.path == path && made.database == database && made.role == role
+        {
             return Ok(made.table.clone());
         }
     }
@@ -370,8 +377,10 @@ pub fn table(
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });
     if let Some(from) = keep {
-        lock()
-            .insert(relation.oid, Made { from, path: path.to_vec(), database: database.into(), table: table.clone() });
+        lock().insert(
+            relation.oid,
+            Made { from, path: path.to_vec(), database: database.into(), role, table: table.clone() },
+        );
     }
     Ok(table)
 }

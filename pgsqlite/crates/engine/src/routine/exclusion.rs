@@ -37,5 +37,6 @@ fn told(host: Host, exclusion: &Exclusion, table: &Relation, keys: &[Datum]) -> 
     let types = exclusion.types.iter().chain(&exclusion.types);
     let shown: Vec<String> =
         types.zip(keys).map(|(ty, key)| printed(&catalog, &context, *ty, key)).collect::<Result<_>>()?;
-    Ok(violation(exclusion, catalog.schema_name(table.schema), &table.name, &shown))
+    let seen = pgsqlite_sql::acl::may_see(&catalog, host.cell.state().user_oid, table, &[]);
+    Ok(violation(exclusion, catalog.schema_name(table.schema), &table.name, &shown, seen))
 }

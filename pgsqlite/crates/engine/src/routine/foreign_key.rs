@@ -8,6 +8,7 @@ use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
 use super::trigger::{self, Changed};
 use super::Host;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};
 use pgsqlite_sql::deparse::quote_identifier;
 use pgsqlite_sql::routine::Event;
@@ -362,8 +363,14 @@ impl Key {
     }
 
     fn shown(&self, host: Host, values: &[Datum], of_child: bool) -> Result<String> {
-        let mut shown = Vec::new();
-        let mut names = Vec::new();
+        let (mut shown, mut names, mut attnums) = (Vec::new(), Vec::new(), Vec::new());
+        let table = if of_child { &self.child } else { &self.parent };
+        for p in &self.pairs {
+            attnums.extend(table.column(if of_child { &p.child } else { &p.parent }).map(|c| c.attnum));
+        }
+        if !acl::may_see(&host.catalog(), host.cell.state().user_oid, table, &attnums) {
+            return Ok("Key".to_string());
+        }
         for (p, value) in self.pairs.iter().zip(values) {
             shown.push(printed_value(host, if of_child { p.child_type } else { p.parent_type }, value)?);
             names.push(if of_child { p.child.as_str() } else { p.parent.as_str() });

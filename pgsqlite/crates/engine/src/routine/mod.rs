@@ -560,33 +560,40 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
             state.in_definer = true;
         });
     }
-    let mut before: Vec<(String, Option<String>)> = Vec::new();
-    let mut set = || -> Result<()> {
-        for (name, value) in &f.settings {
-            if name == "search_path" {
-                let catalog = host.catalog();
-                let names = crate::session::search_path_names(value);
-                let found: Vec<Oid> = names
-                    .iter()
-                    .filter_map(|n| match n.as_str() {
-                        "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
-                        other => catalog.schema_oid(other),
-                    })
-                    .collect();
-                host.cell.update(|state| {
-                    state.search_path.clone_from(&found);
-                    state.explicit_path = found;
-                });
-            } else {
-                return Err(PgError::not_supported(format!("SET {name} of a function")));
+    let mut aside = None;
+    let entered = (|| -> Result<()> {
+        let (Some(variables), false) = (&variables, f.settings.is_empty()) else { return Ok(()) };
+        let put_aside = variables.enter(&f.settings, &host.cell.state().claimant())?;
+        let (typed, plan_key) = variables.typed();
+        let path = f.settings.iter().find(|(name, _)| name == "search_path").map(|(_, value)| {
+            let catalog = host.catalog();
+            let names = crate::session::search_path_names(value);
+            let found = names.iter().filter_map(|n| match n.as_str() {
+                "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
+                other => catalog.schema_oid(other),
+            });
+            found.collect::<Vec<Oid>>()
+        });
+        host.cell.update(|state| {
+            aside = Some((put_aside, state.settings.clone(), std::mem::replace(&mut state.plan_key, plan_key)));
+            let now = state.settings.transaction_timestamp;
+            state.settings = typed;
+            state.settings.transaction_timestamp = now;
+            if let Some(path) = path {
+                state.search_path.clone_from(&path);
+                state.explicit_path = path;
             }
-            if let Some(variables) = &variables {
-                before.push((name.clone(), variables.get(name)));
-            }
-        }
+        });
         Ok(())
-    };
-    let result = set().and_then(|()| run());
+    })();
+    let result = entered.and_then(|()| run());
+    if let (Some(variables), Some((put_aside, settings, plan_key))) = (&variables, aside) {
+        variables.leave(put_aside);
+        host.cell.update(|state| {
+            state.settings = settings;
+            state.plan_key = plan_key;
+        });
+    }
     host.cell.update(|state| {
         state.user = user;
         state.user_oid = user_oid;

@@ -285,6 +285,10 @@ impl Work<'_, '_, '_> {
                     shown.push(printed_value(self.host, column.type_oid, value)?);
                 }
                 let of = RowCheckOf::Partition { schema: schema.to_string(), table: relation.name.clone() };
+                let role = self.host.cell.state().user_oid;
+                if !pgsqlite_sql::acl::may_see(&catalog, role, self.root, &[]) {
+                    return Err(of.violation());
+                }
                 return Err(of.violation().detail(format!("Failing row contains ({}).", shown.join(", "))));
             };
             Err(PgError::new(

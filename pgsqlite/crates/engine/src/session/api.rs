@@ -38,6 +38,10 @@ pub struct EngineConfig {
     pub pool_timeout: Duration,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
+    /// How many of the pool's connections are kept for superusers.
+    pub reserved_connections: usize,
+    /// The folder in which COPY may read and write files; None: nowhere.
+    pub server_files: Option<std::path::PathBuf>,
     /// A superuser that a new file has beside `postgres`.
     pub founder: Option<String>,
     /// shared by all databases of a server
@@ -55,6 +59,8 @@ impl EngineConfig {
             pool_timeout: Duration::from_secs(30),
             databases: None,
             founder: None,
+            reserved_connections: 0,
+            server_files: None,
             statistics: Default::default(),
         }
     }

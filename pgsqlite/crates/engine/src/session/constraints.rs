@@ -7,6 +7,7 @@
 use super::diagnose::printed;
 use super::Session;
 use crate::connection::Connection;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::table_name;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -108,6 +109,7 @@ impl ForeignKey {
         committed: Option<&Connection>,
         catalog: &Catalog,
         context: &Context,
+        role: Oid,
     ) -> Result<PgError> {
         let (own, other) = self.columns()?;
         let (child, parent, name) = (&self.child.name, &self.parent.name, &self.constraint.name);
@@ -135,8 +137,14 @@ impl ForeignKey {
                 format!("is not present in table \"{parent}\"."),
             )
         };
+        let told = if was_there { &self.parent } else { &self.child };
+        let attnums: Vec<i16> = columns.iter().filter_map(|c| told.column(c)).map(|c| c.attnum).collect();
+        let detail = match acl::may_see(catalog, role, told, &attnums) {
+            true => format!("Key ({})=({}) {outcome}", columns.join(", "), shown.join(", ")),
+            false => format!("Key {outcome}"),
+        };
         Ok(PgError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-            .detail(format!("Key ({})=({}) {outcome}", columns.join(", "), shown.join(", ")))
+            .detail(detail)
             .schema(catalog.schema_name(self.child.schema))
             .table(child.clone())
             .constraint(name.clone()))
@@ -340,7 +348,7 @@ impl Session {
         for key in foreign_keys(&view.catalog, wanted) {
             if let Some(values) = key.violation(connection)? {
                 let keeper = self.engine.keeper();
-                return key.error(&values, keeper.as_ref(), &view.catalog, &context).map(Some);
+                return key.error(&values, keeper.as_ref(), &view.catalog, &context, view.user).map(Some);
             }
         }
         Ok(None)

@@ -9,7 +9,7 @@ use pgsqlite_sql::parse::{ast, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::io::{BufWriter, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How much is read from a file at once.
@@ -26,6 +26,13 @@ impl Session {
         self.check_member_of(role, required).map_err(|e| {
             e.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
         })?;
+        if self.engine.config.server_files.is_none() {
+            let refused = PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("{action} of the server is not enabled").replace("a file", "files"),
+            );
+            return Err(refused.hint("Start the server with --server-files DIR, or use psql's \\copy."));
+        }
         if c.is_from {
             self.copy_from_file(c, raw).await
         } else {
@@ -33,12 +40,17 @@ impl Session {
         }
     }
 
+    /// The folder that COPY keeps to. (Without one it does not begin.)
+    fn server_files(&self) -> &Path {
+        self.engine.config.server_files.as_deref().unwrap_or(Path::new("/nonexistent"))
+    }
+
     async fn copy_from_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         let begun = self.begin_copy_from(c, raw).await?;
         if !matches!(begun, Execution::CopyIn { .. }) {
             return Ok(begun);
         }
-        let mut file = match tokio::task::block_in_place(|| open_to_read(&c.filename)) {
+        let mut file = match tokio::task::block_in_place(|| open_to_read(self.server_files(), &c.filename)) {
             Ok(file) => file,
             Err(e) => return Err(self.give_up_copy(e)),
         };
@@ -56,7 +68,7 @@ impl Session {
 
     async fn copy_to_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         self.begin_copy_to(c, raw)?;
-        let mut sink = match tokio::task::block_in_place(|| open_to_write(&c.filename)) {
+        let mut sink = match tokio::task::block_in_place(|| open_to_write(self.server_files(), &c.filename)) {
             Ok(file) => FileSink { file: BufWriter::with_capacity(PIECE, file) },
             Err(e) => {
                 self.abandon_copy_to();
@@ -67,9 +79,33 @@ impl Session {
     }
 }
 
-fn open_to_read(name: &str) -> Result<ServerFile> {
+/// The real path of a file within the folder, wherever links lead. Errors: 42501 for one that is elsewhere.
+fn within(folder: &Path, name: &str) -> std::result::Result<PathBuf, Refused> {
+    let path = folder.join(name);
+    let outside = || {
+        let message = format!("file \"{name}\" is outside of the folder for files of the server");
+        let error = PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+        Refused::Database(error.hint("The flag --server-files names the folder."))
+    };
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        // a file that is to be made; a link to nowhere is none
+        Err(e) if e.kind() == ErrorKind::NotFound => match (path.parent(), path.file_name()) {
+            (Some(parent), Some(file)) if path.symlink_metadata().is_err() => parent.canonicalize()?.join(file),
+            _ => return Err(outside()),
+        },
+        Err(e) => return Err(e.into()),
+    };
+    match real.starts_with(folder) {
+        true => Ok(real),
+        false => Err(outside()),
+    }
+}
+
+fn open_to_read(folder: &Path, name: &str) -> Result<ServerFile> {
     let hint = "COPY FROM instructs the PostgreSQL server process to read a file. You may want a client-side facility such as psql's \\copy.";
-    let file = ServerFile::open(Path::new(name)).map_err(|e| open_error(name, "reading", hint, e))?;
+    let opened = within(folder, name).and_then(|path| ServerFile::open(&path));
+    let file = opened.map_err(|e| open_error(name, "reading", hint, e))?;
     let about = file.metadata().map_err(|e| access_error(&format!("could not stat file \"{name}\""), &e))?;
     if about.is_dir() {
         return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is a directory")));
@@ -77,12 +113,13 @@ fn open_to_read(name: &str) -> Result<ServerFile> {
     Ok(file)
 }
 
-fn open_to_write(name: &str) -> Result<ServerFile> {
+fn open_to_write(folder: &Path, name: &str) -> Result<ServerFile> {
     let hint = "COPY TO instructs the PostgreSQL server process to write a file. You may want a client-side facility such as psql's \\copy.";
     if !Path::new(name).is_absolute() {
         return Err(PgError::new(SqlState::INVALID_NAME, "relative path not allowed for COPY to file"));
     }
-    ServerFile::create(Path::new(name)).map_err(|e| open_error(name, "writing", hint, e))
+    let made = within(folder, name).and_then(|path| ServerFile::create(&path));
+    made.map_err(|e| open_error(name, "writing", hint, e))
 }
 
 fn open_error(name: &str, purpose: &str, hint: &str, refused: Refused) -> PgError {

@@ -9,6 +9,7 @@ use super::Session;
 use crate::connection::Connection;
 use crate::exclusion::violation;
 use crate::written::Rows;
+use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::exclusion::{exclusion, Exclusion};
@@ -95,7 +96,7 @@ impl<'a> Key<'a> {
         &self,
         catalog: &Catalog,
         context: &Context,
-        table: &Relation,
+        (table, role): (&Relation, Oid),
         name: &str,
         values: &[Datum],
     ) -> Result<PgError> {
@@ -108,17 +109,20 @@ impl<'a> Key<'a> {
             types.iter().zip(values).map(|(ty, v)| printed(catalog, context, *ty, v)).collect::<Result<_>>()?;
         let columns = match self {
             Key::Unique { columns, .. } => columns,
-            Key::Exclusion(exclusion) => return Ok(violation(exclusion, schema, &table.name, &shown)),
+            Key::Exclusion(exclusion) => {
+                let seen = acl::may_see(catalog, role, table, &[]);
+                return Ok(violation(exclusion, schema, &table.name, &shown, seen));
+            }
         };
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        Ok(PgError::new(
-            SqlState::UNIQUE_VIOLATION,
-            format!("duplicate key value violates unique constraint \"{name}\""),
-        )
-        .detail(format!("Key ({})=({}) already exists.", names.join(", "), shown.join(", ")))
-        .schema(schema)
-        .table(table.name.clone())
-        .constraint(name))
+        let attnums: Vec<i16> = columns.iter().map(|c| c.attnum).collect();
+        let message = format!("duplicate key value violates unique constraint \"{name}\"");
+        let error = PgError::new(SqlState::UNIQUE_VIOLATION, message);
+        let error = match acl::may_see(catalog, role, table, &attnums) {
+            true => error.detail(format!("Key ({})=({}) already exists.", names.join(", "), shown.join(", "))),
+            false => error,
+        };
+        Ok(error.schema(schema).table(table.name.clone()).constraint(name))
     }
 }
 
@@ -256,7 +260,7 @@ impl Session {
             for constraint in table.deferrable_keys().filter(|c| wanted(c)) {
                 let key = self.with_environment(&view, |environment| Key::new(environment, table, constraint))?;
                 let Some(values) = key.violation(connection, &rows, rowid)? else { continue };
-                let error = key.error(&view.catalog, &context, table, &constraint.name, &values)?;
+                let error = key.error(&view.catalog, &context, (table, view.user), &constraint.name, &values)?;
                 return Ok(Some((table.clone(), error)));
             }
         }

@@ -240,6 +240,17 @@ impl Search<'_> {
         for (column, &at) in self.proposed.relation.live_columns().zip(new) {
             shown.push(clip(self.text(column.type_oid, &row[at])?));
         }
+        if let Some(visible) = &self.proposed.visible {
+            let columns: Vec<&str> = self.proposed.relation.live_columns().map(|c| c.name.as_str()).collect();
+            let names: Vec<&str> = visible.iter().filter_map(|at| columns.get(*at).copied()).collect();
+            let values: Vec<&str> = visible.iter().filter_map(|at| shown.get(*at).map(String::as_str)).collect();
+            return Ok(match names.is_empty() {
+                true => error,
+                false => {
+                    error.detail(format!("Failing row contains ({}) = ({}).", names.join(", "), values.join(", ")))
+                }
+            });
+        }
         if let Some(places) = &self.proposed.shown {
             shown = places.iter().filter_map(|p| shown.get(*p).cloned()).collect();
         }
@@ -277,8 +288,11 @@ impl Search<'_> {
         let error = PgError::new(
             SqlState::UNIQUE_VIOLATION,
             format!("duplicate key value violates unique constraint \"{}\"", unique.name),
-        )
-        .detail(format!("Key ({})=({}) already exists.", unique.columns, shown.join(", ")));
+        );
+        let error = match unique.hidden {
+            true => error,
+            false => error.detail(format!("Key ({})=({}) already exists.", unique.columns, shown.join(", "))),
+        };
         Ok(Some(
             error
                 .schema(self.schema.clone())
@@ -342,7 +356,10 @@ impl Search<'_> {
         Ok(Some(missing_parent(
             (&reference.child_schema, &reference.child),
             &reference.constraint,
-            &format!("({})=({shown})", reference.columns),
+            &match reference.hidden {
+                true => "Key".to_string(),
+                false => format!("Key ({})=({shown})", reference.columns),
+            },
             &reference.parent,
         )))
     }
@@ -381,10 +398,13 @@ impl Search<'_> {
                     reference.parent, reference.constraint, reference.child
                 ),
             )
-            .detail(format!(
-                "Key ({})=({shown}) is still referenced from table \"{}\".",
-                reference.columns, reference.child
-            ))
+            .detail(match reference.hidden {
+                true => format!("Key is still referenced from table \"{}\".", reference.child),
+                false => {
+                    let columns = &reference.columns;
+                    format!("Key ({columns})=({shown}) is still referenced from table \"{}\".", reference.child)
+                }
+            })
             .schema(reference.child_schema.clone())
             .table(reference.child.clone())
             .constraint(reference.constraint.clone()),
@@ -407,14 +427,14 @@ impl Search<'_> {
     }
 }
 
-/// A row that references one that is not there. `key`: `(columns)=(values)`.
+/// A row that references one that is not there. `key`: `Key (columns)=(values)`, or `Key`.
 fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str) -> PgError {
     let (schema, table) = child;
     PgError::new(
         SqlState::FOREIGN_KEY_VIOLATION,
         format!("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""),
     )
-    .detail(format!("Key {key} is not present in table \"{parent}\"."))
+    .detail(format!("{key} is not present in table \"{parent}\"."))
     .schema(schema)
     .table(table)
     .constraint(constraint)

@@ -1,11 +1,14 @@
 //! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
 
+use super::accepted_settings;
 pub use super::guc_values::parse_bool;
 use super::guc_values::{self, bound, display, parse_number};
 use super::setting_rights::{self, Permit};
+use pgsqlite_sql::acl;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
-use pgsqlite_types::{PgError, Result, Settings, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -87,6 +90,51 @@ const FRESH: &[(&str, &str)] = &[
     ("server_version_num", "150018"),
     ("max_connections", "100"),
 ];
+
+/// Settings whose values are for superusers and pg_read_all_settings (GUC_SUPERUSER_ONLY).
+const SECRET: &[&str] = &[
+    "config_file",
+    "data_directory",
+    "dynamic_library_path",
+    "extension_destdir",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "jit_provider",
+    "krb_server_keyfile",
+    "log_directory",
+    "log_filename",
+    "output_plugin_libraries",
+    "primary_conninfo",
+    "session_preload_libraries",
+    "shared_preload_libraries",
+    "ssl_ciphers",
+    "ssl_dh_params_file",
+    "ssl_ecdh_curve",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "ssl_passphrase_command",
+    "unix_socket_directories",
+];
+
+/// Whether a role may see a setting's value.
+pub fn may_examine(catalog: &Catalog, role: Oid, name: &str) -> bool {
+    let secret = SECRET.iter().any(|s| s.eq_ignore_ascii_case(name));
+    let reads_all =
+        || acl::inherited_roles(catalog, role).iter().any(|&r| catalog.role_name(r) == Some("pg_read_all_settings"));
+    !secret || acl::is_superuser(catalog, role) || reads_all()
+}
+
+/// 42501 unless a role may see a setting's value.
+pub fn check_may_examine(catalog: &Catalog, role: Oid, name: &str) -> Result<()> {
+    if may_examine(catalog, role, name) {
+        return Ok(());
+    }
+    Err(PgError::new(
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        format!("must be superuser or have privileges of pg_read_all_settings to examine \"{name}\""),
+    ))
+}
 
 /// The settings of one session.
 #[derive(Clone)]
@@ -266,7 +314,14 @@ impl Gucs {
             Some(v) => v.to_string(),
             None => self.defaults.get(&key).cloned().unwrap_or_else(|| definition.default.to_string()),
         };
-        let canonical = self.check(name, &key, definition, &text)?;
+        let canonical = {
+            let typed = self.typed.clone();
+            let canonical = self.check(name, &key, definition, &text)?;
+            let default = FRESH.iter().find(|f| f.0 == key).map(|f| f.1.to_string());
+            let default = default.unwrap_or_else(|| display(definition, definition.default));
+            accepted_settings::check(definition, &default, &canonical).inspect_err(|_| self.typed = typed)?;
+            canonical
+        };
         self.often.follow(definition, &canonical);
         if value.is_some() {
             self.values.insert(key, canonical);
@@ -356,6 +411,26 @@ impl Gucs {
                 }
                 self.typed.restrict_views = kinds.iter().any(|k| k.eq_ignore_ascii_case("view"));
             }
+            "array_nulls" => {
+                if let Some(on) = parse_bool(value) {
+                    self.typed.array_nulls = on;
+                }
+            }
+            "transform_null_equals" => {
+                if let Some(on) = parse_bool(value) {
+                    self.typed.transform_null_equals = on;
+                }
+            }
+            "temp_tablespaces" => {
+                let names =
+                    guc_values::split_names(value).ok_or_else(|| invalid().detail("List syntax is invalid."))?;
+                if let Some(unknown) = names.iter().find(|n| !matches!(n.as_str(), "" | "pg_default")) {
+                    return Err(PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("tablespace \"{unknown}\" does not exist"),
+                    ));
+                }
+            }
             "standard_conforming_strings" => {
                 if let Some(on) = parse_bool(value) {
                     self.typed.standard_conforming_strings = on;
@@ -443,14 +518,16 @@ impl Gucs {
     /// What decides how literals are read: part of the plan cache's key.
     pub fn plan_key(&self) -> String {
         format!(
-            "{}/{:?}/{:?}/{:?}/{}/{}/{}",
+            "{}/{:?}/{:?}/{:?}/{}/{}/{}/{}/{}",
             self.typed.time_zone_name,
             self.typed.date_style,
             self.typed.date_order,
             self.typed.interval_style,
             self.typed.row_security,
             self.typed.restrict_views,
-            self.typed.standard_conforming_strings
+            self.typed.standard_conforming_strings,
+            self.typed.array_nulls,
+            self.typed.transform_null_equals
         )
     }
 

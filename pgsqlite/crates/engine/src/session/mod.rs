@@ -11,6 +11,7 @@
 //! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
+pub mod accepted_settings;
 mod api;
 mod brief;
 mod cancel;
@@ -60,6 +61,7 @@ mod view;
 pub use crate::engine::Engine;
 pub use api::*;
 pub use cancel::CancelHandle;
+pub(crate) use guc_values::list as setting_list;
 pub(crate) use guc_values::search_path_names;
 pub use script::Script;
 pub use setting_rights::Claimant;

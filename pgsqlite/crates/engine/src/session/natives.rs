@@ -2,9 +2,9 @@
 
 use super::guc::Gucs;
 use super::setting_rights::{Claimant, Permit, Source};
-use crate::udf::session_cell::Variables;
+use crate::udf::session_cell::{PutAside, Variables};
 use parking_lot::Mutex;
-use pgsqlite_types::Result;
+use pgsqlite_types::{Result, Settings};
 
 /// A change that set_config() has made: (name, value, local, that it was permitted).
 type Change = (String, Option<String>, bool, Permit);
@@ -48,5 +48,40 @@ impl Variables for SessionVariables {
         inner.0.set(name, value, permit)?;
         inner.1.push((name.to_string(), value.map(str::to_string), local, permit));
         Ok(inner.0.get(name).unwrap_or_default())
+    }
+    fn enter(&self, settings: &[(String, String)], who: &Claimant) -> Result<PutAside> {
+        let mut inner = self.inner.lock();
+        let (mut aside, mut done) = (PutAside::new(), Ok(()));
+        for (name, value) in settings {
+            let before = inner.0.get(name);
+            done = who
+                .permit(name, Some(value), Source::Statement)
+                .and_then(|permit| inner.0.set(name, Some(value), permit));
+            if done.is_err() {
+                break;
+            }
+            aside.push((name.clone(), before));
+        }
+        drop(inner);
+        match done {
+            Ok(()) => Ok(aside),
+            Err(e) => {
+                self.leave(aside);
+                Err(e)
+            }
+        }
+    }
+    fn leave(&self, aside: PutAside) {
+        let mut inner = self.inner.lock();
+        for (name, value) in aside.into_iter().rev() {
+            let stays = inner.1.iter().any(|(changed, _, local, _)| !local && changed.eq_ignore_ascii_case(&name));
+            if !stays && inner.0.set(&name, value.as_deref(), Permit::put_back()).is_err() {
+                tracing::debug!(name, "a setting of a function could not be put back");
+            }
+        }
+    }
+    fn typed(&self) -> (Settings, String) {
+        let inner = self.inner.lock();
+        (inner.0.typed.clone(), inner.0.plan_key())
     }
 }

@@ -133,14 +133,19 @@ impl Session {
             return Err(super::cancel::terminated());
         }
         if self.connection.is_none() {
-            self.activity.set_wait(Wait::Pool);
-            let waited = Waited(&self.activity);
-            let connection = tokio::select! {
-                biased;
-                leased = self.engine.connection() => leased?,
-                stopped = self.cancel.requested() => return Err(stopped),
+            let connection = match self.engine.connection_to_spare()? {
+                Some(connection) => connection,
+                None => {
+                    let superuser = self.is_superuser(&self.catalog());
+                    self.activity.set_wait(Wait::Pool);
+                    let _waited = Waited(&self.activity);
+                    tokio::select! {
+                        biased;
+                        leased = self.engine.connection(superuser) => leased?,
+                        stopped = self.cancel.requested() => return Err(stopped),
+                    }
+                }
             };
-            drop(waited);
             // the state of random() is the session's, not the connection's
             connection.cell.random.set(self.random);
             self.connection = Some(connection);

@@ -165,6 +165,15 @@ impl Session {
             NodeEnum::DropdbStmt(_) => "DROP DATABASE",
             NodeEnum::IndexStmt(s) if s.concurrent => "CREATE INDEX CONCURRENTLY",
             NodeEnum::DropStmt(s) if s.concurrent => "DROP INDEX CONCURRENTLY",
+            // what is stored in another file does not end with this transaction
+            NodeEnum::AlterDatabaseSetStmt(s)
+                if self.engine.config.databases.is_some() && !self.catalog().is_database(&s.dbname) =>
+            {
+                if self.transaction_status() != super::TransactionStatus::Idle || self.transaction.in_script {
+                    return Err(PgError::not_supported("ALTER DATABASE of another database in a transaction block"));
+                }
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if self.transaction_status() != super::TransactionStatus::Idle || self.transaction.in_script {
@@ -451,7 +460,10 @@ impl Session {
         let columns = prepared.columns.as_ref().ok_or_else(|| PgError::internal("SHOW without columns"))?;
         if s.name.eq_ignore_ascii_case("all") {
             sink.columns(columns)?;
-            let mut names: Vec<&String> = super::guc::definitions().keys().collect();
+            let catalog = self.catalog();
+            let role = self.user_oid(&catalog);
+            let mut names: Vec<&String> =
+                super::guc::definitions().keys().filter(|n| super::guc::may_examine(&catalog, role, n)).collect();
             names.sort();
             for name in names {
                 let value = self.gucs.get(name).unwrap_or_default();
@@ -465,6 +477,8 @@ impl Session {
             name => self.gucs.get(name),
         };
         let value = value.ok_or_else(|| super::guc::Gucs::unknown(&s.name))?;
+        let catalog = self.catalog();
+        super::guc::check_may_examine(&catalog, self.user_oid(&catalog), &s.name)?;
         sink.columns(columns)?;
         self.give(sink, vec![value.into()])
     }

@@ -40,7 +40,16 @@ pub trait Variables {
     /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
     /// Errors: those of [`Claimant::permit`], 42704, 22023.
     fn set(&self, name: &str, value: Option<&str>, local: bool, who: &Claimant) -> Result<String>;
+    /// A function with these SET clauses begins: what is put aside for them. Errors: as of `set`.
+    fn enter(&self, settings: &[(String, String)], who: &Claimant) -> Result<PutAside>;
+    /// It ends. A setting that its body has set for the session stays as it is.
+    fn leave(&self, aside: PutAside);
+    /// What the codecs and the analyzer read of the settings, and what tells plans apart by them.
+    fn typed(&self) -> (Settings, String);
 }
+
+/// The settings that a function's SET clause has put aside, to be put back when it ends.
+pub type PutAside = Vec<(String, Option<String>)>;
 
 /// What the server as a whole knows. `interrupted` says whether the running statement is to end.
 pub trait ServerFunctions {

@@ -125,7 +125,11 @@ fn utf8(_: &Call) -> Result<Datum> {
 fn variable(c: &Call, name: &str, missing_ok: bool) -> Result<Datum> {
     let variables = c.session.state().variables.clone().ok_or_else(|| absent("current_setting()"))?;
     match variables.get(name) {
-        Some(value) => text(value),
+        Some(value) => {
+            let state = c.session.state();
+            crate::session::guc::check_may_examine(&state.catalog, state.user_oid, name)?;
+            text(value)
+        }
         None if missing_ok => Ok(Datum::Null),
         None => {
             Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\"")))

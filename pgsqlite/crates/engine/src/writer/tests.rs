@@ -234,7 +234,7 @@ fn a_transaction_that_sqlite_gives_up_fails_for_all_members() {
         let d = Database::new().await;
         let writer = &d.engine.writer;
         // no page more than there are now: the disk is full
-        let connection = d.engine.connection().await.expect("a connection");
+        let connection = d.engine.connection(true).await.expect("a connection");
         connection.exec("PRAGMA max_page_count = 1").expect("runs");
         d.engine.idle.put(connection);
         writer.keep_disk_busy();

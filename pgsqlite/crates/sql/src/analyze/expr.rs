@@ -42,20 +42,8 @@ impl Analyzer<'_> {
             NodeEnum::AExpr(e) => self.a_expr(e),
             NodeEnum::BoolExpr(e) => self.bool_expr(e),
             NodeEnum::NullTest(t) => {
-                let arg = self.expr_opt(t.arg.as_deref())?;
-                let arg = self.resolve_unknown(arg)?;
                 let negated = t.nulltesttype == ast::NullTestType::IsNotNull as i32;
-                if let ExprKind::Row(fields) = arg.kind {
-                    // a row IS NULL if all fields are, IS NOT NULL if none is
-                    let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, t.location)).collect();
-                    return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
-                }
-                if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
-                    let fields = self.whole_row_fields(levels_up, rte, t.location);
-                    let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, t.location)).collect();
-                    return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, t.location));
-                }
-                Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, t.location))
+                self.null_test(t.arg.as_deref(), negated, t.location)
             }
             NodeEnum::BooleanTest(t) => {
                 let test = match t.booltesttype {
@@ -384,12 +372,40 @@ impl Analyzer<'_> {
         ))
     }
 
+    /// `arg IS [NOT] NULL`
+    fn null_test(&mut self, arg: Option<&ast::Node>, negated: bool, location: i32) -> Result<Expr> {
+        let arg = self.expr_opt(arg)?;
+        let arg = self.resolve_unknown(arg)?;
+        if let ExprKind::Row(fields) = arg.kind {
+            // a row IS NULL if all fields are, IS NOT NULL if none is
+            let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, location)).collect();
+            return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, location));
+        }
+        if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
+            let fields = self.whole_row_fields(levels_up, rte, location);
+            let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, location)).collect();
+            return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, location));
+        }
+        Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, location))
+    }
+
     fn operator_expr(&mut self, e: &ast::AExpr, name: &str) -> Result<Expr> {
         let location = e.location;
         let Some(left_node) = e.lexpr.as_deref() else {
             let right = self.expr_opt(e.rexpr.as_deref())?;
             return self.operator(name, None, right, location);
         };
+        if self.env.settings.transform_null_equals && name == "=" && e.name.len() == 1 {
+            let is_null = |n: &ast::Node| matches!(&n.node, Some(NodeEnum::AConst(c)) if c.isnull);
+            let tested = match e.rexpr.as_deref() {
+                Some(right) if is_null(right) => Some(left_node),
+                Some(right) if is_null(left_node) => Some(right),
+                _ => None,
+            };
+            if let Some(tested) = tested {
+                return self.null_test(Some(tested), false, location);
+            }
+        }
         // ROW(…) op (SELECT …)
         let left = self.expr(left_node)?;
         let written = |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)));

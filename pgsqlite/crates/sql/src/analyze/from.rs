@@ -203,7 +203,12 @@ impl Analyzer<'_> {
             )
             .at(r.location));
         }
-        self.relation(schema, &r.relname).ok_or_else(|| {
+        let found = self.relation(schema, &r.relname);
+        if let (None, Some(schema)) = (&found, schema) {
+            // what is in a schema that one may not look into is not told
+            self.check_schema(schema).map_err(|e| e.at(r.location))?;
+        }
+        found.ok_or_else(|| {
             let name = match schema {
                 Some(schema) => format!("{schema}.{}", r.relname),
                 None => r.relname.clone(),

@@ -6,6 +6,7 @@
 //! expressions, which a second evaluation would not give again, are remembered by `pg_keep` while they are stored.
 
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
+use crate::acl;
 use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
@@ -20,6 +21,8 @@ pub struct Proposed {
     pub relation: Arc<Relation>,
     /// the live columns (positions) that DETAIL shows of a row; None: all
     pub shown: Option<Vec<usize>>,
+    /// the role may not read the whole table: of a row DETAIL shows these columns (positions among the live ones), by name
+    pub visible: Option<Vec<usize>>,
     /// SQLite SQL. Its columns are addressed by number below.
     pub sql: String,
     /// new value of each live column (INSERT, UPDATE); a value that only SQLite knows is NULL
@@ -50,6 +53,8 @@ pub struct UniqueKey {
     pub name: String,
     /// `a, lower(b)` as DETAIL shows it
     pub columns: String,
+    /// the role may not read the key
+    pub hidden: bool,
     /// columns of the row with the key's values, and their types
     pub key: Vec<(usize, Oid)>,
     /// column of the row that tells whether a partial index holds it
@@ -72,6 +77,8 @@ pub struct Reference {
     pub parent: String,
     /// this side's columns as DETAIL shows them
     pub columns: String,
+    /// the role may not read them
+    pub hidden: bool,
     /// positions of this side's columns among the live columns
     pub key: Vec<usize>,
     /// where the other side is this table, too: positions of its columns
@@ -215,9 +222,11 @@ impl Lowerer<'_> {
         let old = old.map(|o| texts.add_all(&o));
         let rowid = rowid.map(|r| texts.add(r));
         let sql = format!("{with}SELECT {} FROM {from}", texts.columns.join(", "));
+        let visible = self.visible(&relation, &modify.action);
         Ok(Some(Proposed {
             relation,
             shown: None,
+            visible,
             sql,
             new,
             old,
@@ -297,6 +306,21 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// See [`Proposed::visible`]: what the role may read, and what it has given itself.
+    fn visible(&self, relation: &Relation, action: &ModifyAction) -> Option<Vec<usize>> {
+        let (catalog, role) = (self.env.catalog, self.env.user);
+        if acl::may_see(catalog, role, relation, &[]) {
+            return None;
+        }
+        let given = |attnum: i16| match action {
+            ModifyAction::Insert { columns, .. } => columns.contains(&attnum),
+            ModifyAction::Update { set, .. } => set.iter().any(|(a, _)| *a == attnum),
+            ModifyAction::Delete { .. } | ModifyAction::Merge { .. } => false,
+        };
+        let seen = |attnum: i16| given(attnum) || acl::may_see(catalog, role, relation, &[attnum]);
+        Some(relation.live_columns().enumerate().filter(|(_, c)| seen(c.attnum)).map(|(at, _)| at).collect())
+    }
+
     fn unique_keys(
         &mut self,
         relation: &Relation,
@@ -345,6 +369,14 @@ impl Lowerer<'_> {
             out.push(UniqueKey {
                 name: index_relation.name.clone(),
                 columns: shown.join(", "),
+                hidden: {
+                    let attnums: Option<Vec<i16>> = index
+                        .columns
+                        .iter()
+                        .map(|c| if let KeyPart::Column(attnum) = &c.key { Some(*attnum) } else { None })
+                        .collect();
+                    !acl::may_see(self.env.catalog, self.env.user, relation, &attnums.unwrap_or_default())
+                },
                 key,
                 predicate,
                 nulls_not_distinct: index.nulls_not_distinct,
@@ -399,6 +431,7 @@ impl Lowerer<'_> {
                         child: child.name.clone(),
                         parent: parent.name.clone(),
                         columns: shown.join(", "),
+                        hidden: !acl::may_see(catalog, self.env.user, this, these),
                         key: positions(this, these)?,
                         other: if itself { Some(positions(that, those)?) } else { None },
                         lookup: format!(

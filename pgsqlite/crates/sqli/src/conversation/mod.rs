@@ -19,7 +19,7 @@ use crate::dialect::print::Keys;
 use crate::dialect::Environment;
 use crate::errors::Failure;
 use crate::listen::Watcher;
-use crate::login::{check_password, Identity};
+use crate::login::{proves, Claim, Identity};
 use crate::wire::messages::{self, Message};
 use large_objects::LargeObjects;
 use pgsqlite_engine::session::{Session, SessionOptions};
@@ -365,20 +365,28 @@ impl Conversation<'_> {
         }
         let name = self.identity.codeset.decode(name)?;
         let name = name.split('@').next().unwrap_or("").to_string();
-        let engine = self.shared.databases.get(&name).map_err(|e| Failure::from(e.clone()))?;
+        let engine = self.shared.databases.get(&name);
         let user = self.identity.user.clone();
         if let Some(password) = &self.identity.password {
-            if !check_password(self.shared, &engine, &user, password) {
-                self.not_let_in(&user, &name, "the password is wrong, or the role has none");
+            let (encrypted, address) = (self.identity.encrypted, self.identity.address);
+            let claim = Claim { user: &user, database: &name, encrypted, address };
+            // what databases there are learns only who is let in
+            if !proves(self.shared, &claim, engine.as_ref().ok(), password) {
+                self.not_let_in(&user, &name, "the password is wrong, the role has none, or no rule lets it in");
                 return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
             }
+        }
+        let engine = engine.map_err(Failure::from)?;
+        if self.identity.place.is_none() {
+            let place = self.shared.take_place().ok_or_else(|| Wrong::Fatal(Failure::new(-908, 0, "")))?;
+            self.identity.place = Some(place);
         }
         let role = engine.role(&user);
         if !role.as_ref().is_some_and(|r| r.login) {
             self.not_let_in(&user, &name, "there is no such role, or it may not log in");
             return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
         }
-        if self.identity.place.is_reserved && role.is_some_and(|r| !r.superuser) {
+        if self.identity.place.as_ref().is_some_and(|p| p.is_reserved) && role.is_some_and(|r| !r.superuser) {
             return Err(Wrong::Fatal(Failure::new(-908, 0, "")));
         }
         let setting = |n: &str, v: &str| (n.to_string(), v.to_string());

@@ -35,7 +35,8 @@ pub(crate) fn text_in(
     if !body.starts_with('{') {
         return Err(malformed(text, "Array value must start with \"{\" or dimension information."));
     }
-    let mut parser = Literal { text, body, at: 0, delimiter, dimensions: Vec::new(), elements: Vec::new() };
+    let nulls = context.settings.array_nulls;
+    let mut parser = Literal { text, body, at: 0, delimiter, nulls, dimensions: Vec::new(), elements: Vec::new() };
     parser.shape()?;
     let mut elements = Vec::with_capacity(parser.elements.len());
     for e in &parser.elements {

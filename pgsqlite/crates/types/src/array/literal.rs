@@ -56,7 +56,8 @@ pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<(Vec<i6
     if !body.starts_with('{') {
         return Err(malformed(text, "Array contents must start with \"{\"."));
     }
-    let mut shape = Literal { text, body, at: 0, delimiter: b',', dimensions: Vec::new(), elements: Vec::new() };
+    let mut shape =
+        Literal { text, body, at: 0, delimiter: b',', nulls: true, dimensions: Vec::new(), elements: Vec::new() };
     shape.shape()?;
     if shape.dimensions.iter().map(|d| *d as i64).ne(lengths.iter().copied()) {
         return Err(malformed(text, "Specified array dimensions do not match array contents."));
@@ -70,6 +71,8 @@ pub(super) struct Literal<'a> {
     pub body: &'a str,
     pub at: usize,
     pub delimiter: u8,
+    /// `NULL` without quotes is one
+    pub nulls: bool,
     pub dimensions: Vec<usize>,
     /// None: NULL
     pub elements: Vec<Option<String>>,
@@ -212,6 +215,6 @@ impl Literal<'_> {
         }
         raw.truncate(kept);
         let value = String::from_utf8(raw).map_err(|_| malformed(self.text, "Unexpected array element."))?;
-        Ok(if !quoted && !escaped && value.eq_ignore_ascii_case("null") { None } else { Some(value) })
+        Ok(if self.nulls && !quoted && !escaped && value.eq_ignore_ascii_case("null") { None } else { Some(value) })
     }
 }

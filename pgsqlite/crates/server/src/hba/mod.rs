@@ -1,0 +1,286 @@
+//! Who may come in, from where, and how they prove who they are: rules as in PostgreSQL's `pg_hba.conf`, of which the first one that fits a
+//! connection decides. `--hba FILE` reads them ([`parse`]); `--auth` stands for a few of them.
+
+mod parse;
+
+pub use parse::Fault;
+
+use crate::config::Auth;
+use nix::ifaddrs::getifaddrs;
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// How a client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// It need not.
+    Trust,
+    /// It is sent away.
+    Reject,
+    /// By a password (SCRAM-SHA-256).
+    Scram,
+    /// By the operating system, which names the user at the other end of a Unix socket.
+    Peer,
+}
+
+/// The connections that a rule is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// Those over the Unix socket.
+    Local,
+    /// Those over TCP; `Some(true)` with TLS only, `Some(false)` without it only.
+    Tcp(Option<bool>),
+}
+
+/// A word of a rule. Quotes take its special meaning from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The word itself.
+    pub text: String,
+    /// It begins with a quote.
+    pub quoted: bool,
+}
+
+impl Word {
+    fn is(&self, keyword: &str) -> bool {
+        !self.quoted && self.text == keyword
+    }
+}
+
+/// The addresses that a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addresses {
+    /// All of them.
+    All,
+    /// Those of this machine.
+    SameHost,
+    /// Those of the networks that this machine is in.
+    SameNet,
+    /// Those of a network: address and mask.
+    Network(IpAddr, IpAddr),
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The line of the file; 0: it stands for a flag.
+    pub line: usize,
+    pub transport: Transport,
+    pub databases: Vec<Word>,
+    pub users: Vec<Word>,
+    /// For [`Transport::Local`] it is [`Addresses::All`].
+    pub addresses: Addresses,
+    pub method: Method,
+}
+
+/// What is known of a client that wants to come in.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// None: over the Unix socket.
+    pub address: Option<IpAddr>,
+    /// The connection has TLS.
+    pub encrypted: bool,
+    pub database: &'a str,
+    pub user: &'a str,
+}
+
+impl Attempt<'_> {
+    fn told(&self) -> String {
+        let host = self.address.map_or("[local]".to_string(), |a| a.to_string());
+        let encryption = if self.encrypted { "SSL encryption" } else { "no encryption" };
+        format!("host \"{host}\", user \"{}\", database \"{}\", {encryption}", self.user, self.database)
+    }
+}
+
+/// All rules, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules(Vec<Rule>);
+
+impl Rules {
+    /// The rules of a file. Errors: 58P01 where it cannot be read, F0000 with every line that is no rule.
+    pub fn read(path: &Path) -> Result<Rules> {
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            PgError::new(SqlState::UNDEFINED_FILE, format!("could not read the file \"{}\": {e}", path.display()))
+        })?;
+        Rules::parse(&text).map_err(|faults| {
+            let told: Vec<String> =
+                faults.iter().map(|f| format!("line {} of \"{}\": {}", f.line, path.display(), f.message)).collect();
+            PgError::new(SqlState::CONFIG_FILE_ERROR, told.join("\n"))
+        })
+    }
+
+    /// The rules of a text. Errors: what is wrong, line by line.
+    pub fn parse(text: &str) -> std::result::Result<Rules, Vec<Fault>> {
+        parse::rules(text).map(Rules)
+    }
+
+    /// What `--auth` means, or its absence: trust for local sockets and loopback, passwords for all others.
+    pub fn of_flag(auth: Option<Auth>) -> Rules {
+        let all = || vec![Word { text: "all".into(), quoted: false }];
+        let rule = |transport, addresses, method| Rule {
+            line: 0,
+            transport,
+            databases: all(),
+            users: all(),
+            addresses,
+            method,
+        };
+        let tcp = |addresses, method| rule(Transport::Tcp(None), addresses, method);
+        let local = |method| rule(Transport::Local, Addresses::All, method);
+        let loopback = [
+            Addresses::Network([127, 0, 0, 0].into(), [255, 0, 0, 0].into()),
+            Addresses::Network(std::net::Ipv6Addr::LOCALHOST.into(), std::net::Ipv6Addr::from(u128::MAX).into()),
+        ];
+        Rules(match auth {
+            Some(Auth::Trust) => vec![local(Method::Trust), tcp(Addresses::All, Method::Trust)],
+            Some(Auth::Scram) => vec![local(Method::Scram), tcp(Addresses::All, Method::Scram)],
+            Some(Auth::Peer) => vec![local(Method::Peer), tcp(Addresses::All, Method::Scram)],
+            None => std::iter::once(local(Method::Trust))
+                .chain(loopback.map(|network| tcp(network, Method::Trust)))
+                .chain([tcp(Addresses::All, Method::Scram)])
+                .collect(),
+        })
+    }
+
+    /// Whether some rule asks for a password.
+    pub fn ask_for_passwords(&self) -> bool {
+        self.0.iter().any(|rule| rule.method == Method::Scram)
+    }
+
+    /// How this client has to prove who it is. `is_member` says whether the user is a member of a role (of the database that it names).
+    /// Errors: 28000 where no rule fits, or the one that does rejects.
+    pub fn method(&self, attempt: &Attempt, is_member: &mut dyn FnMut(&str) -> bool) -> Result<Method> {
+        let refused = |why: String| Err(PgError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, why).fatal());
+        match self.0.iter().find(|rule| rule.fits(attempt, is_member)).map(|rule| rule.method) {
+            Some(Method::Reject) => refused(format!("pg_hba.conf rejects connection for {}", attempt.told())),
+            Some(method) => Ok(method),
+            None => refused(format!("no pg_hba.conf entry for {}", attempt.told())),
+        }
+    }
+}
+
+impl Rule {
+    fn fits(&self, attempt: &Attempt, is_member: &mut dyn FnMut(&str) -> bool) -> bool {
+        let transport = match (self.transport, attempt.address) {
+            (Transport::Local, None) => true,
+            (Transport::Tcp(tls), Some(address)) => {
+                tls.is_none_or(|tls| tls == attempt.encrypted) && self.addresses.contain(address.to_canonical())
+            }
+            _ => false,
+        };
+        transport
+            && self.databases.iter().any(|word| match word {
+                word if word.is("all") => true,
+                word if word.is("sameuser") => attempt.database == attempt.user,
+                word if word.is("samerole") || word.is("samegroup") => is_member(attempt.database),
+                // (connections for replication are refused before)
+                word if word.is("replication") => false,
+                word => word.text == attempt.database,
+            })
+            && self.users.iter().any(|word| match word.text.strip_prefix('+') {
+                Some(role) if !word.quoted => is_member(role),
+                _ => word.is("all") || word.text == attempt.user,
+            })
+    }
+}
+
+impl Addresses {
+    fn contain(&self, address: IpAddr) -> bool {
+        match self {
+            Addresses::All => true,
+            Addresses::Network(network, mask) => masked(address, *mask) == masked(*network, *mask),
+            Addresses::SameHost => own_networks().any(|(own, _)| own == address),
+            Addresses::SameNet => own_networks()
+                .any(|(own, mask)| masked(own, mask).is_some() && masked(own, mask) == masked(address, mask)),
+        }
+    }
+}
+
+/// An address without what the mask leaves out; None: they are of different kinds.
+fn masked(address: IpAddr, mask: IpAddr) -> Option<IpAddr> {
+    match (address, mask) {
+        (IpAddr::V4(address), IpAddr::V4(mask)) => Some(IpAddr::V4((address.to_bits() & mask.to_bits()).into())),
+        (IpAddr::V6(address), IpAddr::V6(mask)) => Some(IpAddr::V6((address.to_bits() & mask.to_bits()).into())),
+        _ => None,
+    }
+}
+
+/// The addresses of this machine, with the masks of their networks.
+fn own_networks() -> impl Iterator<Item = (IpAddr, IpAddr)> {
+    let ip = |address: Option<nix::sys::socket::SockaddrStorage>| -> Option<IpAddr> {
+        let address = address?;
+        match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
+            (Some(v4), _) => Some(v4.ip().into()),
+            (_, Some(v6)) => Some(v6.ip().into()),
+            _ => None,
+        }
+    };
+    let interfaces = getifaddrs().inspect_err(|error| tracing::warn!(%error, "the machine's addresses are not known"));
+    interfaces.into_iter().flatten().filter_map(move |i| Some((ip(i.address)?, ip(i.netmask)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(
+        rules: &Rules,
+        address: &str,
+        encrypted: bool,
+        database: &str,
+        user: &str,
+    ) -> std::result::Result<Method, String> {
+        let address = (!address.is_empty()).then(|| address.parse().unwrap());
+        let attempt = Attempt { address, encrypted, database, user };
+        // joe is a member of staff, and of the role that has his database's name
+        let mut is_member = |role: &str| user == "joe" && matches!(role, "staff" | "shop" | "joe");
+        rules.method(&attempt, &mut is_member).map_err(|e| e.message().to_string())
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let rules = Rules::parse(
+            "# comment\n\
+             local   all  postgres                    peer\n\
+             local   sameuser,samerole +staff         trust # of their own\n\
+             hostssl \"all\" all 10.0.0.0/8           scram-sha-256\n\
+             hostnossl all all 10.0.0.0 255.0.0.0     reject\n\
+             host    all,\"x y\" \"+staff\",bob 127.0.0.1/32 trust\n\
+             host    all all ::1/128                  trust\n\
+             host    log all samehost                 scram-sha-256\n",
+        )
+        .unwrap();
+        assert_eq!(method(&rules, "", false, "any", "postgres"), Ok(Method::Peer));
+        assert_eq!(method(&rules, "", false, "joe", "joe"), Ok(Method::Trust));
+        assert_eq!(method(&rules, "", false, "shop", "joe"), Ok(Method::Trust));
+        let told = "no pg_hba.conf entry for host \"[local]\", user \"joe\", database \"main\", no encryption";
+        assert_eq!(method(&rules, "", false, "main", "joe"), Err(told.to_string()));
+        assert!(method(&rules, "", false, "bob", "bob").is_err(), "no member of staff");
+        assert_eq!(method(&rules, "10.1.2.3", true, "all", "eve"), Ok(Method::Scram));
+        assert!(method(&rules, "10.1.2.3", true, "main", "eve").is_err(), "quoted: a database named all");
+        let told =
+            "pg_hba.conf rejects connection for host \"10.1.2.3\", user \"eve\", database \"main\", no encryption";
+        assert_eq!(method(&rules, "10.1.2.3", false, "main", "eve"), Err(told.to_string()));
+        assert_eq!(method(&rules, "127.0.0.1", false, "main", "bob"), Ok(Method::Trust));
+        assert_eq!(method(&rules, "::ffff:127.0.0.1", false, "main", "+staff"), Ok(Method::Trust));
+        assert!(method(&rules, "127.0.0.1", false, "main", "joe").is_err(), "quoted: no role but a name");
+        assert_eq!(method(&rules, "::1", true, "main", "eve"), Ok(Method::Trust));
+        assert_eq!(method(&rules, "127.0.0.1", false, "log", "joe"), Ok(Method::Scram));
+    }
+
+    #[test]
+    fn a_flag_is_rules() {
+        let method = |auth, address: &str| method(&Rules::of_flag(auth), address, false, "main", "joe").unwrap();
+        for (auth, local, loopback, others) in [
+            (None, Method::Trust, Method::Trust, Method::Scram),
+            (Some(Auth::Trust), Method::Trust, Method::Trust, Method::Trust),
+            (Some(Auth::Scram), Method::Scram, Method::Scram, Method::Scram),
+            (Some(Auth::Peer), Method::Peer, Method::Scram, Method::Scram),
+        ] {
+            assert_eq!(method(auth, ""), local);
+            assert_eq!((method(auth, "127.0.0.9"), method(auth, "::1")), (loopback, loopback));
+            assert_eq!((method(auth, "192.0.2.1"), method(auth, "2001:db8::1")), (others, others));
+        }
+    }
+}
