@@ -63,7 +63,10 @@ pub async fn run(command: UserCommand) -> Result<()> {
         Action::Add { name, superuser, file } => {
             let engine = open(&file.database, true)?;
             let options = if superuser { "SUPERUSER LOGIN" } else { "LOGIN" };
-            let statement = format!("CREATE ROLE {} {options} PASSWORD {}", identifier(&name)?, literal(&password()?)?);
+            // the operating system's user is a role of every new file, which has no password yet
+            let is_there = engine.role(&name).is_some_and(|role| role.password.is_none());
+            let verb = if is_there { "ALTER" } else { "CREATE" };
+            let statement = format!("{verb} ROLE {} {options} PASSWORD {}", identifier(&name)?, literal(&password()?)?);
             finish(execute(&engine, &statement).await, &engine).await
         }
         Action::Remove { name, file } => {

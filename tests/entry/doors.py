@@ -355,6 +355,24 @@ def a_new_file_has_two_superusers():
 
 
 @test
+def the_command_line_gives_passwords_to_the_first_users():
+    """`pgsqlite user add` for the operating system's user, who is a role already, and for another."""
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "main.db")
+        for name in me, "carol":
+            command = [server.binary(), "user", "add", "--superuser", name, "--database", file]
+            done = subprocess.run(command, input="secret\n", capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+            again = subprocess.run(command, input="other\n", capture_output=True, text=True, timeout=60)
+            assert again.returncode != 0 and "already exists" in again.stderr, again.stderr
+        with server.Server("--auth", "scram", database=file) as s:
+            for name in me, "carol":
+                assert scram(s, name, "secret", "main")[-1][0] == b"Z", name
+                assert scram(s, name, "other", "main")[-1][0] == b"E", name
+
+
+@test
 def databases_that_tools_expect():
     """template1 can be connected to, template0 cannot; settings of another database can be changed from here."""
     with tempfile.TemporaryDirectory() as data, server.Server("--data-dir", data) as s:

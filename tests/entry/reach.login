@@ -1175,3 +1175,155 @@ login {"user": "mallory"}
 < ERROR 42501 permission denied to create role
 > DROP OPERATOR CLASS int4_ops USING btree
 < ERROR 42501 must be owner of operator class btree.int4_ops
+== names in a schema that may not be looked into
+login {"user": "mallory"}
+> SELECT * FROM closed.t
+< ERROR 42501 permission denied for schema closed
+> SELECT * FROM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> INSERT INTO closed.nosuch VALUES (1)
+< ERROR 42501 permission denied for schema closed
+> UPDATE closed.nosuch SET a = 1
+< ERROR 42501 permission denied for schema closed
+> DELETE FROM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> TRUNCATE closed.t
+< ERROR 42501 permission denied for schema closed
+> TRUNCATE closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> COPY closed.t TO STDOUT
+< ERROR 42501 permission denied for schema closed
+> COPY closed.nosuch TO STDOUT
+< ERROR 42501 permission denied for schema closed
+> BEGIN; LOCK TABLE closed.nosuch
+< BEGIN
+< ERROR 42501 permission denied for schema closed
+> ROLLBACK
+< ROLLBACK
+> DROP TABLE closed.t
+< ERROR 42501 permission denied for schema closed
+> DROP TABLE closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> ALTER TABLE closed.t ADD COLUMN b int
+< ERROR 42501 permission denied for schema closed
+> ALTER TABLE closed.nosuch ADD COLUMN b int
+< ERROR 42501 permission denied for schema closed
+> COMMENT ON TABLE closed.t IS 'x'
+< ERROR 42501 permission denied for schema closed
+> COMMENT ON TABLE closed.nosuch IS 'x'
+< ERROR 42501 permission denied for schema closed
+> GRANT SELECT ON closed.t TO mallory
+< ERROR 42501 permission denied for schema closed
+> GRANT SELECT ON closed.nosuch TO mallory
+< ERROR 42501 permission denied for schema closed
+> CREATE INDEX ON closed.t (a)
+< ERROR 42501 permission denied for schema closed
+> CREATE INDEX ON closed.nosuch (a)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x (LIKE closed.t)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x (LIKE closed.nosuch)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x () INHERITS (closed.t)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x (a int REFERENCES closed.t)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x (a closed.t)
+< ERROR 42501 permission denied for schema closed
+> CREATE TABLE mine.x (a closed.nosuch)
+< ERROR 42501 permission denied for schema closed
+> CREATE VIEW mine.x AS SELECT * FROM closed.t
+< ERROR 42501 permission denied for schema closed
+> VACUUM closed.t
+< ERROR 42501 permission denied for schema closed
+> VACUUM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> ANALYZE closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> REINDEX TABLE closed.t
+< ERROR 42501 permission denied for schema closed
+> REINDEX TABLE closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> SELECT nextval('closed.nosuch')
+< ERROR 42501 permission denied for schema closed
+> SELECT 'closed.nosuch'::regclass
+< ERROR 42501 permission denied for schema closed
+> SELECT 'closed.nosuch'::regtype
+< ERROR 42501 permission denied for schema closed
+> SELECT 'closed.f'::regproc
+< ERROR 42501 permission denied for schema closed
+> SELECT to_regclass('closed.nosuch')
+< ERROR 42501 permission denied for schema closed
+> SELECT has_table_privilege('closed.t', 'SELECT')
+< ERROR 42501 permission denied for schema closed
+> SELECT has_table_privilege('closed.nosuch', 'SELECT')
+< ERROR 42501 permission denied for schema closed
+> SELECT has_schema_privilege('closed', 'USAGE')
+< |f|
+< SELECT 1
+> DROP FUNCTION closed.f()
+< ERROR 42501 permission denied for schema closed
+> DROP TYPE closed.ty
+< ERROR 42501 permission denied for schema closed
+> DROP SEQUENCE closed.s
+< ERROR 42501 permission denied for schema closed
+> DROP VIEW IF EXISTS closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> EXPLAIN SELECT * FROM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> PREPARE cc AS SELECT * FROM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> DECLARE cc CURSOR WITH HOLD FOR SELECT * FROM closed.nosuch
+< ERROR 42501 permission denied for schema closed
+> DO $$ BEGIN PERFORM * FROM closed.nosuch; END $$
+< ERROR 42501 permission denied for schema closed
+> MERGE INTO closed.nosuch USING (SELECT 1 AS a) s ON true WHEN MATCHED THEN DELETE
+< ERROR 42501 permission denied for schema closed
+== errors of several kinds
+sql CREATE TABLE far (id int PRIMARY KEY, pin text)
+sql INSERT INTO far VALUES (1, 'one')
+sql CREATE TABLE near (id int PRIMARY KEY REFERENCES far DEFERRABLE, pin text UNIQUE DEFERRABLE, EXCLUDE USING btree (pin WITH =))
+sql INSERT INTO near VALUES (1, 'hidden')
+sql GRANT INSERT, UPDATE, DELETE ON near, far TO mallory
+sql GRANT SELECT (id) ON far TO mallory
+sql CREATE TABLE ranged (id int, pin text) PARTITION BY RANGE (id)
+sql CREATE TABLE ranged_1 PARTITION OF ranged FOR VALUES FROM (0) TO (10)
+sql INSERT INTO ranged VALUES (1, 'hidden')
+sql GRANT INSERT, UPDATE (id) ON ranged TO mallory
+login {"user": "mallory"}
+> INSERT INTO near VALUES (1, 'other')
+< ERROR 23505 duplicate key value violates unique constraint "near_pkey"
+> INSERT INTO near VALUES (9, 'other')
+< ERROR 23503 insert or update on table "near" violates foreign key constraint "near_id_fkey"
+<   detail: Key is not present in table "far".
+> INSERT INTO near VALUES (2, 'hidden')
+< ERROR 23P01 conflicting key value violates exclusion constraint "near_pin_excl"
+<   detail: Key conflicts with existing key.
+> BEGIN; SET CONSTRAINTS ALL DEFERRED; INSERT INTO near VALUES (9, 'new'); COMMIT
+< BEGIN
+< SET CONSTRAINTS
+< INSERT 0 1
+< ERROR 23503 insert or update on table "near" violates foreign key constraint "near_id_fkey"
+<   detail: Key is not present in table "far".
+> UPDATE near SET pin = 'x'
+< UPDATE 1
+> UPDATE near SET id = 5
+< ERROR 23503 insert or update on table "near" violates foreign key constraint "near_id_fkey"
+<   detail: Key is not present in table "far".
+> DELETE FROM far
+< ERROR 23503 update or delete on table "far" violates foreign key constraint "near_id_fkey" on table "near"
+<   detail: Key (id)=(1) is still referenced from table "near".
+> UPDATE far SET id = 7
+< ERROR 23503 update or delete on table "far" violates foreign key constraint "near_id_fkey" on table "near"
+<   detail: Key (id)=(1) is still referenced from table "near".
+> INSERT INTO ranged VALUES (11, 'out')
+< ERROR 23514 no partition of relation "ranged" found for row
+> UPDATE ranged SET id = 11
+< ERROR 23514 no partition of relation "ranged" found for row
+> DO $$ DECLARE d text; BEGIN INSERT INTO near VALUES (1, 'other'); EXCEPTION WHEN OTHERS THEN GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL; RAISE NOTICE '[%]', d; END $$
+< NOTICE 00000 []
+< DO
+> INSERT INTO near VALUES (1, 'other') ON CONFLICT (id) DO NOTHING
+< ERROR 42501 permission denied for table near
+> WITH x AS (INSERT INTO near VALUES (1, 'other') RETURNING 1) SELECT 1
+< ERROR 23505 duplicate key value violates unique constraint "near_pkey"

@@ -340,6 +340,18 @@ pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
     has
 }
 
+/// 42501 for a schema that a role may not look into: not even whether something is in it is told. A schema that does not exist is not
+/// this function's matter.
+pub fn check_schema_usage(catalog: &Catalog, role: Oid, schema: &str) -> Result<()> {
+    match catalog.schema_oid(schema).filter(|oid| catalog.schemas.contains_key(oid)) {
+        Some(oid) if schema_privileges(catalog, role, oid) & privilege::USAGE == 0 && !is_superuser(catalog, role) => {
+            let message = format!("permission denied for schema {schema}");
+            Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether the policies of a table with row-level security apply to `role`.
 pub fn policies_apply(catalog: &Catalog, role: Oid, relation: &Relation) -> bool {
     if !relation.security.enabled || catalog.roles.is_empty() {

@@ -289,7 +289,10 @@ impl Ddl<'_> {
 
     /// A relation without columns for the name; None if it exists and IF NOT EXISTS was written.
     pub(super) fn new_table(&mut self, name: &ast::RangeVar, if_not_exists: bool) -> Result<Option<Relation>> {
-        self.find_opt(&ast::RangeVar { relname: String::new(), ..name.clone() })?;
+        self.find_opt(&ast::RangeVar { relname: String::new(), ..name.clone() }).map_err(|e| match e.code() {
+            SqlState::INSUFFICIENT_PRIVILEGE => e.at(name.location),
+            _ => e,
+        })?;
         let temporary = name.relpersistence == "t" || name.schemaname == "pg_temp";
         if name.relpersistence == "u" && name.schemaname == "pg_temp" {
             return Err(PgError::new(

@@ -651,6 +651,9 @@ impl Ddl<'_> {
     }
 
     fn type_name(&self, name: &ast::TypeName) -> Result<(Oid, i32)> {
+        if let [.., schema, _] = strings(&name.names)[..] {
+            self.check_usage(schema).map_err(|e| e.at(name.location))?;
+        }
         self.analyze(|e| analyze::resolve_type_name(e, name))
     }
 
@@ -728,7 +731,16 @@ impl Ddl<'_> {
                 ),
             ));
         }
+        self.check_usage(&name.schemaname)?;
         Ok(self.find_relation(&name.schemaname, &name.relname))
+    }
+
+    /// 42501 for a schema ("": none is named) that the role may not look into.
+    fn check_usage(&self, schema: &str) -> Result<()> {
+        match schema {
+            "" => Ok(()),
+            schema => pgsqlite_sql::acl::check_schema_usage(&self.catalog, self.environment.user, schema),
+        }
     }
 
     /// What DROP of a part of a relation names, `table.part`: the relation and the part's name; None: no such relation.
@@ -741,11 +753,14 @@ impl Ddl<'_> {
     }
 
     /// (schema or "", name) of a qualified name, which may have the database in front. Errors: 0A000 for another database.
+    /// 42501 for a schema that the role may not look into.
     fn qualified<'n>(&self, parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
         match parts {
             [name] => Ok(("", name)),
-            [schema, name] => Ok((schema, name)),
-            [database, schema, name] if self.catalog.is_database(database) => Ok((schema, name)),
+            [schema, name] => self.check_usage(schema).map(|()| (*schema, *name)),
+            [database, schema, name] if self.catalog.is_database(database) => {
+                self.check_usage(schema).map(|()| (*schema, *name))
+            }
             [_, _, _] => Err(analyze::cross_database(parts)),
             _ => Err(PgError::new(
                 SqlState::SYNTAX_ERROR,

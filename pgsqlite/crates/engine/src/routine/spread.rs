@@ -326,12 +326,20 @@ impl Work<'_, '_, '_> {
             shown.push(printed_value(self.host, *ty, value)?);
         }
         let names: Vec<&str> = level.columns.iter().map(|(name, _)| name.as_str()).collect();
-        Err(PgError::new(
+        let error = PgError::new(
             SqlState::CHECK_VIOLATION,
             format!("no partition of relation \"{}\" found for row", table.name),
-        )
-        .detail(format!("Partition key of the failing row contains ({}) = ({}).", names.join(", "), shown.join(", ")))
-        .schema(catalog.schema_name(table.schema))
-        .table(table.name.clone()))
+        );
+        // (a key that is an expression is told to those who may read the whole table)
+        let attnums: Option<Vec<i16>> = names.iter().map(|name| table.column(name).map(|c| c.attnum)).collect();
+        let role = self.host.cell.state().user_oid;
+        let error = match pgsqlite_sql::acl::may_see(&catalog, role, table, &attnums.unwrap_or_default()) {
+            true => {
+                let (names, values) = (names.join(", "), shown.join(", "));
+                error.detail(format!("Partition key of the failing row contains ({names}) = ({values})."))
+            }
+            false => error,
+        };
+        Err(error.schema(catalog.schema_name(table.schema)).table(table.name.clone()))
     }
 }

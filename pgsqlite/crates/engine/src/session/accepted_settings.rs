@@ -57,6 +57,23 @@ pub fn holds_in_function(name: &str) -> bool {
     name.contains('.') || ASKED.contains(&name) || effect(name) == Some(Effect::Neutral)
 }
 
+/// Settings of extensions that are part of the server, as PostgreSQL has them once the extension is loaded: which of each work.
+const OF_EXTENSIONS: &[(&str, &[&str])] = &[
+    ("auto_explain.", &["log_min_duration"]),
+    ("pg_stat_statements.", &[]),
+    ("pg_trgm.", &["similarity_threshold", "word_similarity_threshold", "strict_word_similarity_threshold"]),
+];
+
+/// Whether a name of several parts may get a value: any, but those of an extension that the server has and that do not work. Errors: 0A000.
+pub fn check_custom(key: &str) -> Result<()> {
+    for (prefix, works) in OF_EXTENSIONS {
+        if key.strip_prefix(prefix).is_some_and(|rest| !works.contains(&rest)) {
+            return Err(PgError::not_supported(format!("setting \"{key}\"")));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a setting may have this (canonical) value. Errors: 0A000.
 pub fn check(definition: &Definition, default: &str, value: &str) -> Result<()> {
     if value == default || effect(definition.name).is_some() {
@@ -80,6 +97,17 @@ mod tests {
         for line in include_str!("accepted_settings.tsv").lines().skip(1) {
             let fields: Vec<&str> = line.split('\t').collect();
             assert!(fields.len() == 3 && matches!(fields[1], "works" | "neutral") && !fields[2].is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn settings_of_extensions_work_or_are_refused() {
+        let set = |name: &str| Gucs::new("postgres").set(name, Some("1"), Permit::put_back());
+        for refused in ["auto_explain.log_analyze", "pg_stat_statements.track", "PG_TRGM.nosuch"] {
+            assert_eq!(set(refused).expect_err(refused).code(), pgsqlite_types::SqlState::FEATURE_NOT_SUPPORTED);
+        }
+        for taken in ["auto_explain.log_min_duration", "pg_trgm.similarity_threshold", "my.own", "auto_explainer.x"] {
+            set(taken).unwrap_or_else(|e| panic!("{taken}: {}", e.message()));
         }
     }
 

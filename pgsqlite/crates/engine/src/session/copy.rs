@@ -88,6 +88,9 @@ impl Session {
         }
         let view = self.view();
         let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
+        if let Some(schema) = schema {
+            pgsqlite_sql::acl::check_schema_usage(&view.catalog, view.user, schema)?;
+        }
         self.with_environment(&view, |e| find_relation(e, schema, &r.relname)).ok_or_else(|| {
             let name = schema.map_or(r.relname.clone(), |s| format!("{s}.{}", r.relname));
             PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))

@@ -300,6 +300,7 @@ impl Gucs {
                     };
                     return Ok(());
                 }
+                accepted_settings::check_custom(&key)?;
                 match value {
                     Some(v) => self.values.insert(key, v.to_string()),
                     // a name that was given once stays known

@@ -296,13 +296,7 @@ impl<'a> Analyzer<'a> {
         if !self.written || crate::acl::is_superuser(catalog, role) {
             return Ok(());
         }
-        match catalog.schema_oid(schema).filter(|oid| catalog.schemas.contains_key(oid)) {
-            Some(oid) if crate::acl::schema_privileges(catalog, role, oid) & crate::acl::privilege::USAGE == 0 => {
-                let message = format!("permission denied for schema {schema}");
-                Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
-            }
-            _ => Ok(()),
-        }
+        crate::acl::check_schema_usage(catalog, role, schema)
     }
 
     fn statement(&mut self, statement: &NodeEnum) -> Result<Statement> {
