@@ -66,6 +66,11 @@ fn copy_does_not_touch_the_files_of_open_databases() {
             }
         }
         std::fs::remove_file(&link).unwrap();
+        // one that is not open is no text to be replaced, either
+        postgres.rows("CREATE DATABASE closed");
+        assert_eq!(postgres.fails(&format!("COPY c TO '{}'", data.path("closed.db"))), "42809");
+        postgres.rows(&format!("COPY c TO '{}'", data.path("text")));
+        postgres.rows(&format!("COPY c TO '{}'", data.path("text")));
     });
 }
 

@@ -1,7 +1,7 @@
 //! Files of the server that a client names (COPY), which may be a database's.
 
 use super::{room_of, FileId, ROOMS};
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{PgError, SqlState};
 use std::fs::File;
 use std::io::{Error, Read, Write};
 use std::mem::ManuallyDrop;
@@ -53,6 +53,12 @@ impl ServerFile {
     /// Opens a file to write to: it is made, or emptied.
     pub fn create(path: &Path) -> std::result::Result<ServerFile, Refused> {
         check(path)?;
+        // nor one that is not open now, or that another program has open
+        if let Some(what) = sqlite_file(path) {
+            let message = format!("file \"{}\" is {what}", path.display());
+            let hint = "Remove the file first if it is not needed any more.";
+            return Err(Refused::Database(PgError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint)));
+        }
         // it is emptied when it is known whose it is
         let file = File::options().write(true).create(true).truncate(false).open(path)?;
         let file = ServerFile::take(path, file)?;
@@ -111,6 +117,20 @@ impl Drop for ServerFile {
     }
 }
 
+/// What a file is of a SQLite database, if anything: told by its first bytes (<https://www.sqlite.org/fileformat.html>).
+fn sqlite_file(path: &Path) -> Option<&'static str> {
+    if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {
+        return None;
+    }
+    let mut first = Vec::new();
+    ServerFile::open(path).ok()?.take_head(&mut first).ok()?;
+    match first[..] {
+        _ if first == super::MAGIC => Some("a SQLite database"),
+        [0x37, 0x7f, 0x06, 0x82 | 0x83, ..] => Some("a write-ahead log of SQLite"),
+        _ => None,
+    }
+}
+
 /// Whether a file is, or is empty and may become, a SQLite database that this process does not have open. (Of one that is open: false.)
 pub fn may_be_database(path: &Path) -> bool {
     if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {
@@ -126,19 +146,4 @@ impl ServerFile {
     fn take_head(&self, to: &mut Vec<u8>) -> std::io::Result<usize> {
         (&**self).take(super::MAGIC.len() as u64).read_to_end(to)
     }
-}
-
-/// What a caller without an own wording says.
-impl Refused {
-    pub fn error(self, path: &Path) -> PgError {
-        match self {
-            Refused::Io(e) => PgError::new(SqlState::IO_ERROR, format!("file \"{}\": {e}", path.display())),
-            Refused::Database(e) => e,
-        }
-    }
-}
-
-/// Errors that are the operating system's or a refusal, as one of ours.
-pub fn refused<T>(path: &Path, result: std::result::Result<T, Refused>) -> Result<T> {
-    result.map_err(|e| e.error(path))
 }

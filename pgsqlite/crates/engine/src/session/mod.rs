@@ -35,7 +35,6 @@ mod explain_format;
 mod explain_plan;
 mod extended;
 mod foreign_locks;
-
 mod function_call;
 mod function_cursors;
 pub mod guc;
