@@ -3,7 +3,6 @@
 //!
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
-use super::transaction::Block;
 use super::Session;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -68,7 +67,7 @@ impl Session {
     }
 
     pub(super) fn chain(&mut self, characteristics: Vec<(&'static str, String)>) -> Result<()> {
-        self.transaction.block = Block::Open;
+        self.transaction.block.begin();
         for (name, value) in characteristics {
             self.set_setting(name, Some(&value), true)?;
         }

@@ -168,7 +168,7 @@ impl Session {
     /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
     /// is violated.
     pub(super) fn set_constraints(&mut self, s: &ast::ConstraintsSetStmt) -> Result<String> {
-        if self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
+        if !self.transaction.block.is_block() {
             self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
         }
         let mut modes = self.transaction.constraints.clone();

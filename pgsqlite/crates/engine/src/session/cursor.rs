@@ -141,7 +141,7 @@ impl Session {
         let inner = cursor_query(d, raw)?;
         check_options(d.options, &inner.node)?;
         let hold = d.options & HOLD != 0;
-        if !hold && self.transaction_status() == super::TransactionStatus::Idle && !self.transaction.in_script {
+        if !hold && !self.transaction.block.is_block() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "DECLARE CURSOR can only be used in transaction blocks",

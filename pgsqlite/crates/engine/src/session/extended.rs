@@ -6,6 +6,7 @@ use super::portal::Portal;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
+use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -236,12 +237,17 @@ impl Session {
         let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
         self.begin_running();
         let began = std::time::Instant::now();
-        let result = if taken.ran_once() {
+        let mut result = if taken.ran_once() {
             let message = format!("portal \"{portal}\" cannot be run");
             Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
         } else {
             self.run_portal(&mut taken, max_rows, sink).await
         };
+        if matches!(result, Ok(Execution::Complete(_))) {
+            if let Err(e) = self.executed(&taken).await {
+                result = Err(e);
+            }
+        }
         self.observe_execution(portal, &mut taken, began, &result);
         // a pause, or COPY's data: the statement still runs
         if !matches!(result, Ok(Execution::Paused | Execution::CopyIn { .. })) {
@@ -256,11 +262,23 @@ impl Session {
         result
     }
 
+    /// A statement has completed: another one may follow in its transaction, unless it ends that.
+    async fn executed(&mut self, portal: &Portal) -> Result<()> {
+        if self.transaction.ends_with_statement {
+            return self.commit().await;
+        }
+        let is_end = |p: &Prepared| matches!(p.statement.node, NodeEnum::TransactionStmt(_));
+        if !portal.prepared.as_deref().is_some_and(is_end) {
+            self.transaction.block.executed();
+        }
+        Ok(())
+    }
+
     /// In a failed block the portals of before are closed, but what is said of them is that the block has failed.
     fn no_portal(&self, portal: &str) -> PgError {
-        match self.transaction.block {
-            transaction::Block::Failed => transaction::failed_block(),
-            _ => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{portal}\" does not exist")),
+        match self.transaction.block.is_failed() {
+            true => transaction::failed_block(),
+            false => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{portal}\" does not exist")),
         }
     }
 

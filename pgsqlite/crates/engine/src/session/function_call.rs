@@ -33,7 +33,7 @@ impl Session {
         result_format: Format,
         sink: &mut dyn RowSink,
     ) -> Result<()> {
-        if self.transaction.block == transaction::Block::Failed {
+        if self.transaction.block.is_failed() {
             return Err(transaction::failed_block());
         }
         self.begin_statement().await?;

@@ -17,7 +17,7 @@ impl Session {
     pub(super) fn take_function_cursors(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let opened = connection.cell.routines.cursors.borrow_mut().take();
-        let lasts = self.transaction.block != super::transaction::Block::None || self.transaction.in_script;
+        let lasts = self.transaction.block.is_block();
         for (name, open) in opened.into_iter().filter(|_| lasts) {
             let portal = self.portal_of(open)?;
             self.portals.insert(name, portal);

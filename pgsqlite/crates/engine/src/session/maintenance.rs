@@ -2,7 +2,7 @@
 //!
 //! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
 
-use super::{Session, TransactionStatus};
+use super::Session;
 use pgsqlite_sql::analyze::{find_relation, Environment};
 use pgsqlite_sql::builtins::catalog::system_relations;
 use pgsqlite_sql::catalog::{Relation, RelationKind, BOOTSTRAP_ROLE};
@@ -74,13 +74,18 @@ impl Session {
     }
 
     /// 25001 for what cannot be part of a transaction of several statements.
-    pub(super) fn need_no_block(&self, what: &str) -> Result<()> {
-        if self.transaction_status() != TransactionStatus::Idle || self.transaction.in_script {
-            return Err(PgError::new(
-                SqlState::ACTIVE_SQL_TRANSACTION,
-                format!("{what} cannot run inside a transaction block"),
-            ));
+    pub(super) fn need_no_block(&mut self, what: &str) -> Result<()> {
+        let refused = |place| {
+            let message = format!("{what} cannot {place}");
+            Err(PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
+        };
+        if self.transaction.block.is_block() {
+            return refused("run inside a transaction block");
         }
+        if self.transaction.block.is_pipeline() {
+            return refused("be executed within a pipeline");
+        }
+        self.transaction.ends_with_statement = true;
         Ok(())
     }
 
@@ -375,7 +380,7 @@ impl Session {
 
     /// Whatever the mode, nobody else writes until the transaction ends; readers go on with what is committed.
     pub(super) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
-        if self.transaction_status() == TransactionStatus::Idle && !self.transaction.in_script {
+        if !self.transaction.block.is_block() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "LOCK TABLE can only be used in transaction blocks",

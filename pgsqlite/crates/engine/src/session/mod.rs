@@ -13,6 +13,7 @@
 
 pub mod accepted_settings;
 mod api;
+mod block;
 mod brief;
 mod cancel;
 mod characteristics;

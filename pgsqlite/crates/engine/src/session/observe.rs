@@ -149,7 +149,7 @@ impl Session {
                 "" => "<unnamed>".to_string(),
                 name => name.to_string(),
             });
-            let alone = !self.transaction.in_script;
+            let alone = !self.transaction.block.is_script();
             self.ended = Some(Ended { text: self.source.clone(), name, began, took, alone });
         }
     }
@@ -186,7 +186,7 @@ impl Session {
         let text: Arc<str> = match executed {
             Some(statement) => statement.text.clone(),
             // what is lifted has a text of its own; of several statements each has its part
-            None if self.transaction.in_script => prepared.statement.text.clone(),
+            None if self.transaction.block.is_script() => prepared.statement.text.clone(),
             None => self.source.clone(),
         };
         let entry = self.engine.config.statistics.statements.entry(user, &self.engine.config.database, &text);

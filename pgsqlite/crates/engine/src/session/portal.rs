@@ -6,7 +6,6 @@
 
 use super::plans::{Body, Prepared};
 use super::spool::{Keep, Spool, Spooled};
-use super::transaction::Block;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
@@ -340,7 +339,7 @@ impl Session {
     /// For pg_locks: what a data modification locks in a transaction block.
     fn note_modified(&self, query: &QueryPlan, catalog: &pgsqlite_sql::catalog::Catalog) {
         const ROW_EXCLUSIVE: i32 = 3;
-        if query.modifies.is_empty() || self.transaction.block == super::transaction::Block::None {
+        if query.modifies.is_empty() || !self.transaction.block.is_explicit() {
             return;
         }
         self.server.lock_relations(query.modifies.iter().copied(), ROW_EXCLUSIVE);
@@ -417,7 +416,7 @@ impl Session {
 
     /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
     fn may_read_apart(&self, plan: &QueryPlan) -> bool {
-        self.transaction.block == Block::Open
+        self.transaction.block.is_open()
             && !self.transaction.sqlite
             && self.transaction.catalog.is_none()
             && self.temporary.is_empty()

@@ -17,7 +17,7 @@ impl Session {
     /// Whether the transaction (or the statement outside one) may only read.
     pub(super) fn is_read_only(&self) -> bool {
         self.transaction.read_only
-            || self.transaction.block == super::transaction::Block::None
+            || !self.transaction.block.is_explicit()
                 && self.gucs.often.default_transaction_read_only
     }
 
@@ -69,7 +69,7 @@ impl Session {
 
     /// Whether a body that COMMITs outside a transaction block ends a transaction.
     fn is_outside_block(&self) -> bool {
-        self.transaction.block == super::transaction::Block::None && !self.transaction.in_script
+        !self.transaction.block.is_block()
     }
 
     /// Whether a text, or a procedure that it may call, has COMMIT or ROLLBACK in it.
@@ -141,7 +141,7 @@ impl Session {
             }
             false => {
                 self.connection()?.cell.routines.changed.take();
-                self.rollback()?;
+                self.rollback();
             }
         }
         self.transaction.started = Some(super::transaction::clock());

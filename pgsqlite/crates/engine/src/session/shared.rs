@@ -4,7 +4,6 @@
 //! back without touching what others have done. It cannot be interrupted meanwhile, because SQLite would roll back everything;
 //! so only statements that are short by their plan, and the whole of their transaction, may join.
 
-use super::transaction::Block;
 use super::Session;
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
@@ -49,7 +48,7 @@ impl Session {
     /// Whether a statement that is short by its plan may join the transaction of others.
     fn may_join(&self) -> bool {
         self.sync_follows
-            && self.transaction.block == Block::None
+            && !self.transaction.block.is_explicit()
             && !self.transaction.sqlite
             && self.gucs.often.waits_for_disk
             && self.connection_is_passing()
@@ -115,8 +114,10 @@ impl Session {
                 Ok(())
             }
             Err(e) => {
-                // closing the connection rolls back
+                // closing the connection rolls back, and must be done before the slot is another's
+                drop(connection);
                 members.fail(&e);
+                drop(slot);
                 Err(e)
             }
         }
@@ -153,7 +154,6 @@ impl Session {
                 false => connection.command("RELEASE pg_shared"),
             };
             if let Err(e) = ended {
-                self.rollback()?;
                 return Err(e);
             }
         }

@@ -3,6 +3,7 @@
 //! READ COMMITTED holds no SQLite snapshot between read-only statements; the first write takes the writer slot and begins
 //! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
 
+use super::block::{AtSync, Block};
 use super::guc::Gucs;
 use super::portal::Portal;
 use super::setting_rights::{self, Permit, Source};
@@ -15,15 +16,6 @@ use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Block {
-    /// no BEGIN: each statement (or batch up to Sync) commits by itself
-    #[default]
-    None,
-    Open,
-    Failed,
-}
 
 pub(super) struct Savepoint {
     name: String,
@@ -72,10 +64,20 @@ pub(super) struct Transaction {
     pub local: HashMap<String, Option<String>>,
     /// now(), microseconds since 2000-01-01 UTC
     pub started: Option<i64>,
-    /// a simple-protocol string of several statements
-    pub in_script: bool,
-    /// an error happened since the last Sync
-    pub error: bool,
+    /// what runs cannot be undone: its Execute ends the transaction
+    pub ends_with_statement: bool,
+}
+
+impl Transaction {
+    /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
+    fn has_work(&self) -> bool {
+        self.sqlite
+            || self.slot.is_some()
+            || self.members.is_some()
+            || self.catalog.is_some()
+            || self.gucs.is_some()
+            || self.started.is_some()
+    }
 }
 
 /// Waiting is over when this is dropped, however it ends.
@@ -102,16 +104,12 @@ pub(super) fn failed_block() -> PgError {
 
 impl Session {
     pub fn transaction_status(&self) -> TransactionStatus {
-        match self.transaction.block {
-            Block::None => TransactionStatus::Idle,
-            Block::Open => TransactionStatus::InTransaction,
-            Block::Failed => TransactionStatus::Failed,
-        }
+        self.transaction.block.status()
     }
 
     /// 25P02 in a failed block, except for what ends it.
     pub(super) fn check_not_failed(&self, node: &NodeEnum) -> Result<()> {
-        if self.transaction.block != Block::Failed {
+        if !self.transaction.block.is_failed() {
             return Ok(());
         }
         if let NodeEnum::TransactionStmt(t) = node {
@@ -132,6 +130,7 @@ impl Session {
         if self.cancel.is_terminated() {
             return Err(super::cancel::terminated());
         }
+        self.transaction.block.start();
         if self.connection.is_none() {
             let connection = match self.engine.connection_to_spare()? {
                 Some(connection) => connection,
@@ -213,7 +212,7 @@ impl Session {
             // an open read would keep its snapshot for this statement, too
             self.settle_portals();
         }
-        if self.transaction.block == Block::Open && self.transaction.repeatable && !self.transaction.sqlite {
+        if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.sqlite {
             let connection = self.connection()?;
             connection.command("BEGIN")?;
             connection.take_snapshot()?;
@@ -227,9 +226,7 @@ impl Session {
     /// `command` names the statement in the refusal of a read-only transaction.
     /// `shares`: it is over soon, and may join a transaction that others have left open.
     pub(super) async fn begin_write(&mut self, command: &str, shares: bool) -> Result<()> {
-        let autocommit_read_only =
-            self.transaction.block == Block::None && self.gucs.often.default_transaction_read_only;
-        if self.transaction.read_only || autocommit_read_only {
+        if self.is_read_only() {
             return Err(PgError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 format!("cannot execute {command} in a read-only transaction"),
@@ -409,31 +406,33 @@ impl Session {
 
     async fn end_implicit(&mut self) -> Result<()> {
         self.forget_others();
-        let failed = std::mem::take(&mut self.transaction.error);
         self.sync_follows = false;
-        self.transaction.in_script = false;
-        if self.transaction.block == Block::None {
-            if failed {
-                self.rollback()?;
-            } else {
-                self.commit().await?;
+        let ended = match self.transaction.block.sync() {
+            AtSync::Commit => self.commit().await,
+            AtSync::Rollback => {
+                self.rollback();
+                Ok(())
             }
-        }
-        Ok(())
+            AtSync::Nothing => return Ok(()),
+        };
+        debug_assert!(!self.transaction.has_work() && self.transaction.block == Block::default());
+        ended
     }
 
-    /// Told after every error sent to the client: the open transaction (block) is now failed.
+    /// Told after every error sent to the client: the open transaction (block) is now failed. An error of [`Session::sync`] itself
+    /// has ended its transaction already: told of it, the session stays as it is.
     pub async fn failed(&mut self) {
         self.forget_routine_changes();
-        self.transaction.error = true;
-        if self.transaction.block == Block::Open {
-            self.transaction.block = Block::Failed;
+        if self.transaction.has_work() {
+            self.transaction.block.start();
+        }
+        if self.transaction.block.fail() {
             // cursors made before the last savepoint can be used again after ROLLBACK TO
             let depth = self.transaction.savepoints.len();
             self.close_portals(|p| p.depth >= depth && !p.is_held());
             // without savepoints nothing can be kept: others may write from now on
-            if self.transaction.savepoints.is_empty() && self.end_sqlite("ROLLBACK").is_err() {
-                self.connection = None;
+            if self.transaction.savepoints.is_empty() {
+                self.undo_in_sqlite();
             }
         }
     }
@@ -487,57 +486,57 @@ impl Session {
         Ok(())
     }
 
-    /// Commits what is open and waits until it is on disk.
-    pub(super) async fn commit(&mut self) -> Result<()> {
-        if let Err(e) = self.server.check_room().and_then(|()| self.hold_cursors()) {
-            self.rollback()?;
-            return Err(e);
+    /// ROLLBACK in SQLite; the slot is given back. A connection that cannot roll back is closed, which does it.
+    fn undo_in_sqlite(&mut self) {
+        if let Err(e) = self.end_sqlite("ROLLBACK") {
+            tracing::warn!("a connection that cannot roll back is closed: {e}");
+            // SQLite's lock is given back before the slot
+            self.connection = None;
+            self.transaction.sqlite = false;
+            self.transaction.slot = None;
         }
+    }
+
+    /// Commits what is open and waits until it is on disk. However it fails, the transaction is over.
+    pub(super) async fn commit(&mut self) -> Result<()> {
+        let committed = self.try_commit().await;
+        if committed.is_err() && self.transaction.has_work() {
+            self.rollback();
+        }
+        committed
+    }
+
+    async fn try_commit(&mut self) -> Result<()> {
+        self.server.check_room()?;
+        self.hold_cursors()?;
         if self.transaction.slot.is_none() && self.sequences.has_any_to_store() {
             // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
             // transaction may be stale, so the state is stored in a SQLite transaction of its own.
             self.end_sqlite("COMMIT")?;
-            if let Err(e) = self.begin_slot(false).await {
-                self.rollback()?;
-                return Err(e);
-            }
+            self.begin_slot(false).await?;
         }
         let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
         let waits = self.gucs.often.waits_for_disk;
         let mut durable = None;
         if self.transaction.sqlite {
             if wrote {
-                let ready = self.run_pending(|_| true);
-                let ready = ready
-                    .and_then(|()| self.check_keys_at_commit())
-                    .and_then(|()| self.sequences.store(&self.catalog(), self.connection()?.rusqlite()));
-                if let Err(e) = ready.and_then(|()| self.on_commit()) {
-                    self.rollback()?;
-                    return Err(e);
-                }
+                self.run_pending(|_| true)?;
+                self.check_keys_at_commit()?;
+                self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
+                self.on_commit()?;
                 if self.leaves_commit() {
                     return self.leave_commit().await;
                 }
                 if self.connection()?.is_writing() {
-                    if let Err(e) = self.engine.writer.expect_commit(waits) {
-                        self.rollback()?;
-                        return Err(e);
-                    }
+                    self.engine.writer.expect_commit(waits)?;
                 }
             }
             let cookie = match &self.transaction.catalog {
                 Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
                 None => None,
             };
-            let changed = match self.connection()?.commit(cookie.is_none()) {
-                Ok(changed) => changed,
-                Err(e) => {
-                    // a deferred constraint: the transaction is still open in SQLite
-                    let e = self.explain_commit(e);
-                    self.rollback()?;
-                    return Err(e);
-                }
-            };
+            // (after a deferred constraint's error the transaction is still open in SQLite)
+            let changed = self.connection()?.commit(cookie.is_none()).map_err(|e| self.explain_commit(e))?;
             self.transaction.sqlite = false;
             if wrote && changed {
                 durable = Some(self.engine.writer.committed());
@@ -554,6 +553,9 @@ impl Session {
             self.activity.set_wait(Wait::Sync);
             let durable = self.engine.writer.wait_durable(commit, self.own_thread).await;
             self.activity.set_wait(Wait::Nothing);
+            if durable.is_err() {
+                self.server.pending.lock().clear();
+            }
             durable?;
         }
         self.sequences.durable();
@@ -580,18 +582,18 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn rollback(&mut self) -> Result<()> {
+    /// Takes back what the transaction has done, and ends it.
+    pub(super) fn rollback(&mut self) {
         self.forget_routine_changes();
         self.close_portals(|p| !p.is_held());
         let had_ddl = self.transaction.catalog.is_some();
-        let result = self.end_sqlite("ROLLBACK");
+        self.undo_in_sqlite();
         if had_ddl {
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
             }
         }
         self.finish(true);
-        result
     }
 
     /// Sequences that were set since a savepoint (None: since the transaction's beginning) stand where they stood before.
@@ -665,19 +667,24 @@ impl Session {
         let kind = K::try_from(t.kind).map_err(|_| PgError::internal("unknown transaction statement"))?;
         match kind {
             K::TransStmtBegin | K::TransStmtStart => {
-                if self.transaction.block == Block::Open {
-                    self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
-                } else {
-                    self.transaction.block = Block::Open;
+                let begins = !self.transaction.block.is_open();
+                if begins {
+                    self.transaction.block.begin();
                     self.apply_characteristics();
+                } else {
+                    self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
                 }
-                self.transaction_options(&t.options)?;
+                let set = self.transaction_options(&t.options);
+                if set.is_err() && begins {
+                    self.transaction.block.end();
+                }
+                set?;
                 Ok(if kind == K::TransStmtBegin { "BEGIN" } else { "START TRANSACTION" }.into())
             }
             K::TransStmtCommit | K::TransStmtRollback => {
                 let commit = kind == K::TransStmtCommit;
                 let was = self.transaction.block;
-                if was == Block::None {
+                if !was.is_explicit() {
                     if t.chain {
                         let word = if commit { "COMMIT" } else { "ROLLBACK" };
                         return Err(PgError::new(
@@ -688,12 +695,12 @@ impl Session {
                     self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                 }
                 let characteristics = self.characteristics();
-                let committed = commit && was != Block::Failed;
-                self.transaction.block = Block::None;
+                let committed = commit && !was.is_failed();
+                self.transaction.block.end();
                 if committed {
                     self.commit().await?;
                 } else {
-                    self.rollback()?;
+                    self.rollback();
                 }
                 if t.chain {
                     self.chain(characteristics)?;
@@ -770,11 +777,11 @@ impl Session {
                 self.transaction.constraints = constraints;
                 self.gucs = gucs;
                 self.apply_characteristics();
-                self.transaction.block = Block::Open;
+                self.transaction.block.resume();
                 Ok("ROLLBACK".into())
             }
             K::TransStmtPrepare => {
-                if self.transaction.block == Block::None {
+                if !self.transaction.block.is_explicit() {
                     self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                     return Ok("ROLLBACK".into());
                 }
@@ -784,7 +791,7 @@ impl Session {
             }
             K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
                 let word = if kind == K::TransStmtCommitPrepared { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
-                if self.transaction.block != Block::None {
+                if self.transaction.block.is_block() {
                     return Err(PgError::new(
                         SqlState::ACTIVE_SQL_TRANSACTION,
                         format!("{word} cannot run inside a transaction block"),
@@ -800,7 +807,7 @@ impl Session {
     }
 
     fn need_block(&self, what: &str) -> Result<()> {
-        if self.transaction.block == Block::None {
+        if !self.transaction.block.is_explicit() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 format!("{what} can only be used in transaction blocks"),

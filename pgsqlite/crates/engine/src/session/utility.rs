@@ -159,7 +159,7 @@ impl Session {
     // --- DDL -----------------------------------------------------------------------------------------------------------------
 
     /// What PostgreSQL refuses inside a transaction block, and how it names it.
-    fn check_outside_block(&self, node: &NodeEnum) -> Result<()> {
+    fn check_outside_block(&mut self, node: &NodeEnum) -> Result<()> {
         let what = match node {
             NodeEnum::CreatedbStmt(_) => "CREATE DATABASE",
             NodeEnum::DropdbStmt(_) => "DROP DATABASE",
@@ -176,13 +176,7 @@ impl Session {
             }
             _ => return Ok(()),
         };
-        if self.transaction_status() != super::TransactionStatus::Idle || self.transaction.in_script {
-            return Err(PgError::new(
-                SqlState::ACTIVE_SQL_TRANSACTION,
-                format!("{what} cannot run inside a transaction block"),
-            ));
-        }
-        Ok(())
+        self.need_no_block(what)
     }
 
     /// The query and the parameters of CREATE TABLE AS EXECUTE.
@@ -329,7 +323,7 @@ impl Session {
     fn set_statement(&mut self, s: &ast::VariableSetStmt) -> Result<String> {
         use ast::VariableSetKind as K;
         let kind = K::try_from(s.kind).map_err(|_| PgError::internal("unknown kind of SET"))?;
-        if s.is_local && self.transaction_status() == super::TransactionStatus::Idle {
+        if s.is_local && !self.transaction.block.is_block() {
             self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
         }
         match kind {
@@ -354,7 +348,7 @@ impl Session {
             K::VarSetMulti => {
                 match s.name.as_str() {
                     "TRANSACTION" => {
-                        if self.transaction_status() == super::TransactionStatus::Idle {
+                        if !self.transaction.block.is_block() {
                             self.warn(
                                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                                 "SET TRANSACTION can only be used in transaction blocks",
