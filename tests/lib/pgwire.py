@@ -48,6 +48,7 @@ class Connection:
         self.buffer = bytearray()
         self.status = "I"
         self.parameters: dict[str, str] = {}
+        self.key = b""
         body = struct.pack("!i", 196608)
         for key, value in {"user": user, "database": database, **settings}.items():
             body += key.encode() + b"\0" + value.encode() + b"\0"
@@ -60,6 +61,8 @@ class Connection:
             if kind == b"S":
                 key, value = body[:-1].split(b"\0")
                 self.parameters[key.decode()] = value.decode()
+            if kind == b"K":
+                self.key = body
             if kind == b"E":
                 raise StartupError(fields_of(body))
             if kind == b"Z":
@@ -71,6 +74,14 @@ class Connection:
         except OSError:
             pass
         self.sock.close()
+
+    def cancel(self) -> None:
+        """Asks the server to cancel what the session runs; returns when the request is taken."""
+        with socket.socket(self.sock.family) as s:
+            s.settimeout(self.sock.gettimeout())
+            s.connect(self.sock.getpeername())
+            s.sendall(struct.pack("!ii", 16, 80877102) + self.key)
+            s.recv(1)
 
     def send(self, kind: bytes, body: bytes) -> None:
         self.sock.sendall(kind + struct.pack("!i", len(body) + 4) + body)

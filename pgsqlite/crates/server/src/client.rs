@@ -100,6 +100,7 @@ impl Client {
         }
         self.stream.send(&self.out.buffer, self.send_timeout).await?;
         self.out.buffer.clear();
+        self.out.answered = false;
         if self.out.buffer.capacity() > 4 * FLUSH {
             self.out.buffer.shrink_to(FLUSH);
         }
@@ -178,7 +179,11 @@ impl Client {
     /// The first packet (or the one after a request for encryption).
     pub async fn startup(&mut self) -> Result<Startup, End> {
         let head = self.exact(4).await?;
-        let length = startup::body_length([head[0], head[1], head[2], head[3]])?;
+        let length = startup::body_length([head[0], head[1], head[2], head[3]]).map_err(|e| {
+            // no client of PostgreSQL: it gets no answer
+            tracing::debug!("a connection that begins otherwise than with a start-up packet: {}", e.message);
+            End::Gone
+        })?;
         let body = self.exact(length).await?;
         Ok(startup::decode(&body)?)
     }

@@ -173,6 +173,9 @@ impl Conversation {
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
             Message::FunctionCall { function, formats, values, result_format } => {
                 self.text = None;
+                if self.client.out.answered {
+                    self.client.flush().await?;
+                }
                 if let Err(error) = self.function_call(function, &formats, &values, result_format).await {
                     self.error(error).await?;
                 }
@@ -365,6 +368,7 @@ impl Conversation {
     async fn extended(&mut self, message: Message<'_>) -> Result<(), Result<PgError, End>> {
         let encoding = self.client_encoding();
         let utf8 = |bytes| encoding.decode(bytes).map_err(Ok);
+        self.session.begin_message().map_err(Ok)?;
         match message {
             Message::Parse { name, text, types } => {
                 let text = utf8(text)?;

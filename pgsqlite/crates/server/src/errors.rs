@@ -27,9 +27,11 @@ pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
     optional(b'c', &f.column);
     optional(b'd', &f.data_type);
     optional(b'n', &f.constraint);
-    if let Some(routine) = f.routine {
-        fields.push((b'R', routine.into()));
-    }
+    // the place in our own source; a module stands for the routine where none is named
+    let file = f.source.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    fields.push((b'F', file.into()));
+    fields.push((b'L', f.source.line().to_string().into()));
+    fields.push((b'R', f.routine.unwrap_or(file.trim_end_matches(".rs")).into()));
     let (text, code) = match &f.internal_query {
         Some(query) => (Some(query.as_str()), b'p'),
         None => (text, b'P'),

@@ -87,6 +87,10 @@ impl RowSink for WireSink<'_> {
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
 
+    fn holds_answers(&self) -> bool {
+        self.out.answered
+    }
+
     fn mark(&self) -> Option<usize> {
         Some(self.out.buffer.len())
     }

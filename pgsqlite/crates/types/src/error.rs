@@ -57,12 +57,15 @@ pub struct Fields {
     pub constraint: Option<String>,
     /// The name of PostgreSQL's C function that raises the error, where clients tell errors of one SQLSTATE apart by it.
     pub routine: Option<&'static str>,
+    /// Where the error was made: fields F and L.
+    pub source: &'static std::panic::Location<'static>,
 }
 
 /// How the message of a refusal ends.
 const REFUSAL: &str = " is not supported by pgsqlite";
 
 impl PgError {
+    #[track_caller]
     pub fn new(code: SqlState, message: impl Into<String>) -> Self {
         PgError(Box::new(Fields {
             severity: Severity::Error,
@@ -79,11 +82,13 @@ impl PgError {
             data_type: None,
             constraint: None,
             routine: None,
+            source: std::panic::Location::caller(),
         }))
     }
 
     /// 0A000: something PostgreSQL can do and pgsqlite cannot (yet). `what` names it, e.g. `"FOR UPDATE OF"`.
     /// This is the only way to refuse: nothing is ever dropped silently.
+    #[track_caller]
     pub fn not_supported(what: impl fmt::Display) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what}{REFUSAL}"))
     }
@@ -94,6 +99,7 @@ impl PgError {
     }
 
     /// XX000: our own bug. A test that sees it fails.
+    #[track_caller]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(SqlState::INTERNAL_ERROR, message)
     }

@@ -7,6 +7,8 @@ pub type Encode = std::sync::Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
 #[derive(Default)]
 pub struct Output {
     pub buffer: Vec<u8>,
+    /// The buffer has the whole answer to a query: ReadyForQuery.
+    pub answered: bool,
     /// None: texts are sent in UTF-8
     pub encode: Option<Encode>,
 }
@@ -95,6 +97,7 @@ impl Output {
     }
     /// `status`: `I`, `T` or `E`
     pub fn ready_for_query(&mut self, status: u8) {
+        self.answered = true;
         self.message(b'Z', |b| b.push(status));
     }
     pub fn command_complete(&mut self, tag: &str) {

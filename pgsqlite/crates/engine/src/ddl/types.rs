@@ -198,12 +198,11 @@ impl Ddl<'_> {
         let deferred: i64 =
             self.conn.query_row("PRAGMA defer_foreign_keys", [], |r| r.get(0)).map_err(crate::store::sqlite_error)?;
         self.sqlite("PRAGMA defer_foreign_keys = ON")?;
-        for sql in updates {
-            self.conn.execute(&sql, [old, new]).map_err(crate::store::sqlite_error)?;
-        }
+        let updated = updates.iter().try_for_each(|sql| self.conn.execute(sql, [old, new]).map(|_| ()));
         if deferred == 0 {
             self.sqlite("PRAGMA defer_foreign_keys = OFF")?;
         }
+        updated.map_err(crate::store::sqlite_error)?;
         self.rename_label_in_arrays(user_type, old, new)
     }
 

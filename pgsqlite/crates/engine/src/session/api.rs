@@ -142,6 +142,10 @@ pub trait RowSink: Send {
     fn takes_rows_aside(&self) -> bool {
         false
     }
+    /// Whether whole answers to earlier queries wait in it to be sent. What may take long asks for a pause before it begins.
+    fn holds_answers(&self) -> bool {
+        false
+    }
     /// Where the next row will stand, if what is given from now on can be taken back until a row or the end of a call has asked to pause.
     fn mark(&self) -> Option<usize> {
         None

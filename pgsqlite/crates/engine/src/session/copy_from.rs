@@ -298,6 +298,12 @@ impl Session {
             for (sql, statement) in std::mem::take(&mut copy.statements) {
                 connection.release(&sql, statement);
             }
+            // after an error a savepoint may bring the transaction back: SQLite checks each statement's keys in it again
+            if result.is_err() && !copy.self_references.is_empty() {
+                if let Err(e) = connection.exec("PRAGMA defer_foreign_keys = OFF") {
+                    tracing::debug!("the keys of a failed COPY stay deferred: {e}");
+                }
+            }
         }
         let result = self.statement_result(result);
         self.end_running();

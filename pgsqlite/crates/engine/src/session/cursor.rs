@@ -201,10 +201,7 @@ impl Session {
         });
         portal.depth = self.transaction.savepoints.len();
         let mut query = query;
-        let opened = match self.begin_plan(&mut portal, &mut query, true).await {
-            Ok(()) => self.on_sqlite(&mut portal, false, |session, portal| session.open(portal)),
-            Err(e) => Err(e),
-        };
+        let opened = self.begin_and_open(&mut portal, &mut query).await;
         let opened = opened.and_then(|()| self.watch_standing(&mut portal.standing));
         if let Err(e) = opened {
             self.close(portal);
@@ -269,8 +266,7 @@ impl Session {
         if !plan.query.modifies.is_empty() {
             return Err(PgError::not_supported("FETCH from a portal that changes data"));
         }
-        self.begin_plan(portal, &mut prepared, true).await?;
-        self.on_sqlite(portal, false, |session, portal| session.open(portal))
+        self.begin_and_open(portal, &mut prepared).await
     }
 
     fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {

@@ -74,7 +74,10 @@ impl Session {
         connection.exec("SAVEPOINT pg_diagnose; PRAGMA defer_foreign_keys = ON")?;
         let ran = read(connection, &step.sql, parameters, usize::MAX);
         let found = ran.and_then(|_| self.violated(|_| true));
-        self.connection()?.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose; PRAGMA defer_foreign_keys = OFF")?;
+        let connection = self.connection()?;
+        let ended = connection.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose");
+        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        ended?;
         found
     }
 }

@@ -6,7 +6,7 @@ use super::portal::Portal;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
-use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_sql::parse::ast::TransactionStmtKind;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -23,12 +23,6 @@ pub(super) fn incorrect_format_in(mut error: PgError, place: &str) -> PgError {
 impl Session {
     /// Parse. `name` "" is the unnamed statement; 42P05 if a named one exists.
     pub async fn parse(&mut self, name: &str, text: &str, parameter_types: &[Oid]) -> Result<()> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            return Err(PgError::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{name}\" already exists"),
-            ));
-        }
         // the old unnamed statement is lost even if this one cannot be prepared
         if name.is_empty() {
             self.statements.remove(name);
@@ -53,6 +47,12 @@ impl Session {
             }
             None => (None, self.view()),
         };
+        if self.statements.contains_key(name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
         let statement = Statement {
             text,
             from_sql: false,
@@ -117,15 +117,6 @@ impl Session {
         result_formats: &[Format],
     ) -> Result<()> {
         let prepared = self.current_plan(statement)?;
-        if let Some(p) = &prepared {
-            self.check_not_failed(&p.statement.node)?;
-        }
-        if !portal.is_empty() && self.portals.contains_key(portal) {
-            return Err(PgError::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
-        }
-        if portal.is_empty() {
-            self.drop_portal("");
-        }
         let wanted = prepared.as_ref().map_or(0, |p| p.parameters.len());
         if values.len() != wanted {
             return Err(PgError::new(
@@ -141,6 +132,15 @@ impl Session {
                 SqlState::PROTOCOL_VIOLATION,
                 format!("bind message has {} parameter formats but {} parameters", formats.len(), values.len()),
             ));
+        }
+        if let Some(p) = &prepared {
+            self.check_not_failed(&p.statement.node)?;
+        }
+        if portal.is_empty() {
+            self.drop_portal("");
+            self.lost_portals.remove("");
+        } else if self.portals.contains_key(portal) || self.lost_portals.contains_key(portal) {
+            return Err(PgError::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{portal}\" already exists")));
         }
         let parameters = self.read_parameters(portal, prepared.as_deref(), formats, values)?;
         let columns = prepared.as_ref().and_then(|p| p.columns.as_ref().map(|c| c.len())).unwrap_or(0);
@@ -228,6 +228,9 @@ impl Session {
 
     /// The portal's columns (None: no rows) and, per column, its format.
     pub fn describe_portal(&self, portal: &str) -> Result<Option<(Arc<[OutputColumn]>, Vec<Format>)>> {
+        if self.lost_portals.get(portal) == Some(&false) {
+            return Ok(None);
+        }
         let found = self.portals.get(portal).ok_or_else(|| self.no_portal(portal))?;
         Ok(found.columns().map(|c| (c, found.formats.clone())))
     }
@@ -235,8 +238,13 @@ impl Session {
     /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
     pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
         let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
+        if sink.holds_answers() && taken.is_new() && !taken.is_brief() {
+            self.portals.insert(portal.to_string(), taken);
+            return Ok(Execution::Paused);
+        }
         self.begin_running();
         let began = std::time::Instant::now();
+        let mut ended = false;
         let mut result = if taken.ran_once() {
             let message = format!("portal \"{portal}\" cannot be run");
             Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
@@ -244,8 +252,9 @@ impl Session {
             self.run_portal(&mut taken, max_rows, sink).await
         };
         if matches!(result, Ok(Execution::Complete(_))) {
-            if let Err(e) = self.executed(&taken).await {
-                result = Err(e);
+            match self.executed(taken.transaction_command()).await {
+                Ok(ends) => ended = ends,
+                Err(e) => result = Err(e),
             }
         }
         self.observe_execution(portal, &mut taken, began, &result);
@@ -254,7 +263,14 @@ impl Session {
             self.end_running();
         }
         match &result {
-            Err(_) => self.close(taken),
+            Err(_) => {
+                if self.transaction.block.is_explicit() {
+                    self.lose_portal(portal, &taken);
+                }
+                self.close(taken)
+            }
+            // the end of a transaction ends its portals
+            Ok(_) if ended => self.close(taken),
             Ok(_) => {
                 self.portals.insert(portal.to_string(), taken);
             }
@@ -262,21 +278,22 @@ impl Session {
         result
     }
 
-    /// A statement has completed: another one may follow in its transaction, unless it ends that.
-    async fn executed(&mut self, portal: &Portal) -> Result<()> {
+    /// A statement has completed: another one may follow in its transaction, unless it has ended that. Returns whether it has.
+    async fn executed(&mut self, command: Option<TransactionStmtKind>) -> Result<bool> {
+        use TransactionStmtKind as K;
         if self.transaction.ends_with_statement {
-            return self.commit().await;
+            self.commit().await?;
+            return Ok(true);
         }
-        let is_end = |p: &Prepared| matches!(p.statement.node, NodeEnum::TransactionStmt(_));
-        if !portal.prepared.as_deref().is_some_and(is_end) {
+        if command.is_none() {
             self.transaction.block.executed();
         }
-        Ok(())
+        Ok(matches!(command, Some(K::TransStmtCommit | K::TransStmtRollback)))
     }
 
     /// In a failed block the portals of before are closed, but what is said of them is that the block has failed.
     fn no_portal(&self, portal: &str) -> PgError {
-        match self.transaction.block.is_failed() {
+        match self.lost_portals.contains_key(portal) {
             true => transaction::failed_block(),
             false => PgError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{portal}\" does not exist")),
         }
@@ -298,6 +315,7 @@ impl Session {
     }
 
     pub fn close_portal(&mut self, name: &str) -> Result<()> {
+        self.lost_portals.remove(name);
         self.drop_portal(name);
         Ok(())
     }

@@ -143,6 +143,10 @@ pub struct Session {
     cancel: CancelHandle,
     /// statement_timeout of the running statement
     timer: Option<tokio::task::JoinHandle<()>>,
+    /// portals that an error in a transaction block has ended, and whether they had columns: their names are taken until the block's end
+    lost_portals: HashMap<String, bool>,
+    /// `begin_message` has begun what the next Execute goes on with
+    began_early: bool,
     /// when the present statement (or the query string that it came in) was received, microseconds since 2000-01-01 UTC
     statement_timestamp: i64,
     /// a body runs on the connection, whatever becomes of the transaction
@@ -197,6 +201,8 @@ impl Session {
             copying: None,
             fetching: None,
             timer: None,
+            lost_portals: HashMap::new(),
+            began_early: false,
             statement_timestamp: 0,
             keeps_connection: false,
             sync_follows: false,
@@ -393,9 +399,21 @@ impl Session {
         }
     }
 
+    /// A message of the extended protocol begins. `statement_timeout` runs from the first one on, until an Execute completes or a Sync
+    /// comes. Errors: 57014 if it is over.
+    pub fn begin_message(&mut self) -> Result<()> {
+        self.transaction.block.start();
+        if self.gucs.often.statement_timeout == 0 && self.timer.is_none() {
+            return Ok(());
+        }
+        self.began_early |= self.cancel.begin();
+        self.limit_time();
+        self.cancel.check()
+    }
+
     /// A portal is executed: cancel requests count, statement_timeout runs. Again after a pause, or in a query string: it goes on.
     fn begin_running(&mut self) {
-        if self.cancel.begin() {
+        if self.cancel.begin() || std::mem::take(&mut self.began_early) {
             self.observe_begin(self.source.clone());
         }
         self.limit_time();
@@ -420,9 +438,21 @@ impl Session {
 
     fn end_running(&mut self) {
         self.cancel.end();
+        self.began_early = false;
         if let Some(timer) = self.timer.take() {
             timer.abort();
         }
+    }
+
+    /// An error in a transaction block has ended a portal. (A query string has the unnamed one.)
+    fn lose_portal(&mut self, name: &str, portal: &Portal) {
+        let name = match name.starts_with('\0') {
+            // (PostgreSQL computes constants before it makes the portal)
+            true if portal.is_constant() => return,
+            true => "",
+            false => name,
+        };
+        self.lost_portals.insert(name.to_string(), portal.columns().is_some());
     }
 
     fn drop_portal(&mut self, name: &str) {

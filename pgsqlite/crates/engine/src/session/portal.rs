@@ -8,6 +8,7 @@ use super::plans::{Body, Prepared};
 use super::spool::{Keep, Spool, Spooled};
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
+use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
@@ -104,6 +105,25 @@ impl Portal {
         self.paused = 0;
     }
 
+    /// Reads a bounded number of rows, and writes none.
+    pub fn is_brief(&self) -> bool {
+        let body = self.prepared.as_ref().map(|p| &p.body);
+        matches!(body, Some(Body::Plan(plan)) if plan.query.bounded && !plan.query.writes)
+    }
+
+    /// Gives one row of constants.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.prepared.as_ref().map(|p| &p.body), Some(Body::Plan(plan)) if plan.query.constant)
+    }
+
+    /// BEGIN, COMMIT and the like.
+    pub fn transaction_command(&self) -> Option<ast::TransactionStmtKind> {
+        match &self.prepared.as_ref()?.statement.node {
+            NodeEnum::TransactionStmt(t) => ast::TransactionStmtKind::try_from(t.kind).ok(),
+            _ => None,
+        }
+    }
+
     /// Nothing has been executed yet.
     pub fn is_new(&self) -> bool {
         matches!(self.state, State::New)
@@ -185,6 +205,11 @@ impl Session {
                 connection.release(&sql, statement);
             }
         }
+        self.give_back_own(portal);
+    }
+
+    /// The connection that a portal has for itself goes back to the pool.
+    fn give_back_own(&mut self, portal: &mut Portal) {
         if let Some(connection) = portal.own.take() {
             self.notices.extend(connection.cell.take_notices());
             // it has only read; one that cannot end its transaction is closed
@@ -469,8 +494,22 @@ impl Session {
         self.stop_reading(portal, end);
     }
 
-    /// Starts a cursor's query without giving a row: the state it shows is that of now.
-    pub(super) fn open(&mut self, portal: &mut Portal) -> Result<()> {
+    /// Plans a cursor's query and starts it without giving a row: the state it shows is that of now. While others change the schema
+    /// in between, it begins anew.
+    pub(super) async fn begin_and_open(&mut self, portal: &mut Portal, prepared: &mut Arc<Prepared>) -> Result<()> {
+        loop {
+            self.begin_plan(portal, prepared, true).await?;
+            self.on_sqlite(portal, false, |session, portal| session.open(portal))?;
+            if !matches!(portal.state, State::Stale) {
+                return Ok(());
+            }
+            portal.begin_anew();
+            self.give_back_own(portal);
+        }
+    }
+
+    /// Starts a cursor's query. It may have to begin anew: then the portal is stale.
+    fn open(&mut self, portal: &mut Portal) -> Result<()> {
         let prepared = portal.prepared.clone().ok_or_else(|| PgError::internal("a cursor without a query"))?;
         let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("a cursor over no plan")) };
         let several = plan.query.steps.len() > 1;
@@ -483,11 +522,10 @@ impl Session {
             }
             let result = self.start(portal, &plan.query, prepared.epoch, &mut Unwanted).map(|_| ());
             if matches!(portal.state, State::Stale) {
-                // the client may declare it again
-                return Err(PgError::new(
-                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "the schema has changed meanwhile",
-                ));
+                return match several {
+                    true => self.end_savepoint(false),
+                    false => Ok(()),
+                };
             }
             if several {
                 if result.is_ok() {

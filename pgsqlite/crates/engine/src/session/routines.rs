@@ -17,8 +17,7 @@ impl Session {
     /// Whether the transaction (or the statement outside one) may only read.
     pub(super) fn is_read_only(&self) -> bool {
         self.transaction.read_only
-            || !self.transaction.block.is_explicit()
-                && self.gucs.often.default_transaction_read_only
+            || !self.transaction.block.is_explicit() && self.gucs.often.default_transaction_read_only
     }
 
     /// Tells the functions of the leased connection what they may do to data.
@@ -105,9 +104,9 @@ impl Session {
                     let body = body;
                     let Unshared((cell, db, run)) = body;
                     let _entered = of_body.enter();
-                    let result = run(Host { cell: &cell.0, db: db.0 });
-                    cell.0.routines.set_ender(None);
-                    Unshared(result)
+                    // (a panic of the body, too, ends the session's waiting for requests)
+                    let _leaves = LeavesEnder(&cell.0);
+                    Unshared(run(Host { cell: &cell.0, db: db.0 }))
                 });
                 let thread = started.map_err(|e| PgError::internal(format!("no thread for a body: {e}")))?;
                 while let Ok(commit) = requests.recv() {
@@ -312,9 +311,17 @@ impl Session {
     }
 }
 
+/// Takes the [`Ender`] out of the cell when a body is over, however it ends: the session waits as long as it is there.
+struct LeavesEnder<'a>(&'a crate::udf::SessionCell);
+
+impl Drop for LeavesEnder<'_> {
+    fn drop(&mut self) {
+        self.0.routines.set_ender(None);
+    }
+}
+
 /// A program of one session: it is made and run on the session's connection, by one thread at a time.
 struct Unshared<T>(T);
 
 // SAFETY: the program refers to statements of a connection that the session has leased; both move between threads together.
 unsafe impl<T> Send for Unshared<T> {}
-unsafe impl<T> Sync for Unshared<T> {}

@@ -399,6 +399,9 @@ impl Session {
 
     /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
     pub async fn sync(&mut self) -> Result<()> {
+        if self.timer.is_some() {
+            self.end_running();
+        }
         let result = self.end_implicit().await;
         self.observe_idle();
         result
@@ -422,6 +425,9 @@ impl Session {
     /// Told after every error sent to the client: the open transaction (block) is now failed. An error of [`Session::sync`] itself
     /// has ended its transaction already: told of it, the session stays as it is.
     pub async fn failed(&mut self) {
+        if self.timer.is_some() {
+            self.end_running();
+        }
         self.forget_routine_changes();
         if self.transaction.has_work() {
             self.transaction.block.start();
@@ -429,7 +435,12 @@ impl Session {
         if self.transaction.block.fail() {
             // cursors made before the last savepoint can be used again after ROLLBACK TO
             let depth = self.transaction.savepoints.len();
-            self.close_portals(|p| p.depth >= depth && !p.is_held());
+            let lost: Vec<_> = self.portals.iter().filter(|(_, p)| p.depth >= depth && !p.is_held()).collect();
+            let lost: Vec<_> = lost.into_iter().map(|(name, p)| (name.clone(), p.columns().is_some())).collect();
+            for (name, columns) in lost {
+                self.drop_portal(&name);
+                self.lost_portals.insert(name, columns);
+            }
             // without savepoints nothing can be kept: others may write from now on
             if self.transaction.savepoints.is_empty() {
                 self.undo_in_sqlite();
@@ -642,6 +653,7 @@ impl Session {
             }
         }
         self.transaction = Transaction::default();
+        self.lost_portals.clear();
         self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection
         if self.engine.config.pooling
@@ -758,9 +770,13 @@ impl Session {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 let i = self.savepoint(&t.savepoint_name)?;
                 self.close_portals(|p| p.depth > i && !p.is_held());
+                self.lost_portals.clear();
                 self.settle_portals();
                 if self.transaction.sqlite {
-                    self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
+                    // whatever has failed since, keys are checked from now on when the transaction says so
+                    let deferred = if self.transaction.defers_all { "ON" } else { "OFF" };
+                    self.connection()?
+                        .exec(&format!("ROLLBACK TO pg_sp_{i}; PRAGMA defer_foreign_keys = {deferred}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines.rollback_to(i);
                 }

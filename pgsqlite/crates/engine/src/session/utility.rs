@@ -45,13 +45,14 @@ impl Session {
                 Some(vec![OutputColumn { type_oid, ..text_column("QUERY PLAN") }].into())
             }
             NodeEnum::ExecuteStmt(e) => {
+                // (one that is not there is an error of the execution)
+                if !self.statements.contains_key(&e.name) {
+                    return Ok(None);
+                }
                 let plan = self.named_plan(&e.name)?;
                 plan.and_then(|p| p.columns.clone())
             }
-            NodeEnum::FetchStmt(f) if !f.ismove => {
-                let portal = self.portals.get(&f.portalname).ok_or_else(|| super::cursor::no_cursor(&f.portalname))?;
-                portal.columns()
-            }
+            NodeEnum::FetchStmt(f) if !f.ismove => self.portals.get(&f.portalname).and_then(|portal| portal.columns()),
             _ => None,
         })
     }
@@ -213,7 +214,7 @@ impl Session {
         executed: Option<&ast::SelectStmt>,
     ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
-        self.begin_write("DDL", false).await?;
+        self.begin_write(&pgsqlite_sql::command::name(&raw.node), false).await?;
         self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;

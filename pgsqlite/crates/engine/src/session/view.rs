@@ -18,6 +18,8 @@ pub(super) struct View {
     pub path: Vec<Oid>,
     /// the settings that decide how literals are read
     pub plan_key: String,
+    /// `row_security`: whether policies are applied to queries, or make them fail
+    pub row_security: bool,
     /// the role whose privileges count
     pub user: Oid,
     /// what plans are told apart by: the role, 0 for all superusers
@@ -55,10 +57,14 @@ impl View {
         self.partial.iter().any(|name| text.contains(name.as_str()))
     }
 
-    /// Whether plans made for the other view hold in this one.
+    /// Whether plans made for the other view hold in this one. The other settings of `plan_key` decide how literals are read, which
+    /// stay as they were read when the statement was prepared.
     pub fn plans_as(&self, other: &View) -> bool {
         self.stamp == other.stamp
-            || self.catalog.epoch == other.catalog.epoch && self.path == other.path && self.role == other.role
+            || self.catalog.epoch == other.catalog.epoch
+                && self.path == other.path
+                && self.role == other.role
+                && self.row_security == other.row_security
     }
 }
 
@@ -112,6 +118,7 @@ impl Session {
         let view = Arc::new(View {
             path: self.search_path(&catalog),
             plan_key: self.gucs.plan_key(),
+            row_security: self.gucs.typed.row_security,
             user: self.user_oid(&catalog),
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),

@@ -81,7 +81,7 @@ impl Analyzer<'_> {
         }
         // I/O conversion: to string types on assignment, from string types explicitly only.
         let is_string = |ty| self.category(ty).0 == b'S';
-        if context >= CastContext::Assignment && is_string(target) && !matches!(source, oid::VOID) {
+        if context >= CastContext::Assignment && is_string(target) {
             return Some(CastMethod::InOut);
         }
         if context >= CastContext::Explicit && is_string(source) {

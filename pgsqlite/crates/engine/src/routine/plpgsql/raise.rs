@@ -186,7 +186,8 @@ impl Frame<'_> {
         if level == Level::Exception {
             return Err(error);
         }
-        self.host.cell.raise(error)
+        let context = self.host.routines().context();
+        self.host.cell.raise(error.context(context))
     }
 
     fn formatted(&self, format: &str, arguments: &[Sql]) -> Result<String> {
