@@ -19,7 +19,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-files test-memory test-dump test-differential test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -7
@@ -56,7 +56,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-entry test-files test-memory test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -77,6 +77,14 @@ test-entry: debug
 	@python3 tests/entry/run.py --check
 	python3 tests/entry/doors.py
 	python3 tests/entry/reachable.py
+
+# Random conversations with a session: what is acknowledged is stored. Beside PostgreSQL, where there is one, answer by answer.
+SESSION_ORACLE := tools/oracle.sh python3 tests/session/run.py --oracle
+test-session: debug
+	@python3 tests/session/run.py --conversations 600
+	python3 tests/session/run.py --chaos --conversations 150
+	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 200; \
+	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-files: debug build/samples/done
 	@$(PYTHON) tests/files/run.py build/samples
@@ -107,6 +115,9 @@ test-memory: debug
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/files/live.py --seconds 300
+	python3 tests/session/run.py --seed 100000 --messages 1500000
+	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos
+	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --seed 300000 --messages 500000; fi
 	python3 tests/memory/run.py --mib 1024
 	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all
