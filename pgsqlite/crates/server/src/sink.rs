@@ -117,6 +117,11 @@ impl RowSink for WireSink<'_> {
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
     }
 
+    fn copy_binary(&mut self, data: &[u8]) -> Result<Flow> {
+        self.out.copy_data(data);
+        Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
+    }
+
     fn copy_done(&mut self) -> Result<()> {
         self.out.copy_done();
         Ok(())

@@ -160,6 +160,10 @@ pub trait RowSink: Send {
     fn copy_data(&mut self, _data: &[u8]) -> Result<Flow> {
         Err(takes_no_copy())
     }
+    /// The same in the binary format: its texts are in the client's encoding already.
+    fn copy_binary(&mut self, data: &[u8]) -> Result<Flow> {
+        self.copy_data(data)
+    }
     /// The rows of COPY … TO STDOUT are complete.
     fn copy_done(&mut self) -> Result<()> {
         Err(takes_no_copy())

@@ -34,6 +34,9 @@ fn refused(encoding: Encoding) -> PgError {
 
 /// A binary value that the client sent, its text in UTF-8.
 pub fn binary_to_utf8<'v>(encoding: Encoding, codec: &TypeCodec, value: &'v [u8]) -> Result<Cow<'v, [u8]>> {
+    if !encoding.is_converted() {
+        return Ok(Cow::Borrowed(value));
+    }
     match text_of(codec) {
         Text::None => Ok(Cow::Borrowed(value)),
         Text::From(at) if at <= value.len() => {

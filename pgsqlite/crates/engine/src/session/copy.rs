@@ -37,7 +37,7 @@ impl Session {
             }
             let encoding = self.gucs.client_encoding;
             // (its pieces may end within a character)
-            if encoding.is_multi_byte() && c.is_from {
+            if encoding.is_multi_byte() && c.is_from && self.copies_text(c) {
                 let what = format!("COPY FROM with client_encoding \"{}\"", encoding.name());
                 return Err(PgError::not_supported(what));
             }
@@ -46,11 +46,8 @@ impl Session {
                 let told = |option: &str| {
                     c.options.iter().any(|o| matches!(&o.node, Some(NodeEnum::DefElem(d)) if d.defname == option))
                 };
-                if !c.filename.is_empty() || told("encoding") || told("format") && !self.copies_text(c) {
-                    let what = format!(
-                        "COPY of a file, BINARY or with ENCODING, with client_encoding \"{}\"",
-                        encoding.name()
-                    );
+                if !c.filename.is_empty() || told("encoding") {
+                    let what = format!("COPY of a file or with ENCODING, with client_encoding \"{}\"", encoding.name());
                     return Err(PgError::not_supported(what));
                 }
             }

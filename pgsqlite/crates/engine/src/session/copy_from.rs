@@ -2,6 +2,7 @@
 //! tuples (`copy_binary`), their fields values, and each row is bound and stepped. Nothing is kept but the line at hand and the
 //! bytes after it.
 
+use super::client_text::binary_to_utf8;
 use super::copy::{check_column, copy_columns, not_referenced, parse_one, quoted_name, Copying};
 use super::copy_binary;
 use super::copy_format::{Fields, Lines, Next};
@@ -213,7 +214,8 @@ impl Session {
         let mut copy = self.take_copy()?;
         let encoding = self.gucs.client_encoding;
         let converted;
-        let data = if encoding.is_converted() {
+        // (of the binary format each value is converted by itself)
+        let data = if encoding.is_converted() && !copy.options.binary {
             match encoding.decode(data) {
                 Ok(text) => converted = text,
                 Err(e) => return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"))),
@@ -429,6 +431,7 @@ impl Session {
         let names = NamesFor { names: &*view, role: Some(view.user) };
         let context = Context { settings: &self.gucs.typed, names: &names };
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let encoding = self.gucs.client_encoding;
         let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
@@ -447,9 +450,8 @@ impl Session {
             for (i, column) in columns.iter().enumerate() {
                 values[i] = match tuples.field(i) {
                     None => Datum::Null,
-                    Some(bytes) => column
-                        .codec
-                        .binary_in(bytes, column.typmod, &context)
+                    Some(bytes) => binary_to_utf8(encoding, &column.codec, bytes)
+                        .and_then(|bytes| column.codec.binary_in(&bytes, column.typmod, &context))
                         .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
                 };
             }

@@ -1,5 +1,6 @@
 //! COPY … TO STDOUT: the query (or a SELECT of the table's columns) runs as any other; [`CopyOutSink`] turns its rows into lines.
 
+use super::client_text::to_client;
 use super::copy::{check_column, copy_columns, not_referenced, parse_one, quoted_name, Copying};
 use super::copy_binary::{put_header, put_trailer};
 use super::copy_format::put_line;
@@ -9,6 +10,7 @@ use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::catalog::{Column, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{DatumRef, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -29,7 +31,9 @@ impl Session {
     pub(super) async fn give_copy(&mut self, sink: &mut dyn RowSink) -> Result<Execution> {
         let Some(Copying::Out(mut out)) = self.copying.take() else { return Err(PgError::internal("COPY TO")) };
         let mut portal = self.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
-        let mut lines = CopyOutSink { sink, out: &mut out, value: Vec::new(), ends: Vec::new(), line: Vec::new() };
+        let encoding = self.gucs.client_encoding;
+        let mut lines =
+            CopyOutSink { sink, out: &mut out, value: Vec::new(), ends: Vec::new(), line: Vec::new(), encoding };
         match Box::pin(self.run_portal(&mut portal, 0, &mut lines)).await {
             Ok(Execution::Complete(tag)) => {
                 self.close(portal);
@@ -39,7 +43,7 @@ impl Session {
                         put_header(&mut end);
                     }
                     put_trailer(&mut end);
-                    sink.copy_data(&end)?;
+                    sink.copy_binary(&end)?;
                 }
                 sink.copy_done()?;
                 let count = tag.rsplit(' ').next().unwrap_or("0");
@@ -167,6 +171,8 @@ struct CopyOutSink<'a> {
     value: Vec<u8>,
     ends: Vec<Option<std::ops::Range<usize>>>,
     line: Vec<u8>,
+    /// the client's
+    encoding: Encoding,
 }
 
 impl RowSink for CopyOutSink<'_> {
@@ -197,11 +203,14 @@ impl RowSink for CopyOutSink<'_> {
                 self.line.extend_from_slice(&(-1i32).to_be_bytes());
                 if value != DatumRef::Null {
                     column.codec.binary_out(value, context, &mut self.line)?;
+                    if self.encoding.is_converted() {
+                        to_client(self.encoding, &column.codec, true, &mut self.line, at + 4)?;
+                    }
                     let length = (self.line.len() - at - 4) as i32;
                     self.line[at..at + 4].copy_from_slice(&length.to_be_bytes());
                 }
             }
-            return self.sink.copy_data(&self.line);
+            return self.sink.copy_binary(&self.line);
         }
         for (i, column) in columns.iter().enumerate() {
             let value = row.value(i);

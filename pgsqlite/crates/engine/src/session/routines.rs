@@ -9,6 +9,7 @@ use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
+use unshared::Unshared;
 
 /// The stack of a body that has a thread of its own.
 const BODY_STACK: usize = 16 << 20;
@@ -87,26 +88,29 @@ impl Session {
     /// meanwhile: the body waits. `writes`: as the statement began its transaction.
     fn on_routines_with_transactions<R>(&mut self, writes: bool, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
         let connection = self.connection()?;
-        let (cell, db) = (Unshared(connection.cell.clone()), Unshared(connection.handle()));
+        let (cell, db) = (connection.cell.clone(), connection.handle());
         self.cancel.arm(connection.interrupt_handle())?;
         self.tell_access();
         let (request, requests) = std::sync::mpsc::channel();
         let (answers, done) = std::sync::mpsc::channel();
-        cell.0.routines.may_end_transaction.set(true);
-        cell.0.routines.set_ender(Some(Ender { request, done }));
+        cell.routines.may_end_transaction.set(true);
+        cell.routines.set_ender(Some(Ender { request, done }));
         self.keeps_connection = true;
-        let body = Unshared((cell, db, run));
+        // SAFETY: the body's thread is the only one that uses the connection, its cell and what `run` refers to until it has ended or waits
+        // for an answer; this one waits for its requests and its end.
+        let body = unsafe { Unshared::new((cell, db, run)) };
         let result = tokio::task::block_in_place(|| {
             let runtime = tokio::runtime::Handle::current();
             let of_body = runtime.clone();
             std::thread::scope(|scope| {
                 let started = std::thread::Builder::new().stack_size(BODY_STACK).spawn_scoped(scope, move || {
-                    let body = body;
-                    let Unshared((cell, db, run)) = body;
+                    let (cell, db, run) = body.into_inner();
                     let _entered = of_body.enter();
                     // (a panic of the body, too, ends the session's waiting for requests)
-                    let _leaves = LeavesEnder(&cell.0);
-                    Unshared(run(Host { cell: &cell.0, db: db.0 }))
+                    let _leaves = LeavesEnder(&cell);
+                    let result = run(Host { cell: &cell, db });
+                    // SAFETY: this thread ends with it.
+                    unsafe { Unshared::new(result) }
                 });
                 let thread = started.map_err(|e| PgError::internal(format!("no thread for a body: {e}")))?;
                 while let Ok(commit) = requests.recv() {
@@ -115,7 +119,7 @@ impl Session {
                         break;
                     }
                 }
-                thread.join().map_err(|_| PgError::internal("a body has broken down"))?.0
+                thread.join().map_err(|_| PgError::internal("a body has broken down"))?.into_inner()
             })
         });
         self.keeps_connection = false;
@@ -212,7 +216,8 @@ impl Session {
             let program = Program::inline(host, &code)
                 .map_err(|e| crate::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
             let writes = program.may_write(host);
-            Ok((writes, Unshared(program)))
+            // SAFETY: it is run on the session's connection, by the thread that runs the session.
+            Ok((writes, unsafe { Unshared::new(program) }))
         })?;
         let (writes, program) = program;
         let ends = self.is_outside_block() && self.may_end_transactions(&code);
@@ -223,8 +228,8 @@ impl Session {
         }
         self.transaction.queried = true;
         match ends {
-            true => self.on_routines_with_transactions(writes, |host| program.0.run_inline(host))?,
-            false => self.on_routines(|host| program.0.run_inline(host))?,
+            true => self.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
+            false => self.on_routines(|host| program.get().run_inline(host))?,
         }
         Ok("DO".into())
     }
@@ -320,8 +325,26 @@ impl Drop for LeavesEnder<'_> {
     }
 }
 
-/// A program of one session: it is made and run on the session's connection, by one thread at a time.
-struct Unshared<T>(T);
+mod unshared {
+    /// What refers to a connection that a session has leased, and goes from thread to thread with it: one thread at a time uses it.
+    pub(super) struct Unshared<T>(T);
 
-// SAFETY: the program refers to statements of a connection that the session has leased; both move between threads together.
-unsafe impl<T> Send for Unshared<T> {}
+    impl<T> Unshared<T> {
+        /// # Safety
+        /// Whatever the value refers to and other values refer to as well must be used by the same thread at any time.
+        pub unsafe fn new(value: T) -> Unshared<T> {
+            Unshared(value)
+        }
+
+        pub fn get(&self) -> &T {
+            &self.0
+        }
+
+        pub fn into_inner(self) -> T {
+            self.0
+        }
+    }
+
+    // SAFETY: who made it has promised that.
+    unsafe impl<T> Send for Unshared<T> {}
+}
