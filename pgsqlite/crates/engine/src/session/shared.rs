@@ -146,16 +146,13 @@ impl Session {
     pub(super) async fn leave_commit(&mut self) -> Result<()> {
         if self.transaction.members.is_some() {
             let connection = self.connection()?;
-            let ended = match connection.has_deferred_violations() {
+            match connection.has_deferred_violations() {
                 true => match self.violated(|_| true) {
                     Ok(Some(error)) | Err(error) => Err(error),
                     Ok(None) => Err(PgError::internal("a foreign key is violated, but none is found to be")),
                 },
                 false => connection.command("RELEASE pg_shared"),
-            };
-            if let Err(e) = ended {
-                return Err(e);
-            }
+            }?;
         }
         let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else {
             return Err(PgError::internal("a commit without its slot"));
