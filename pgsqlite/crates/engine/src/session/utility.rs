@@ -170,7 +170,7 @@ impl Session {
             NodeEnum::AlterDatabaseSetStmt(s)
                 if self.engine.config.databases.is_some() && !self.catalog().is_database(&s.dbname) =>
             {
-                if self.transaction_status() != super::TransactionStatus::Idle || self.transaction.in_script {
+                if self.transaction.block.is_block() || self.transaction.block.is_pipeline() {
                     return Err(PgError::not_supported("ALTER DATABASE of another database in a transaction block"));
                 }
                 return Ok(());
