@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
 import pgwire  # noqa: E402
 import server  # noqa: E402
+import stored  # noqa: E402
 from generate import SIMPLEST, Generator  # noqa: E402
 from rules import Outcome, known  # noqa: E402
 from tree import Node, shrink  # noqa: E402
@@ -30,6 +31,8 @@ from tree import Node, shrink  # noqa: E402
 TYPE = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TYPE pair AS (a int4, b text)"
 #: types of PostgreSQL's own have the same OID on both sides
 FIRST_USER_OID = 16384
+#: instead of a table's name: a case of `stored.py`
+STORED = "stored"
 
 
 class Side:
@@ -64,6 +67,8 @@ class Side:
 
     def answer(self, sql: str, table: str, extended: bool) -> Outcome:
         """What a statement gives; what it changes is undone."""
+        if table == STORED:
+            return self.sequence(sql)
         if not table:
             return self.run(sql, extended)
         self.run("BEGIN")
@@ -72,6 +77,21 @@ class Side:
             out.after = tuple(sorted(self.run(f"SELECT * FROM {table}").rows, key=repr))
         self.run("ROLLBACK")
         return out
+
+
+    def sequence(self, sql: str) -> Outcome:
+        """What several statements give in one transaction, which is undone."""
+        self.run("BEGIN")
+        rows, last = [], Outcome()
+        for statement in sql.split(stored.SEPARATOR):
+            out = self.run(statement)
+            if out.error and not statement.startswith(("INSERT", "SELECT (")):
+                last = out
+                break
+            rows.append((out.error, out.tag, *sorted(out.rows, key=repr)))
+            last = Outcome(rows=tuple(rows))
+        self.run("ROLLBACK")
+        return last
 
 
 def settled(out: Outcome, ordered: bool) -> Outcome:
@@ -134,7 +154,10 @@ class Comparison:
             if out.error:
                 print(f"  {name}: {out.error} {out.message}")
             else:
-                print(f"  {name}: {out.tag} {out.columns if what == 'columns' else ''} {out.rows[:6]} {out.after[:6] if what == 'after' else ''}")
+                other = b if out is a else a
+                rows = [r for r in out.rows if r not in other.rows] or out.rows
+                after = [r for r in out.after if r not in other.after]
+                print(f"  {name}: {out.tag} {out.columns if what == 'columns' else ''} {rows[:6]} {after[:6] if what == 'after' else ''}")
         sys.stdout.flush()
 
 
@@ -143,11 +166,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=15)
     parser.add_argument("--statements", type=int, default=0, help="how many statements")
     parser.add_argument("--seconds", type=float, default=0, help="for how long")
+    parser.add_argument("--stored", type=float, default=0.2, help="the share of expressions that are stored and printed")
     args = parser.parse_args()
     with server.Server() as s:
         postgres = Side(lambda: pgwire.from_environment("postgres"))
         ours = Side(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main"))
         comparison = Comparison(postgres, ours)
+        for side in (postgres, ours):
+            side.run("CREATE ROLE d_reader")
         end = time.monotonic() + args.seconds if args.seconds else None
         seed = args.seed * 100_000
         while comparison.count < args.statements or end is not None and time.monotonic() < end:
@@ -170,7 +196,10 @@ def main() -> int:
                 continue
             chance = random.Random(seed)
             for _ in range(60):
-                tree, table = generator.statement()
+                if chance.random() < args.stored:
+                    tree, table = stored.case(generator), STORED
+                else:
+                    tree, table = generator.statement()
                 comparison.check(tree, table, chance.random() < 0.25, setup)
                 if end is not None and time.monotonic() > end or not end and comparison.count >= args.statements:
                     break

@@ -216,6 +216,93 @@ def movies():
     compare_everything(sample("bokeh_sampledata", "_data", "movies.db"), 100_000)
 
 
+@test
+def lists_of_format_1():
+    """NOT IN, which earlier versions stored as = ALL: read as it was meant, rewritten by the first DDL, and only in their files."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "lists.db")
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for sql in (
+                "CREATE TABLE t (a int CHECK (a NOT IN (2, 3)), b varchar(5) CONSTRAINT b CHECK (b NOT IN ('x', 'y')), g bool GENERATED ALWAYS AS (a NOT IN (7, 8)) STORED, c text DEFAULT 'x = ALL (ARRAY[1])')",
+                "CREATE VIEW v AS SELECT a FROM t WHERE a NOT IN (4, 5)",
+                "CREATE DOMAIN d AS int CHECK (VALUE NOT IN (1, 2))",
+                "CREATE FUNCTION f(int) RETURNS bool LANGUAGE sql AS 'SELECT $1 = ALL (ARRAY[6, 6])'",
+            ):
+                assert outcome(c, sql)["error"] is None, sql
+            c.close()
+        db = sqlite3.connect(path)
+        db.execute("UPDATE __pgsqlite_object SET definition = replace(definition, ' <> ALL (', ' = ALL (')")
+        db.execute("UPDATE __pgsqlite_meta SET value = 1 WHERE key = 'version'")
+        db.commit()
+        stored = [r[0] for r in db.execute("SELECT definition FROM __pgsqlite_object WHERE definition LIKE '%= ALL (%'")]
+        assert len(stored) == 4, stored
+        db.close()
+        before = digest(path)
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "SELECT * FROM v", [])
+            c.close()
+        assert digest(path) == before, "reading changed the file"
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "INSERT INTO t VALUES (1, 'a'), (4, 'b'), (7, 'c') RETURNING a, g, c", [("1", "t", "x = ALL (ARRAY[1])"), ("4", "t", "x = ALL (ARRAY[1])"), ("7", "f", "x = ALL (ARRAY[1])")])
+            refused(c, "INSERT INTO t VALUES (2, 'a')", "23514")
+            refused(c, "INSERT INTO t VALUES (1, 'x')", "23514")
+            expect(c, "SELECT a FROM v ORDER BY a", [("1",), ("7",)])
+            expect(c, "SELECT 3::d, f(6), f(7)", [("3", "t", "f")])
+            refused(c, "SELECT 2::d", "23514")
+            # the first DDL stores them; what is written from now on means what it says
+            assert outcome(c, "CREATE TABLE later (a int CHECK (a = ALL (ARRAY[5, 5])))")["error"] is None
+            c.close()
+        db = sqlite3.connect(path)
+        assert db.execute("SELECT value FROM __pgsqlite_meta WHERE key = 'version'").fetchone() == (2,)
+        names = db.execute("SELECT name FROM __pgsqlite_object WHERE definition LIKE '%= ALL (%' ORDER BY name").fetchall()
+        assert names == [("f",), ("later",), ("t",)], names
+        assert db.execute("SELECT count(*) FROM __pgsqlite_object WHERE definition LIKE '%<> ALL (%'").fetchone() == (3,)
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            expect(c, "INSERT INTO later VALUES (5) RETURNING a", [("5",)])
+            refused(c, "INSERT INTO later VALUES (6)", "23514")
+            expect(c, "SELECT a FROM v ORDER BY a", [("1",), ("7",)])
+            c.close()
+
+
+@test
+def order_of_enums():
+    """New labels, other DDL between, and the indexes that a restarted server and PRAGMA integrity_check then find."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "enums.db")
+        with server.Server(database=path) as s:
+            c = connect(s)
+            labels = ["m", "n"]
+            made = ["CREATE TYPE mood AS ENUM ('m', 'n')", "CREATE TABLE et (m mood, i int, r mood[])", "CREATE INDEX ON et (m)", "CREATE INDEX ON et (r)"]
+            for sql in made:
+                assert outcome(c, sql)["error"] is None, sql
+            for n, label in enumerate("zyxwvutsrq"):
+                # every second DDL gives the freed memory of a catalog to another
+                place = labels[n % len(labels)]
+                for sql in (f"ALTER TYPE mood ADD VALUE '{label}' BEFORE '{place}'", f"CREATE TABLE j{n} (a int)", f"INSERT INTO et SELECT x::mood, g, ARRAY[x::mood] FROM generate_series(1, 20) g, unnest(enum_range(NULL::mood)::text[]) x WHERE g % 3 <> {n % 3}"):
+                    got = outcome(c, sql)
+                    assert got["error"] is None, (sql, got["error"])
+                labels.insert(labels.index(place), label)
+                expect(c, "SELECT m FROM et GROUP BY m ORDER BY m", [(l,) for l in labels])
+                expect(c, "SELECT r FROM et GROUP BY r ORDER BY r", [("{" + l + "}",) for l in labels])
+            c.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for label in labels:
+                one = outcome(c, f"SELECT count(*) FROM et WHERE m = '{label}'")["rows"]
+                other = outcome(c, f"SELECT count(*) FROM et WHERE m::text = '{label}'")["rows"]
+                assert one == other, (label, one, other)
+                below = ", ".join(f"'{l}'" for l in labels[: labels.index(label) + 1])
+                one = outcome(c, f"SELECT count(*) FROM et WHERE r <= ARRAY['{label}'::mood]")["rows"]
+                other = outcome(c, f"SELECT count(*) FROM et WHERE m::text IN ({below})")["rows"]
+                assert one == other, (label, one, other)
+            c.close()
+
+
 ODD = '''
 CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, born DATE, seen DATETIME DEFAULT CURRENT_TIMESTAMP,
   active BOOLEAN DEFAULT 1, credit DECIMAL(10,2), ratio REAL, data JSON, photo BLOB, ref UUID, at TIME, anything);

@@ -138,7 +138,7 @@ class Connection:
         add(b"P", b"\0" + sql.encode() + b"\0" + struct.pack(f"!h{len(types)}i", len(types), *types))
         if describe_statement:
             add(b"D", b"S\0")
-        bind = b"\0\0" + struct.pack("!hhh", 1, param_format, len(params))
+        bind = b"\0\0" + struct.pack("!hhH", 1, param_format, len(params))
         for p in params:
             bind += struct.pack("!i", -1) if p is None else struct.pack("!i", len(p)) + p
         add(b"B", bind + struct.pack("!hh", 1, result_format))

@@ -171,3 +171,21 @@ fn a_client_in_the_middle_of_copy_is_not_idle() {
     // afterwards it is: in the transaction first
     assert_eq!(client.told_to_go(), "25P03");
 }
+
+#[test]
+fn a_statement_has_as_many_parameters_as_the_protocol_can_count() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &["--in-memory"]);
+    let mut client = server.session();
+    client.rows("CREATE TABLE t (a int)");
+    for count in [32_767, 40_000, 65_535] {
+        let places: Vec<String> = (1..=count).map(|i| format!("(${i})")).collect();
+        let values: Vec<String> = (1..=count).map(|i| i.to_string()).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        client.send(&parse("", &format!("INSERT INTO t VALUES {}", places.join(", "))));
+        client.send(&[bind("", "", &values), execute("", 0), message(b'S', b"")].concat());
+        client.until_ready();
+        assert_eq!(client.rows("SELECT count(*), max(a) FROM t"), [[count.to_string(), count.to_string()]]);
+        client.rows("DELETE FROM t");
+    }
+}

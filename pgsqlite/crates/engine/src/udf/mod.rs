@@ -10,6 +10,8 @@ mod binary;
 mod bits;
 mod catalogs;
 pub mod collation;
+#[cfg(test)]
+mod derived_collations;
 mod distinct;
 mod encodings;
 mod extensions;

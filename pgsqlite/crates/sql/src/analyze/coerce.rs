@@ -180,6 +180,13 @@ impl Analyzer<'_> {
                 location,
             },
         };
+        // one cast was written, though it takes two steps: the first is not printed
+        let steps = base_typmod >= 0 && out.typmod != base_typmod && form == CastForm::Explicit;
+        if let (true, ExprKind::Cast { form: inner, method: CastMethod::Relabel | CastMethod::InOut, .. }) =
+            (steps && self.storing, &mut out.kind)
+        {
+            *inner = CastForm::Implicit;
+        }
         out = self.apply_typmod(out, base, base_typmod, form);
         out = self.check_contents(out, form);
         if domain.is_some() {
@@ -291,6 +298,15 @@ impl Analyzer<'_> {
     fn coerce_unknown(&mut self, expr: Expr, target: Oid, typmod: i32, form: CastForm) -> Result<Expr> {
         let location = expr.location;
         match expr.kind {
+            ExprKind::Cast { arg, method, form: CastForm::Collate } => {
+                let typed = self.coerce_unknown(*arg, target, typmod, form)?;
+                if self.env.catalog.type_collation(typed.ty) == 0 {
+                    return Ok(typed);
+                }
+                let (ty, typmod) = (typed.ty, typed.typmod);
+                let kind = ExprKind::Cast { arg: Box::new(typed), method, form: CastForm::Collate };
+                Ok(Expr { kind, ty, typmod, collation: expr.collation, location })
+            }
             ExprKind::Param(n) => {
                 let base = self.base_type(target);
                 self.set_parameter_type(n, base, location)?;

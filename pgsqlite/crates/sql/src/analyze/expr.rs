@@ -986,10 +986,10 @@ impl Analyzer<'_> {
     }
 
     fn collate(&mut self, c: &ast::CollateClause) -> Result<Expr> {
+        // (a literal without a type stays one: what it is compared with may type it)
         let arg = self.expr_opt(c.arg.as_deref())?;
-        let arg = self.resolve_unknown(arg)?;
         let collation = self.collation(&c.collname, c.location)?;
-        if self.env.catalog.type_collation(arg.ty) == 0 {
+        if arg.ty != oid::UNKNOWN && self.env.catalog.type_collation(arg.ty) == 0 {
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!("collations are not supported by type {}", self.type_display(arg.ty)),

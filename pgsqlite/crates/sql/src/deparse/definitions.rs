@@ -436,34 +436,52 @@ pub fn trigger_condition(
 ) -> Result<String> {
     let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
     let table = super::Names::stored(environment.catalog).relation(relation.oid);
-    condition_text(&stored, &table, condition, style)
+    printed_condition(&stored, super::Names::of(environment), &table, condition, style)
 }
 
 /// As [`trigger_condition`], of a text as the client wrote it: its names are looked up along the search path.
 pub fn condition_text(environment: &Environment, table: &str, condition: &str, style: Style) -> Result<String> {
-    let query = condition_query(environment, table, condition)?;
+    printed_condition(environment, super::Names::stored(environment.catalog), table, condition, style)
+}
+
+fn printed_condition(
+    environment: &Environment,
+    names: super::Names,
+    table: &str,
+    condition: &str,
+    style: Style,
+) -> Result<String> {
+    let query = condition_query(environment, table, condition, true)?;
     if query.columns.first().is_some_and(|c| c.ty != pgsqlite_types::oid::BOOL) {
         return Err(PgError::new(pgsqlite_types::SqlState::DATATYPE_MISMATCH, "argument of WHEN must be type boolean"));
     }
-    let printed = super::query(super::Names::stored(environment.catalog), style, &query)?;
-    let body = printed.trim_start().strip_prefix("SELECT ").unwrap_or_default();
+    let printed = super::query(names, style, &query)?;
+    let body = printed.trim_start().strip_prefix("SELECT").unwrap_or_default();
     let end = body
         .find(&format!(" AS {CONDITION_MARK}"))
         .ok_or_else(|| PgError::internal("a condition that is not printed"))?;
-    Ok(body[..end].trim().to_string())
+    Ok(body[..end].trim_matches(' ').to_string())
 }
 
 /// What the query behind a trigger's condition calls the condition.
 const CONDITION_MARK: &str = "pg_condition";
 
 /// A trigger's condition as the only column of a query.
-fn condition_query(environment: &Environment, table: &str, condition: &str) -> Result<crate::typed::Query> {
+fn condition_query(
+    environment: &Environment,
+    table: &str,
+    condition: &str,
+    print: bool,
+) -> Result<crate::typed::Query> {
     let text = format!("SELECT ({condition}) AS {CONDITION_MARK} FROM {table} AS old, {table} AS new");
     let statements = crate::parse::parse(&text)?;
     let Some(crate::parse::NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) else {
         return Err(PgError::internal("a condition that is none"));
     };
-    crate::analyze::analyze_query(environment, select)
+    match print {
+        true => crate::analyze::analyze_query_to_print(environment, select),
+        false => crate::analyze::analyze_query(environment, select),
+    }
 }
 
 /// What a trigger's stored WHEN condition names beside its own table. `environment`: that of stored texts.
@@ -473,7 +491,7 @@ pub fn condition_references(
     condition: &str,
 ) -> Result<Vec<super::Reference>> {
     let table = super::Names::stored(environment.catalog).relation(relation.oid);
-    let mut found = super::query_references(&condition_query(environment, &table, condition)?);
+    let mut found = super::query_references(&condition_query(environment, &table, condition, false)?);
     found.retain(|r| r.class != super::CLASS_RELATION || r.object != relation.oid);
     Ok(found)
 }

@@ -257,13 +257,12 @@ impl<'a> Printer<'a> {
                 }
             }
             ExprKind::RowCompare { name, left, right, .. } => {
-                self.full('(');
-                self.out.push_str("ROW(");
+                // (in either style)
+                self.out.push_str("(ROW(");
                 self.list(left)?;
                 self.out.push_str(&format!(") {name} ROW("));
                 self.list(right)?;
-                self.out.push(')');
-                self.full(')');
+                self.out.push_str("))");
             }
             ExprKind::Field { arg, name, .. } => {
                 self.parenthesised(arg, true)?;
@@ -608,12 +607,13 @@ impl<'a> Printer<'a> {
         }
         let text = self.constant_text(value, ty)?;
         let starts_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
-        let mut needs_label = !matches!(ty, oid::BOOL | oid::UNKNOWN | oid::INT4 | oid::NUMERIC);
+        let mut needs_label =
+            label == Label::Always || !matches!(ty, oid::BOOL | oid::UNKNOWN | oid::INT4 | oid::NUMERIC);
         match ty {
             oid::INT4 if !text.starts_with('-') => self.out.push_str(&text),
             oid::NUMERIC if starts_with_digit && text.contains(['e', 'E', '.']) => {
                 self.out.push_str(&text);
-                needs_label = expr.typmod >= 0;
+                needs_label = label == Label::Always || expr.typmod >= 0;
             }
             oid::BOOL => self.out.push_str(if text == "t" || text == "true" { "true" } else { "false" }),
             _ => {
@@ -670,6 +670,7 @@ pub(super) const INDENT_VAR: i32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
     IfNeeded,
+    Always,
     Never,
 }
 
@@ -723,7 +724,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
                     _ => 0,
                 };
                 let (own, outer) = (priority(op), priority(parent_op));
-                if own == 0 || outer == 0 || args.len() < 2 {
+                if own == 0 || outer == 0 || args.len() < 2 || parent_args.len() < 2 {
                     return false;
                 }
                 return own > outer || own == outer && std::ptr::eq(node, &parent_args[0]);
@@ -737,7 +738,8 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
             matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_)) || brackets(parent)
         }
         // ScalarArrayOpExpr is never simple for ruleutils' default case except in AND/OR, where it is printed with parentheses.
-        ExprKind::InList { .. } | ExprKind::ArrayCompare { .. } | ExprKind::RowCompare { .. } => brackets(parent),
+        ExprKind::InList { .. } | ExprKind::ArrayCompare { .. } => brackets(parent),
+        ExprKind::RowCompare { .. } => true,
         ExprKind::Not(_) | ExprKind::And(_) | ExprKind::Distinct { negated: true, .. } => {
             matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_)) || brackets(parent)
         }
@@ -745,12 +747,13 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
         ExprKind::Field { .. } => !matches!(parent.kind, ExprKind::Field { .. }),
         ExprKind::Cast { form: CastForm::Keyword(_) | CastForm::Syntax, .. } => true,
         ExprKind::Cast { form: CastForm::Collate, .. } => false,
-        ExprKind::Cast { arg, form, .. } => {
+        ExprKind::Cast { arg, form, method } => {
             let hidden = *form != CastForm::Explicit && (!show_implicit || arg.ty == node.ty);
             if hidden {
                 is_simple(arg, parent, show_implicit)
             } else {
-                is_simple(arg, node, show_implicit)
+                // a function's call is one, however it is written
+                matches!(method, CastMethod::Function(_) | CastMethod::Typmod) || is_simple(arg, node, show_implicit)
             }
         }
         _ => true,

@@ -73,7 +73,8 @@ pub fn rule_statement(
 ) -> Result<String> {
     let mut out = format!("CREATE RULE {} AS\n    ON {event} TO {relation}", quote_identifier(name));
     if let Some(condition) = rule_condition(names, style, tree)? {
-        out.push_str(&format!("\n   WHERE {condition}"));
+        let gap = if condition.starts_with('\n') { "" } else { " " };
+        out.push_str(&format!("\n   WHERE{gap}{condition}"));
     }
     out.push_str(" DO ");
     if instead {

@@ -1,5 +1,6 @@
 //! Queries (view definitions), laid out line by line as ruleutils does.
 
+use super::expr::Label;
 use super::{quote_identifier, Level, Printer, Style};
 use crate::typed::*;
 use pgsqlite_types::{PgError, Result};
@@ -97,9 +98,21 @@ impl<'a> Printer<'a> {
     fn group_item(&mut self, expr: &Expr) -> Result<()> {
         match &expr.kind {
             ExprKind::Var(_) => self.expr(expr, true),
+            // (a bare number would be a position, and other bare constants are not allowed)
+            ExprKind::Const(value) => self.constant(value, expr, Label::Always),
             _ => {
-                let call =
-                    matches!(expr.kind, ExprKind::Func { .. } | ExprKind::Aggregate(_) | ExprKind::Window { .. });
+                let call = matches!(
+                    expr.kind,
+                    ExprKind::Func { .. }
+                        | ExprKind::Aggregate(_)
+                        | ExprKind::Window { .. }
+                        | ExprKind::Cast {
+                            method: CastMethod::Function(_) | CastMethod::Typmod,
+                            form: CastForm::Explicit | CastForm::Assignment | CastForm::Implicit,
+                            ..
+                        }
+                        | ExprKind::Cast { form: CastForm::Syntax, .. }
+                );
                 let parentheses = self.style == Style::Pretty || call;
                 if parentheses {
                     self.out.push('(');

@@ -70,13 +70,13 @@ impl Lowerer<'_> {
                         "ON CONFLICT DO UPDATE that sets a column of the partition key",
                     ));
                 }
-                Some(self.routing(modify, &tables, parameters)?)
+                Some(self.routing(modify, ctes, &tables, parameters)?)
             }
             ModifyAction::Update { set, .. } => {
                 let keys = self.key_columns(&target)?;
                 let moves = set.iter().any(|(a, _)| keys.contains(a)) || tables.iter().any(|t| may_change_rows(t));
                 match moves {
-                    true => Some(self.routing(modify, &tables, parameters)?),
+                    true => Some(self.routing(modify, ctes, &tables, parameters)?),
                     false => None,
                 }
             }
@@ -113,7 +113,13 @@ impl Lowerer<'_> {
         Ok(out)
     }
 
-    fn routing(&mut self, modify: &Modify, leaves: &[Arc<Relation>], parameters: usize) -> Result<Routing> {
+    fn routing(
+        &mut self,
+        modify: &Modify,
+        ctes: &[Cte],
+        leaves: &[Arc<Relation>],
+        parameters: usize,
+    ) -> Result<Routing> {
         let target = modify.target.clone();
         let texts: Vec<String> = (1..=target.live_columns().count()).map(|i| format!("?{i}")).collect();
         let mut levels = Vec::new();
@@ -140,9 +146,9 @@ impl Lowerer<'_> {
                 departure.returning.clear();
                 departure.checks.clear();
                 self.check_triggers(&departure, false)?;
-                departures.push(self.triggered_in_scope(&departure, &[], parameters)?);
+                departures.push(self.triggered_in_scope(&departure, ctes, parameters)?);
             }
-            let mut insert = self.triggered_in_scope(&own, &[], parameters)?;
+            let mut insert = self.triggered_in_scope(&own, ctes, parameters)?;
             insert.shown = Some(places(&target, leaf)?);
             inserts.push(insert);
         }
