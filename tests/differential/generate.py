@@ -71,7 +71,8 @@ LITERALS = {
     "pair": ["ROW(1, 'a')", "ROW(1, NULL)", "ROW(2, '1.0')"],
 }
 #: the plainest values of each type, for making statements smaller
-SIMPLEST = {t: [f"{LITERALS[t][1]}::{TYPES[t]}", f"NULL::{TYPES[t]}"] for t in LITERALS} | {"bool": ["true", "false"]}
+SIMPLEST = {t: [f"{LITERALS[t][1]}::{TYPES[t]}", f"NULL::{TYPES[t]}"] for t in LITERALS}
+SIMPLEST |= {"bool": ["true", "false"], "money2": ["1::numeric(8,2)", "NULL::numeric(8,2)"]}
 
 #: result type → (text with $1 …, argument types)
 OPERATIONS: dict[str, list[tuple[str, tuple[str, ...]]]] = {

@@ -42,6 +42,9 @@ pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
                 made.get_or_insert(e.location);
             }
         });
+        if let ExprKind::Cast { method: CastMethod::InOut, arg, .. } = &e.kind {
+            worst = worst.max(written_as(catalog, arg.ty, |t| t.output)).max(written_as(catalog, e.ty, |t| t.input));
+        }
     });
     (worst, made)
 }
@@ -57,6 +60,15 @@ pub fn made_functions(expr: &Expr) -> Vec<Oid> {
         });
     });
     made
+}
+
+/// The volatility of the function that writes or reads a type's text form: that of dates depends on a setting, that of enums and arrays
+/// on catalogs.
+fn written_as(catalog: &Catalog, ty: Oid, function: impl Fn(&pgsqlite_types::catalog::PgType) -> Oid) -> u8 {
+    match pgsqlite_types::catalog::by_oid(catalog.base_type(ty)) {
+        Some(t) => proc_by_oid(function(t)).map_or(b's', |p| p.volatility),
+        None => b's',
+    }
 }
 
 /// Whether a node calls a function whose value may differ each time, as the function is declared.

@@ -501,6 +501,8 @@ impl Ddl<'_> {
                     let ty = self
                         .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
                         .ty;
+                    // (SQLite takes a text alone for the name of a column)
+                    let lowered = if lowered.starts_with('\'') { format!("CAST({lowered} AS TEXT)") } else { lowered };
                     match super::sqlite::storage_collation(&self.catalog, ty, key.collation) {
                         Some(collation) => format!("({lowered}) COLLATE {}", sqlite_quote(&collation)),
                         None => format!("({lowered})"),

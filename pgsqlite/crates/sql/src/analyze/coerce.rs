@@ -182,9 +182,8 @@ impl Analyzer<'_> {
         };
         // one cast was written, though it takes two steps: the first is not printed
         let steps = base_typmod >= 0 && out.typmod != base_typmod && form == CastForm::Explicit;
-        if let (true, ExprKind::Cast { form: inner, method: CastMethod::Relabel | CastMethod::InOut, .. }) =
-            (steps && self.storing, &mut out.kind)
-        {
+        let stored = steps && self.storing;
+        if let (true, ExprKind::Cast { form: inner, .. }) = (stored, &mut out.kind) {
             *inner = CastForm::Implicit;
         }
         out = self.apply_typmod(out, base, base_typmod, form);
