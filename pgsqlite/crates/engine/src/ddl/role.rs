@@ -476,12 +476,12 @@ impl Ddl<'_> {
         let database = acl::AclObject::Database;
         let has = acl::privileges(&self.catalog, user, database, properties.owner, properties.acl.as_ref());
         let may_create = has & acl::privilege::CREATE != 0;
-        if !acl::is_superuser(&self.catalog, user) && !may_create {
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied to create extension \"{name}\""),
-            )
-            .hint("Must have CREATE privilege on current database to create this extension."));
+        if !acl::is_superuser(&self.catalog, user) && !(may_create && known.trusted) {
+            let message = format!("permission denied to create extension \"{name}\"");
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).hint(match known.trusted {
+                true => "Must have CREATE privilege on current database to create this extension.",
+                false => "Must be superuser to create this extension.",
+            }));
         }
         let schema = match schema_name.as_str() {
             "" => self.creation_schema("", -1)?,

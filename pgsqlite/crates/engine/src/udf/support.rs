@@ -243,19 +243,29 @@ fn not_null(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+/// A type as messages name it: with its schema, unless the search path finds it.
+fn shown_type(c: &Call, schema: &str, name: &str) -> String {
+    let state = c.session.state();
+    let found = state.catalog.schema_oid(schema).and_then(|schema| state.catalog.type_in(schema, name));
+    let names = pgsqlite_sql::deparse::Names::new(&state.catalog, &state.search_path);
+    found.map_or_else(|| name.to_string(), |ty| names.type_name(ty, -1))
+}
+
 fn domain(c: &Call) -> Result<Datum> {
     let (schema, name) = (c.text(1)?, c.text(2)?);
     if c.is_null(0) && c.bool(3)? {
-        return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, format!("domain {name} does not allow null values"))
+        let shown = shown_type(c, schema, name);
+        return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, format!("domain {shown} does not allow null values"))
             .schema(schema)
             .data_type(name));
     }
     for i in (4..c.len()).step_by(2) {
         if !c.is_null(i) && !c.bool(i)? {
             let constraint = c.text(i + 1)?;
+            let shown = shown_type(c, schema, name);
             return Err(PgError::new(
                 SqlState::CHECK_VIOLATION,
-                format!("value for domain {name} violates check constraint \"{constraint}\""),
+                format!("value for domain {shown} violates check constraint \"{constraint}\""),
             )
             .schema(schema)
             .data_type(name)
