@@ -1,5 +1,6 @@
 # make run     sets up what is missing, builds and starts pgsqlite on ./pgsqlite.db; make run ARGS="--database my.db --port 5433"
 # make test    sets up what is missing and passes every test
+# make test-apps   real applications on PostgreSQL 15 and on pgsqlite (needs the package registries)
 # make lint    formatting and static checks, warnings are errors
 # make oracle  replays the recorded tests against a real PostgreSQL 15
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
@@ -19,10 +20,10 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-slow test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
-	@sed -n 's/^# //p' Makefile | head -7
+	@sed -n 's/^# //p' Makefile | head -8
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -111,6 +112,10 @@ test-crash: debug
 test-memory: debug
 	@python3 tests/memory/run.py
 	python3 tests/memory/limit.py
+
+# Real applications, installed from their registries, on both servers: make test-apps ARGS="sqitch dbt"
+test-apps:
+	@python3 tests/apps/run.py $(ARGS)
 
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8

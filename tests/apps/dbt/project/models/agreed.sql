@@ -1,0 +1,2 @@
+{{ config(materialized='table', contract={'enforced': true}) }}
+select id::int as id, status::text as status from {{ ref('staged') }}

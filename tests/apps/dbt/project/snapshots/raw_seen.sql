@@ -1,0 +1,1 @@
+{% snapshot raw_seen %}{{ config(target_schema='an', unique_key='id', strategy='check', check_cols=['status']) }}select * from {{ ref('raw') }}{% endsnapshot %}
