@@ -23,7 +23,7 @@ TOUCHES = re.compile(
       | \bsymlink\b
       | \btokio::fs\b
       | \blibc::(?:open|openat|creat|unlink|unlinkat|rename|renameat|truncate|link|dup|dup2)\b
-      | \bConnection::open\w*
+      | \bConnection::open(?!_in_memory)\w*
       | (?<!self\.)(?<!async\ fn\ )\bopen_(?:file|existing)\(
       | \bsqlite3_open\w*
       | \bATTACH\ DATABASE\b
