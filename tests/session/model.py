@@ -249,7 +249,8 @@ class Model:
 
     def on_Execute(self, name: str, rows: int) -> None:
         portal = self.portals.get(name, {"sql": "", "params": [], "applied": True})
-        tag = self.run(portal["sql"], portal["params"])
+        # (what has run already fails as a portal, not as its statement)
+        tag = self.run("" if portal["applied"] else portal["sql"], portal["params"])
         if tag is None:
             self.skip = True
         elif not portal["applied"]:

@@ -61,7 +61,10 @@ class Target:
             raise Violation(f"{self.name}: not stored although acknowledged: {lost}; stored although not: {extra}")
 
     def reset(self) -> None:
-        self.admin.query(RESET)
+        try:
+            self.admin.query(RESET)
+        except (OSError, pgwire.ServerGone) as e:
+            raise SystemExit(f"{self.name} has ended the looking session: {e}") from e
         for table in self.admin.query("SELECT relname FROM pg_class WHERE relname = 'd1' AND relpersistence = 'p'"):
             self.admin.query(f"DROP TABLE {table[0]}")
         self.committed = {}
