@@ -82,7 +82,8 @@ test-entry: debug
 # Random conversations with a session: what is acknowledged is stored. Beside PostgreSQL, where there is one, answer by answer.
 SESSION_ORACLE := tools/oracle.sh python3 tests/session/run.py --oracle
 test-session: debug
-	@python3 tests/session/run.py --conversations 600
+	@python3 tests/session/moments.py
+	python3 tests/session/run.py --conversations 600
 	python3 tests/session/run.py --chaos --conversations 150
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
