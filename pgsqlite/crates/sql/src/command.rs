@@ -7,6 +7,28 @@ pub fn name(node: &NodeEnum) -> String {
     use NodeEnum as N;
     let name = match node {
         N::RuleStmt(_) => "CREATE RULE",
+        N::CreateStmt(_) => "CREATE TABLE",
+        N::CreateTableAsStmt(_) => "CREATE TABLE AS",
+        N::IndexStmt(_) => "CREATE INDEX",
+        N::ViewStmt(_) => "CREATE VIEW",
+        N::CreateSeqStmt(_) => "CREATE SEQUENCE",
+        N::CompositeTypeStmt(_) | N::CreateEnumStmt(_) => "CREATE TYPE",
+        N::AlterEnumStmt(_) => "ALTER TYPE",
+        N::AlterSeqStmt(_) => "ALTER SEQUENCE",
+        N::TruncateStmt(_) => "TRUNCATE TABLE",
+        N::DropStmt(s) => match s.remove_type() {
+            ast::ObjectType::ObjectTable => "DROP TABLE",
+            ast::ObjectType::ObjectIndex => "DROP INDEX",
+            ast::ObjectType::ObjectView => "DROP VIEW",
+            ast::ObjectType::ObjectMatview => "DROP MATERIALIZED VIEW",
+            ast::ObjectType::ObjectSequence => "DROP SEQUENCE",
+            ast::ObjectType::ObjectSchema => "DROP SCHEMA",
+            ast::ObjectType::ObjectType => "DROP TYPE",
+            ast::ObjectType::ObjectDomain => "DROP DOMAIN",
+            ast::ObjectType::ObjectFunction => "DROP FUNCTION",
+            ast::ObjectType::ObjectTrigger => "DROP TRIGGER",
+            _ => "DROP",
+        },
         N::CreateFunctionStmt(s) if s.is_procedure => "CREATE PROCEDURE",
         N::CreateFunctionStmt(_) => "CREATE FUNCTION",
         N::AlterFunctionStmt(s) => match s.objtype() {

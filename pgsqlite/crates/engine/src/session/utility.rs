@@ -214,7 +214,8 @@ impl Session {
         executed: Option<&ast::SelectStmt>,
     ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
-        self.begin_write(&pgsqlite_sql::command::name(&raw.node), false).await?;
+        let command = if self.is_read_only() { pgsqlite_sql::command::name(&raw.node) } else { String::new() };
+        self.begin_write(&command, false).await?;
         self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
