@@ -15,7 +15,6 @@ use std::ffi::{c_char, c_int};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Prepared statements kept per connection.
 const STATEMENT_CACHE: usize = 128;
@@ -49,12 +48,13 @@ impl RawStatement {
     /// Prepares a text; Err: SQLite's code, the message is the connection's.
     pub(crate) fn prepare(db: *mut ffi::sqlite3, sql: &str) -> std::result::Result<RawStatement, c_int> {
         let mut stmt = std::ptr::null_mut();
+        let Ok(length) = c_int::try_from(sql.len()) else { return Err(ffi::SQLITE_TOOBIG) };
         // SAFETY: the text is passed with its length; SQLite copies it.
         let rc = unsafe {
             ffi::sqlite3_prepare_v3(
                 db,
                 sql.as_ptr() as *const c_char,
-                sql.len() as c_int,
+                length,
                 ffi::SQLITE_PREPARE_PERSISTENT,
                 &mut stmt,
                 std::ptr::null_mut(),
@@ -205,23 +205,12 @@ impl RawStatement {
     }
 }
 
-/// How long SQLite may go on.
-#[derive(Default)]
-struct Allowance {
-    until: Cell<Option<Instant>>,
-    used_up: Cell<bool>,
-}
-
-/// So many steps of SQLite's machine pass between two looks at the clock: some ten microseconds.
+/// So many steps of SQLite's machine pass between two looks at what oversees the thread: some ten microseconds.
 const STEPS: c_int = 1000;
 
-/// The progress handler of [`Connection::allow`].
-unsafe extern "C" fn look_at_clock(allowance: *mut std::ffi::c_void) -> c_int {
-    // SAFETY: that of a connection, on whose thread SQLite calls this.
-    let allowance = unsafe { &*allowance.cast::<Allowance>() };
-    let over = allowance.until.get().is_some_and(|until| Instant::now() >= until);
-    allowance.used_up.set(over);
-    c_int::from(over)
+/// The progress handler of every connection: whoever runs SQLite for a client, and by whatever way, is overseen.
+unsafe extern "C" fn look(_: *mut std::ffi::c_void) -> c_int {
+    c_int::from(pgsqlite_types::work::stops_sqlite())
 }
 
 /// The functions' statements go before their connection does.
@@ -252,7 +241,10 @@ fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connec
     };
     let connection = opened.map_err(|e| error::open_error(path, e))?;
     // SAFETY: a live connection.
-    unsafe { count_loops(connection.handle(), false) };
+    unsafe {
+        count_loops(connection.handle(), false);
+        ffi::sqlite3_progress_handler(connection.handle(), STEPS, Some(look), std::ptr::null_mut());
+    }
     Ok(connection)
 }
 
@@ -289,8 +281,6 @@ pub struct Parts {
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
-    /// SQLite's progress handler has its address
-    allowance: Allowance,
     /// by its text: what each statement did, while that is recorded
     recorded: Option<HashMap<String, Vec<Counted>>>,
     /// its place among the pool's leased connections; given back with the connection
@@ -352,7 +342,6 @@ impl Connection {
             cell,
             temporary: Cell::new(false),
             interrupt,
-            allowance: Allowance::default(),
             recorded: None,
             lease: None,
             room: None,
@@ -369,24 +358,6 @@ impl Connection {
 
     pub fn interrupt_handle(&self) -> Arc<rusqlite::InterruptHandle> {
         self.interrupt.clone()
-    }
-
-    /// From now on what SQLite does here is interrupted when `until` has passed.
-    pub fn allow(&self, until: Instant) {
-        self.allowance.until.set(Some(until));
-        self.allowance.used_up.set(false);
-        let allowance: *const Allowance = &self.allowance;
-        // SAFETY: a live connection; the box lives until after disallow() or the connection's end.
-        unsafe {
-            ffi::sqlite3_progress_handler(self.handle(), STEPS, Some(look_at_clock), allowance.cast_mut().cast());
-        }
-    }
-
-    /// The end of [`Connection::allow`]. Returns whether SQLite was interrupted.
-    pub fn disallow(&self) -> bool {
-        // SAFETY: a live connection.
-        unsafe { ffi::sqlite3_progress_handler(self.handle(), 0, None, std::ptr::null_mut()) };
-        self.allowance.used_up.get()
     }
 
     pub fn is_autocommit(&self) -> bool {

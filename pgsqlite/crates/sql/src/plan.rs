@@ -78,8 +78,6 @@ pub struct QueryPlan {
     pub writes: bool,
     /// at most a handful of rows are touched by plan (key look-up, short write): runs inline on the worker thread
     pub bounded: bool,
-    /// it only reads, and nobody notices if it is given up in its midst and run again: it calls nothing volatile, nothing of the user's
-    pub repeatable: bool,
     /// it is bounded, and calls nothing that may wait or take long: it may run in a transaction that other sessions wait for
     pub shares: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation

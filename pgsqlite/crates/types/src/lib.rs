@@ -63,6 +63,7 @@ pub mod transaction;
 pub mod tsearch;
 pub mod typmod;
 pub mod uuid;
+pub mod work;
 pub mod write;
 
 pub use datum::{Datum, DatumRef};

@@ -47,7 +47,11 @@ pub fn fraction(out: &mut Vec<u8>, micros: u32) {
 pub fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.reserve(bytes.len() * 2);
-    for b in bytes {
+    crate::work::pulse(bytes.len() / 16);
+    for (i, b) in bytes.iter().enumerate() {
+        if i % crate::work::PIECE == crate::work::PIECE - 1 {
+            crate::work::pulse(crate::work::PIECE);
+        }
         out.push(DIGITS[(b >> 4) as usize]);
         out.push(DIGITS[(b & 15) as usize]);
     }

@@ -135,6 +135,7 @@ impl Rows {
 
     /// A row from (column, value) pairs.
     pub(crate) fn push(&mut self, values: &[(&'static str, Datum)]) {
+        pgsqlite_types::work::pulse(64);
         let mut row = self.empty.clone();
         for (name, value) in values {
             match self.columns.get(name) {

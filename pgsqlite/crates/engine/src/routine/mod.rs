@@ -435,13 +435,9 @@ impl<'a> Host<'a> {
         unsafe { crate::written::listen(self.db, &runtime.written) }
     }
 
-    /// 57014 if the statement is to end.
+    /// To be called for each row or statement of a routine. Errors: 57014, 57P01 if the statement is to end.
     pub fn check_interrupt(&self) -> Result<()> {
-        // SAFETY: a live connection.
-        if unsafe { ffi::sqlite3_is_interrupted(self.db) } != 0 {
-            return Err(PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
-        }
-        Ok(())
+        pgsqlite_types::work::tick(64)
     }
 
     /// Whether a transaction of SQLite is open.

@@ -29,6 +29,8 @@ struct State {
     /// a reason is set, or the session is terminated: looked at in loops
     requested: AtomicBool,
     terminated: AtomicBool,
+    /// terminated, and what runs is to end, too
+    ends_statement: AtomicBool,
     /// something for a session whose client is silent: termination, a notification
     wake: tokio::sync::Notify,
     /// a request came while a statement runs
@@ -65,6 +67,7 @@ impl CancelHandle {
     /// The session ends with 57P01 at the next chance (pg_terminate_backend, shutdown).
     pub fn terminate(&self) {
         self.0.terminated.store(true, Ordering::Release);
+        self.0.ends_statement.store(true, Ordering::SeqCst);
         self.0.requested.store(true, Ordering::Release);
         if let Some(handle) = &self.0.running.lock().interrupt {
             handle.interrupt();
@@ -99,14 +102,23 @@ impl CancelHandle {
             return false;
         }
         *running = Running { active: true, interrupt: None, reason: None };
-        self.0.requested.store(false, Ordering::Release);
+        self.forget_request();
         true
     }
 
     /// The statement has ended.
     pub(super) fn end(&self) {
-        *self.0.running.lock() = Running::default();
-        self.0.requested.store(false, Ordering::Release);
+        let mut running = self.0.running.lock();
+        *running = Running::default();
+        self.forget_request();
+    }
+
+    /// A request was for the statement that is over; a termination stays.
+    fn forget_request(&self) {
+        self.0.requested.store(false, Ordering::SeqCst);
+        if self.0.ends_statement.load(Ordering::SeqCst) {
+            self.0.requested.store(true, Ordering::Release);
+        }
     }
 
     /// SQLite is about to work: requests interrupt it. An error if one has come already.

@@ -211,11 +211,9 @@ impl Session {
         if connection.cell.routines.pending.borrow().is_empty() {
             return Ok(());
         }
-        self.cancel.arm(connection.interrupt_handle())?;
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
-        let result = tokio::task::block_in_place(|| crate::routine::after::run_pending(host, due));
-        self.cancel.disarm();
-        result?;
+        let interrupt = Some(connection.interrupt_handle());
+        self.cancel.work(super::work::Begins::Apart, interrupt, || crate::routine::after::run_pending(host, due))?;
         self.take_routine_changes()
     }
 

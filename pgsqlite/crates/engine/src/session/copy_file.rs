@@ -50,13 +50,13 @@ impl Session {
         if !matches!(begun, Execution::CopyIn { .. }) {
             return Ok(begun);
         }
-        let mut file = match tokio::task::block_in_place(|| open_to_read(self.server_files(), &c.filename)) {
+        let mut file = match super::work::apart(|| open_to_read(self.server_files(), &c.filename)) {
             Ok(file) => file,
             Err(e) => return Err(self.give_up_copy(e)),
         };
         let mut piece = vec![0; PIECE];
         loop {
-            let read = tokio::task::block_in_place(|| file.read(&mut piece));
+            let read = super::work::apart(|| file.read(&mut piece));
             match read {
                 Ok(0) => return self.copy_in_done().await.map(Execution::Complete),
                 Ok(n) => self.copy_in_data(&piece[..n]).await?,
@@ -68,7 +68,7 @@ impl Session {
 
     async fn copy_to_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         self.begin_copy_to(c, raw)?;
-        let mut sink = match tokio::task::block_in_place(|| open_to_write(self.server_files(), &c.filename)) {
+        let mut sink = match super::work::apart(|| open_to_write(self.server_files(), &c.filename)) {
             Ok(file) => FileSink { file: BufWriter::with_capacity(PIECE, file) },
             Err(e) => {
                 self.abandon_copy_to();

@@ -337,12 +337,11 @@ impl Session {
 
     /// Stores the lines that are there.
     fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        self.cancel.arm(self.connection()?.interrupt_handle())?;
-        let result = tokio::task::block_in_place(|| match copy.options.binary {
+        let (cancel, interrupt) = (self.cancel.clone(), self.connection()?.interrupt_handle());
+        let result = cancel.work(super::work::Begins::Apart, Some(interrupt), || match copy.options.binary {
             true => self.copy_tuples(copy, last),
             false => self.copy_lines(copy, last),
         });
-        self.cancel.disarm();
         match &copy.insert.body {
             // (what the triggers have made of the row cannot be told again)
             Body::Plan(plan) if plan.query.triggered.is_some() => result,
@@ -355,11 +354,9 @@ impl Session {
         let Body::Plan(plan) = &copy.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         let Some(triggered) = &plan.query.triggered else { return Ok(()) };
         let connection = self.connection()?;
-        self.cancel.arm(connection.interrupt_handle())?;
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        let result = tokio::task::block_in_place(|| trigger::end_copy(host, triggered));
-        self.cancel.disarm();
-        result
+        let interrupt = Some(connection.interrupt_handle());
+        self.cancel.work(super::work::Begins::Apart, interrupt, || trigger::end_copy(host, triggered))
     }
 
     fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {

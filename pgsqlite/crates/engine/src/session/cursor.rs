@@ -6,6 +6,7 @@
 use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::spool::{Keep, Spool, Spooled};
+use super::work::Begins;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::Tag;
@@ -238,7 +239,7 @@ impl Session {
             self.close(portal);
             return Err(e);
         }
-        let result = self.on_sqlite(&mut portal, false, |session, portal| session.fetch_from(portal, f, sink));
+        let result = self.on_sqlite(&mut portal, Begins::Apart, |session, portal| session.fetch_from(portal, f, sink));
         let result = self.statement_result(result);
         match &result {
             Ok(_) => {

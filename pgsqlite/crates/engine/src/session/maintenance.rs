@@ -235,9 +235,8 @@ impl Session {
     /// SQL of ours that may take long: it can be cancelled, and holds up no other session.
     fn run_long(&mut self, sql: &str) -> Result<()> {
         let connection = self.connection()?;
-        self.cancel.arm(connection.interrupt_handle())?;
-        let result = tokio::task::block_in_place(|| connection.exec(sql));
-        self.cancel.disarm();
+        let interrupt = Some(connection.interrupt_handle());
+        let result = self.cancel.work(super::work::Begins::Apart, interrupt, || connection.exec(sql));
         self.statement_result(result)
     }
 

@@ -8,6 +8,7 @@
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
+//! * [`work`]: where what a session computes runs, and how requests end it
 //! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
@@ -57,6 +58,7 @@ mod spool;
 pub(crate) mod transaction;
 mod utility;
 mod view;
+mod work;
 
 pub use crate::engine::Engine;
 pub use api::*;
@@ -66,6 +68,7 @@ pub(crate) use guc_values::search_path_names;
 pub use script::Script;
 pub use setting_rights::Claimant;
 pub(crate) use transaction::clock;
+pub(crate) use work::apart;
 
 use crate::connection::Connection;
 use guc::Gucs;
@@ -337,8 +340,9 @@ impl Session {
         if let Some(found) = self.engine.plans.parsed(text) {
             return Ok(found);
         }
-        let work = || pgsqlite_sql::parse::parse(text);
-        let parsed = if text.len() > plans::LONGEST { tokio::task::block_in_place(work)? } else { work()? };
+        let begins = if text.len() > plans::LONGEST { work::Begins::Apart } else { self.begins_here() };
+        let cancel = self.cancel.clone();
+        let parsed = self.while_requests_count(|_| cancel.work(begins, None, || pgsqlite_sql::parse::parse(text)))?;
         let statements: Arc<[_]> = parsed.into_iter().map(Arc::new).collect();
         self.engine.plans.put_parsed(text, &statements);
         Ok(statements)
@@ -360,7 +364,8 @@ impl Session {
     /// The statements of a query string in which backslashes escape otherwise than the standard has it. Their texts are not looked at
     /// any more after that: refuses those of which parts are stored as they are written.
     fn parse_escaped(&mut self, text: &str, strings: Strings) -> Result<Arc<[Arc<RawStatement>]>> {
-        let (statements, warnings) = tokio::task::block_in_place(|| pgsqlite_sql::escapes::parse(text, strings))?;
+        let (statements, warnings) =
+            self.cancel.work(work::Begins::Apart, None, || pgsqlite_sql::escapes::parse(text, strings))?;
         let by_tree = |node: &NodeEnum| {
             pgsqlite_sql::parse::is_optimizable(node)
                 || matches!(
@@ -423,6 +428,19 @@ impl Session {
     fn begin_running_script(&mut self) {
         self.cancel.begin();
         self.limit_time();
+    }
+
+    /// What Parse and Bind compute: cancel requests and statement_timeout end it as they end a statement.
+    fn while_requests_count<R>(&mut self, run: impl FnOnce(&mut Session) -> R) -> R {
+        let begins = self.cancel.begin();
+        if begins {
+            self.limit_time();
+        }
+        let result = run(self);
+        if begins {
+            self.end_running();
+        }
+        result
     }
 
     fn limit_time(&mut self) {

@@ -41,7 +41,8 @@ impl Session {
                 return self.plan(raw, given);
             }
         }
-        let prepared = Arc::new(self.analyze_now(raw, given, &view)?);
+        let prepared = self.while_requests_count(|session| session.analyze_now(raw, given, &view));
+        let prepared = Arc::new(prepared?);
         if shared {
             self.engine.plans.put(key, prepared.clone());
         }
@@ -94,13 +95,14 @@ impl Session {
                 role: view.role,
             });
         }
-        let work = || {
+        let begins =
+            if raw.text.len() > super::plans::LONGEST { super::work::Begins::Apart } else { self.begins_here() };
+        let plan = self.cancel.work(begins, None, || {
             self.with_environment(view, |environment| {
                 let (statement, parameters) = analyze(environment, &raw.node, given)?;
                 pgsqlite_sql::lower::lower(environment, &statement, parameters)
             })
-        };
-        let plan = if raw.text.len() > super::plans::LONGEST { tokio::task::block_in_place(work)? } else { work()? };
+        })?;
         let columns = match &plan.columns {
             Some(columns) => Some(output_columns(&view.catalog, columns)?),
             None => None,

@@ -6,6 +6,7 @@
 
 use super::plans::{Body, Prepared};
 use super::spool::{Keep, Spool, Spooled};
+use super::work::Begins;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -96,15 +97,6 @@ impl Portal {
         self.prepared.clone().map(super::StatementSource)
     }
 
-    /// As if nothing had been executed: its query is given up, and nobody has seen a row.
-    pub fn begin_anew(&mut self) {
-        debug_assert!(!matches!(self.state, State::Running { .. }), "its statement was given back");
-        self.state = State::New;
-        self.spool = Spool::new(self.spool.keep);
-        self.position = 0;
-        self.paused = 0;
-    }
-
     /// Reads a bounded number of rows, and writes none.
     pub fn is_brief(&self) -> bool {
         let body = self.prepared.as_ref().map(|p| &p.body);
@@ -153,11 +145,6 @@ impl Portal {
             State::Broken(e) => Err(e.clone()),
             _ => Ok(()),
         }
-    }
-
-    /// Reads from a connection of its own.
-    pub fn reads_apart(&self) -> bool {
-        self.own.is_some()
     }
 
     /// Reads from the session's connection, with rows to come.
@@ -294,21 +281,30 @@ impl Session {
     pub(super) fn on_sqlite<R>(
         &mut self,
         portal: &mut Portal,
-        short: bool,
+        begins: Begins,
         run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
     ) -> Result<R> {
-        if self.transaction.members.is_some() {
+        self.on_sqlite_noting(portal, begins, run).0
+    }
+
+    /// As [`Session::on_sqlite`]. Returns, too, whether it lasted so long that others' tasks were handed over.
+    pub(super) fn on_sqlite_noting<R>(
+        &mut self,
+        portal: &mut Portal,
+        begins: Begins,
+        run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
+    ) -> (Result<R>, bool) {
+        let interrupt = match portal.own.as_ref().or(self.connection.as_ref()) {
             // what interrupts SQLite takes back what others have done
-            self.cancel.check()?;
-        } else if let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) {
-            self.cancel.arm(connection.interrupt_handle())?;
-        }
+            _ if self.transaction.members.is_some() => None,
+            connection => connection.map(Connection::interrupt_handle),
+        };
         if let Some(own) = &portal.own {
             // settings may have changed since the last rows
             own.cell.update(|state| state.settings = self.gucs.typed.clone());
         }
-        let result = if short { run(self, portal) } else { tokio::task::block_in_place(|| run(self, portal)) };
-        self.cancel.disarm();
+        let cancel = self.cancel.clone();
+        let result = cancel.work_noting(begins, interrupt, || run(self, portal));
         if let Some(own) = &portal.own {
             self.notices.extend(own.cell.take_notices());
         }
@@ -318,14 +314,13 @@ impl Session {
     /// Takes the first step of a query over constants, so that its errors come before its columns are told.
     fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
         let [step] = &plan.steps[..] else { return Ok(()) };
+        let begins = self.begins_here();
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut statement = connection.prepare(&step.sql)?;
         // SAFETY: the portal owns the values in a box and outlives the statement's execution.
         unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-        let first = match plan.bounded {
-            true => connection.step(&mut statement),
-            false => tokio::task::block_in_place(|| connection.step(&mut statement)),
-        };
+        let interrupt = Some(connection.interrupt_handle());
+        let first = self.cancel.work(begins, interrupt, || connection.step(&mut statement));
         match first {
             Ok(Step::Row) => {
                 portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
@@ -468,7 +463,7 @@ impl Session {
         let mut portals = std::mem::take(&mut self.portals);
         for portal in portals.values_mut().filter(|p| p.reads_session_connection()) {
             // a request that has come already stops the statement that this makes room for
-            let _ = self.on_sqlite(portal, false, |session, portal| {
+            let _ = self.on_sqlite(portal, Begins::Apart, |session, portal| {
                 session.read_ahead(portal);
                 Ok(())
             });

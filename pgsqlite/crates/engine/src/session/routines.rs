@@ -1,5 +1,6 @@
 //! DO and CALL, and what the functions that a statement calls tell the session.
 
+use super::work::Begins;
 use super::{OutputColumn, RowSink, Session};
 use crate::routine::plpgsql::Program;
 use crate::routine::{statement::Planned, Access, Ender, Host, Outcome};
@@ -90,6 +91,7 @@ impl Session {
         let connection = self.connection()?;
         let (cell, db) = (connection.cell.clone(), connection.handle());
         self.cancel.arm(connection.interrupt_handle())?;
+        let cancel = self.cancel.clone();
         self.tell_access();
         let (request, requests) = std::sync::mpsc::channel();
         let (answers, done) = std::sync::mpsc::channel();
@@ -99,7 +101,7 @@ impl Session {
         // SAFETY: the body's thread is the only one that uses the connection, its cell and what `run` refers to until it has ended or waits
         // for an answer; this one waits for its requests and its end.
         let body = unsafe { Unshared::new((cell, db, run)) };
-        let result = tokio::task::block_in_place(|| {
+        let result = super::work::apart(|| {
             let runtime = tokio::runtime::Handle::current();
             let of_body = runtime.clone();
             std::thread::scope(|scope| {
@@ -108,7 +110,7 @@ impl Session {
                     let _entered = of_body.enter();
                     // (a panic of the body, too, ends the session's waiting for requests)
                     let _leaves = LeavesEnder(&cell);
-                    let result = run(Host { cell: &cell, db });
+                    let result = cancel.work_for(|| run(Host { cell: &cell, db }));
                     // SAFETY: this thread ends with it.
                     unsafe { Unshared::new(result) }
                 });
@@ -162,13 +164,11 @@ impl Session {
     /// Runs what steps SQLite in functions, outside of any statement.
     fn on_routines<R>(&mut self, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
         let connection = self.connection()?;
-        self.cancel.arm(connection.interrupt_handle())?;
         self.tell_access();
         let host = Host { cell: &connection.cell, db: connection.handle() };
         host.routines().may_end_transaction.set(self.is_outside_block());
-        let result = tokio::task::block_in_place(|| run(host));
+        let result = self.cancel.work(Begins::Apart, Some(connection.interrupt_handle()), || run(host));
         host.routines().may_end_transaction.set(false);
-        self.cancel.disarm();
         if result.is_err() {
             // the transaction is rolled back, and the catalog that functions made with it
             self.connection()?.cell.routines.changed.take();

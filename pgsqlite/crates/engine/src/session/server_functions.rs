@@ -148,14 +148,6 @@ impl SessionServer {
     }
 }
 
-/// Runs what blocks its thread so that other sessions' tasks go on elsewhere.
-fn blocking<R>(run: impl FnOnce() -> R) -> R {
-    match tokio::runtime::Handle::try_current().map(|h| h.runtime_flavor()) {
-        Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(run),
-        _ => run(),
-    }
-}
-
 impl ServerFunctions for SessionServer {
     fn next_portal(&self) -> String {
         format!("<unnamed portal {}>", self.unnamed.fetch_add(1, Ordering::Relaxed) + 1)
@@ -200,7 +192,7 @@ impl ServerFunctions for SessionServer {
         }
         let timeout = self.variables.lock_timeout();
         let timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
-        blocking(|| {
+        super::work::apart(|| {
             engine.advisory.acquire(self.number, key, shared, transaction, Wait::Until { timeout, interrupted })
         })
     }
@@ -229,7 +221,7 @@ impl ServerFunctions for SessionServer {
     }
     fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool {
         let end = std::time::Instant::now() + duration;
-        blocking(|| loop {
+        super::work::apart(|| loop {
             let left = end.saturating_duration_since(std::time::Instant::now());
             if left.is_zero() {
                 return true;

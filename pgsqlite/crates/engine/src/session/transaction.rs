@@ -7,6 +7,7 @@ use super::block::{AtSync, Block};
 use super::guc::Gucs;
 use super::portal::Portal;
 use super::setting_rights::{self, Permit, Source};
+use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
@@ -468,7 +469,7 @@ impl Session {
         let mut result = Ok(());
         for portal in portals.values_mut() {
             result = result.and_then(|()| {
-                self.on_sqlite(portal, false, |session, portal| {
+                self.on_sqlite(portal, Begins::Apart, |session, portal| {
                     session.read_ahead(portal);
                     portal.take_error()
                 })

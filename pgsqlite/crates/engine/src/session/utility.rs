@@ -239,6 +239,7 @@ impl Session {
             self.tell_access();
             crate::routine::trigger::fire_truncate(host, relation, timing)
         };
+        let interrupt = self.connection()?.interrupt_handle();
         let connection = self.connection()?.rusqlite();
         let session = ddl::DdlSession {
             busy: vec![],
@@ -256,7 +257,9 @@ impl Session {
         // what the statement itself takes of sequences is told apart from what the transaction took before
         let before = std::mem::take(&mut self.sequences.own.lock().dirty);
         let outcome = self.with_environment(&view, |environment| {
-            tokio::task::block_in_place(|| ddl::execute(connection, &view.catalog, environment, raw, &session))
+            self.cancel.work(super::work::Begins::Apart, Some(interrupt), || {
+                ddl::execute(connection, &view.catalog, environment, raw, &session)
+            })
         });
         let used = {
             let mut own = self.sequences.own.lock();

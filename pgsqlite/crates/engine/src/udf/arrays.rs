@@ -5,6 +5,7 @@ use super::strings::array as read_array;
 use super::support::untyped;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{oid, Datum, DatumRef, PgError, Result, SqlState};
 
 fn element_codec(c: &Call, argument: usize) -> Result<TypeCodec> {
@@ -148,6 +149,7 @@ fn trim(c: &Call) -> Result<Datum> {
 }
 /// Equality in which NULLs are equal, as `array_remove` and its like take it.
 fn same(codec: &TypeCodec, a: DatumRef, b: DatumRef) -> bool {
+    work::pulse(4);
     match (a.is_null(), b.is_null()) {
         (false, false) => codec.compare_storage(a, b).is_eq(),
         (x, y) => x && y,
@@ -250,7 +252,7 @@ fn unnest(c: &Call) -> Result<Datum> {
 /// The elements with their numbers from 1, as rows of two columns.
 fn expand(c: &Call) -> Result<Datum> {
     let mut out = String::from("[");
-    for (i, element) in untyped(c.text(0)?)?.elements.into_iter().enumerate() {
+    for (i, element) in untyped(c.text(0)?)?.elements.into_iter().enumerate().pulsing() {
         let Datum::Text(row) = Array::from_elements(vec![element, Datum::Int(i as i64 + 1)]).to_datum() else {
             return Err(PgError::internal("a row that is no text"));
         };
@@ -262,7 +264,7 @@ fn expand(c: &Call) -> Result<Datum> {
 }
 fn subscripts(c: &Call) -> Result<Datum> {
     let (low, high) = dimension(c)?.unwrap_or((1, 0));
-    let mut all: Vec<Datum> = (low..=high).map(Datum::Int).collect();
+    let mut all: Vec<Datum> = (low..=high).pulsing().map(Datum::Int).collect();
     if c.len() > 3 && c.bool(3)? {
         all.reverse();
     }
@@ -299,6 +301,16 @@ fn enum_range_bounds(c: &Call) -> Result<Datum> {
     let (low, high) = (at(1, 0)?, at(2, of.labels.len().saturating_sub(1))?);
     Ok(Array::from_elements(labels(c, |i, _| (low..=high).contains(&i))?.into_iter().map(Datum::Text).collect())
         .to_datum())
+}
+/// So many copies of a value.
+fn filled(value: DatumRef, count: usize) -> Result<Vec<Datum>> {
+    let bytes = match value {
+        DatumRef::Text(t) => t.len(),
+        DatumRef::Blob(b) => b.len(),
+        _ => 0,
+    };
+    work::room(count.saturating_mul(bytes + std::mem::size_of::<Datum>()))?;
+    (0..count).ticking(2 + bytes / 16).map(|i| i.map(|_| value.to_owned())).collect()
 }
 /// (value, lengths [, lower bounds])
 fn fill(c: &Call) -> Result<Datum> {
@@ -349,7 +361,7 @@ fn fill(c: &Call) -> Result<Datum> {
         return Ok(Datum::from("[]"));
     }
     let dimensions = lengths.iter().map(|n| *n as usize).collect();
-    let array = Array { dimensions, lower, elements: vec![c.datum(1).to_owned(); count as usize] };
+    let array = Array { dimensions, lower, elements: filled(c.datum(1), count as usize)? };
     array.check_size()?;
     Ok(array.to_datum())
 }

@@ -5,7 +5,7 @@ use super::session_cell::SessionCell;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::{compare, record, Oid, PgError, Result};
+use pgsqlite_types::{compare, record, work, Oid, PgError, Result};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -79,12 +79,18 @@ extern "C" fn collate(
         (&*(order as *const Order), text(a, a_length), text(b, b_length))
     };
     let compared = match (std::str::from_utf8(a), std::str::from_utf8(b)) {
-        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| match order {
-            Order::Codec(order) => {
-                order.refresh();
-                order.compare(x, y)
-            }
-            Order::Language(collation) => collation.compare(x, y),
+        // comparisons come to their end: half an order would be stored
+        (Ok(x), Ok(y)) => catch_unwind(AssertUnwindSafe(|| {
+            work::sheltered(|| {
+                work::pulse(8 + (x.len() + y.len()) / 8);
+                match order {
+                    Order::Codec(order) => {
+                        order.refresh();
+                        order.compare(x, y)
+                    }
+                    Order::Language(collation) => collation.compare(x, y),
+                }
+            })
         }))
         .unwrap_or_else(|_| x.cmp(y)),
         _ => a.cmp(b),

@@ -8,8 +8,9 @@ use super::regex_exact::{Matcher, Tree};
 use super::regex_syntax::{self, Options, Translation};
 use super::shim::{Call, Scalar};
 use super::strings::{invalid_parameter, lower_text};
-use fancy_regex::Regex;
+use fancy_regex::{Regex, RegexBuilder};
 use pgsqlite_types::array::Array;
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
 /// A compiled pattern.
@@ -90,6 +91,7 @@ fn like_bytes(text: &[u8], pattern: &[u8], utf8: bool) -> Result<bool> {
         n
     };
     loop {
+        work::tick(1)?;
         let matched = match pattern.get(p) {
             None if t == text.len() => return Ok(true),
             None => false,
@@ -166,7 +168,7 @@ fn like_escape(c: &Call) -> Result<Datum> {
     let escape = escape_character(c.text(1)?)?;
     let mut out = String::new();
     let mut after_escape = false;
-    for ch in c.text(0)?.chars() {
+    for ch in c.text(0)?.chars().pulsing() {
         if Some(ch) == escape && escape != Some('\\') && !after_escape {
             out.push('\\');
             after_escape = true;
@@ -274,9 +276,17 @@ fn compiled(c: &Call, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
     c.session.patterns.get(pattern, &format!("{options:?}"), || {
         let Translation { regex, tree, groups, ignore_case } = regex_syntax::translate(pattern, options)?;
         // A reference to a part that took no part fails here, even if it may be absent.
-        let fast = if tree.refers_back() { None } else { Regex::new(&regex).ok() };
+        let fast = if tree.refers_back() { None } else { fast(&regex) };
         Ok(Pattern { fast, tree, groups, ignore_case })
     })
+}
+
+/// The engine that tells whether there is a match, and where. It cannot be stopped, so both its program and its backtracking are
+/// small: what is too large for it, the exact matcher does, which looks at requests at every step.
+fn fast(regex: &str) -> Option<Regex> {
+    const PROGRAM: usize = 1 << 20;
+    const BACKTRACKS: usize = 100_000;
+    RegexBuilder::new(regex).delegate_size_limit(PROGRAM).backtrack_limit(BACKTRACKS).build().ok()
 }
 
 /// A text in which matches are searched.
@@ -291,8 +301,8 @@ impl<'t> Subject<'t> {
     fn new(text: &'t str) -> Subject<'t> {
         Subject {
             text,
-            characters: text.chars().collect(),
-            offsets: text.char_indices().map(|(i, _)| i).chain([text.len()]).collect(),
+            characters: text.chars().pulsing().collect(),
+            offsets: text.char_indices().pulsing().map(|(i, _)| i).chain([text.len()]).collect(),
         }
     }
 
@@ -302,13 +312,16 @@ impl<'t> Subject<'t> {
             self.offsets.binary_search(&byte).map_err(|_| PgError::internal("a place inside a character"))
         };
         let mut at = number(from)?;
+        let mut fast = pattern.fast.as_ref();
         while at < self.offsets.len() {
-            if let Some(fast) = &pattern.fast {
-                match fast.find_from_pos(self.text, self.offsets[at]) {
+            work::tick(16)?;
+            if let Some(regex) = fast {
+                work::room(self.text.len() - self.offsets[at])?;
+                match regex.find_from_pos(self.text, self.offsets[at]) {
                     Ok(Some(found)) => at = number(found.start())?,
                     Ok(None) => return Ok(None),
                     // too much backtracking: place by place
-                    Err(_) => {}
+                    Err(_) => fast = None,
                 }
             }
             let mut matcher = Matcher::new(&self.characters, pattern.ignore_case);
@@ -326,6 +339,7 @@ impl<'t> Subject<'t> {
 }
 
 fn is_match(pattern: &Pattern, text: &str) -> Result<bool> {
+    work::room(text.len())?;
     if let Some(found) = pattern.fast.as_ref().and_then(|fast| fast.is_match(text).ok()) {
         return Ok(found);
     }
@@ -377,6 +391,7 @@ fn all<'t>(pattern: &Pattern, text: &'t str, from: usize, most: usize) -> Result
     let subject = Subject::new(text);
     let (mut out, mut at) = (Vec::new(), from);
     while out.len() < most && at <= text.len() {
+        work::tick(16)?;
         let Some(captures) = subject.first(pattern, at)? else { break };
         let (begin, end) = captures.place(0).ok_or_else(|| PgError::internal("a match without extent"))?;
         at = end;
@@ -515,6 +530,7 @@ fn regexp_instr(c: &Call) -> Result<Datum> {
 fn replacement(template: &str, captures: &Captures, out: &mut String) {
     let mut chars = template.chars();
     while let Some(ch) = chars.next() {
+        work::pulse(1);
         if ch != '\\' {
             out.push(ch);
             continue;

@@ -308,6 +308,7 @@ impl<'t> Matcher<'t> {
     }
 
     fn count(&mut self, steps: usize) -> Result<()> {
+        pgsqlite_types::work::tick(8 * (steps + 1))?;
         self.steps += steps + 1;
         if self.steps > MOST_STEPS {
             return Err(too_complex());
@@ -456,6 +457,7 @@ impl<'t> Matcher<'t> {
                 if own % length != 0 || !allowed(own / length) {
                     return Ok(false);
                 }
+                self.count(own / 8)?;
                 let same =
                     |a: char, b: char| Class::Character { character: a, ignore_case: self.ignore_case }.matches(b);
                 Ok((0..own).all(|i| same(self.text[from + i % length], self.text[begin + i])))

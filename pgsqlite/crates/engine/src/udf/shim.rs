@@ -6,9 +6,9 @@ use libsqlite3_sys as ffi;
 use pgsqlite_types::datetime::{Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work::{self, PIECE};
 use pgsqlite_types::{float, memory, Datum, DatumRef, Oid, PgError, Result, SqlState};
 use std::ffi::{c_int, c_void, CString};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 /// A native scalar function: reads its arguments from the call, gives the result in storage form.
@@ -208,7 +208,56 @@ impl Types {
     }
 }
 
-fn set_result(context: *mut ffi::sqlite3_context, value: &Datum) {
+/// Bytes of SQLite's own making, copied in pieces. None: there is no memory.
+fn copied(bytes: &[u8]) -> Result<Option<*mut u8>> {
+    work::room(bytes.len())?;
+    // SAFETY: as many bytes as are asked for, or none.
+    let copy = unsafe { ffi::sqlite3_malloc64(bytes.len() as u64) } as *mut u8;
+    if copy.is_null() {
+        return Ok(None);
+    }
+    for (i, piece) in bytes.chunks(PIECE).enumerate() {
+        if let Err(error) = work::tick(PIECE / 16) {
+            // SAFETY: made above, given to nobody.
+            unsafe { ffi::sqlite3_free(copy.cast()) };
+            return Err(error);
+        }
+        // SAFETY: within the copy, which is as long as the bytes.
+        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), copy.add(i * PIECE), piece.len()) };
+    }
+    Ok(Some(copy))
+}
+
+fn set_result(context: *mut ffi::sqlite3_context, session: &SessionCell, value: &Datum) {
+    if let Datum::Text(_) | Datum::Blob(_) = value {
+        let bytes = match value {
+            Datum::Text(t) => t.as_bytes(),
+            Datum::Blob(b) => b,
+            _ => &[],
+        };
+        if bytes.len() > 4 * PIECE {
+            // SAFETY: `context` is the running call's; SQLite frees the copy, also on failure.
+            return unsafe {
+                match copied(bytes) {
+                    Ok(None) => ffi::sqlite3_result_error_nomem(context),
+                    Ok(Some(copy)) => {
+                        let length = bytes.len() as u64;
+                        match value {
+                            Datum::Text(_) => ffi::sqlite3_result_text64(
+                                context,
+                                copy.cast(),
+                                length,
+                                Some(ffi::sqlite3_free),
+                                ffi::SQLITE_UTF8 as u8,
+                            ),
+                            _ => ffi::sqlite3_result_blob64(context, copy.cast(), length, Some(ffi::sqlite3_free)),
+                        }
+                    }
+                    Err(error) => set_error(context, session, error),
+                }
+            };
+        }
+    }
     // SAFETY: `context` is the running call's; texts and blobs are copied by SQLite (SQLITE_TRANSIENT).
     unsafe {
         match value {
@@ -235,8 +284,26 @@ fn set_error(context: *mut ffi::sqlite3_context, session: &SessionCell, error: P
     unsafe { ffi::sqlite3_result_error(context, MARKER.as_ptr().cast(), MARKER.len() as c_int) };
 }
 
-fn panicked() -> PgError {
-    PgError::internal("a native function panicked")
+/// What a value's bytes take to read, where they are many; numbers count nothing.
+fn weight(values: &[*mut ffi::sqlite3_value]) -> usize {
+    let weigh = |&value: &*mut ffi::sqlite3_value| {
+        // SAFETY: SQLite's arguments; the length of a text or blob is at hand.
+        unsafe {
+            match ffi::sqlite3_value_type(value) {
+                ffi::SQLITE_TEXT | ffi::SQLITE_BLOB => ffi::sqlite3_value_bytes(value) as usize,
+                _ => 0,
+            }
+        }
+    };
+    values.iter().map(weigh).sum()
+}
+
+/// Runs a native: requests that come meanwhile end it, and large arguments are announced before they are read.
+fn guarded<R>(values: &[*mut ffi::sqlite3_value], run: impl FnOnce() -> Result<R>) -> Result<R> {
+    work::catching(|| {
+        work::room(8 + weight(values))?;
+        run()
+    })
 }
 
 /// A function bound to a connection.
@@ -266,8 +333,8 @@ extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, valu
         return set_error(context, &bound.session, error);
     }
     let call = Call { values, session: &bound.session, db: connection_of(context) };
-    match catch_unwind(AssertUnwindSafe(|| (bound.run)(&call))).unwrap_or_else(|_| Err(panicked())) {
-        Ok(value) => set_result(context, &value),
+    match guarded(values, || (bound.run)(&call)) {
+        Ok(value) => set_result(context, &bound.session, &value),
         Err(error) => set_error(context, &bound.session, error),
     }
 }
@@ -400,7 +467,7 @@ fn transition(
     let call = Call { values, session: &bound.session, db: connection_of(context) };
     // SAFETY: the slot holds a live box until xFinal.
     let state = unsafe { &mut **slot };
-    match catch_unwind(AssertUnwindSafe(|| run(&mut **state, &call))).unwrap_or_else(|_| Err(panicked())) {
+    match guarded(values, || run(&mut **state, &call)) {
         Ok(()) => {}
         Err(error) => set_error(context, &bound.session, error),
     }
@@ -419,7 +486,7 @@ fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
     let result = match unsafe { aggregate_slot(context, false) } {
         Some(slot) if !slot.is_null() => {
             let state = unsafe { &mut **slot };
-            let result = catch_unwind(AssertUnwindSafe(|| state.value(&bound.session)));
+            let result = work::catching(|| state.value(&bound.session));
             if last {
                 // SAFETY: xFinal is the slot's last use.
                 drop(unsafe { Box::from_raw(*slot) });
@@ -427,10 +494,10 @@ fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
             }
             result
         }
-        _ => catch_unwind(AssertUnwindSafe(|| bound.make().value(&bound.session))),
+        _ => work::catching(|| bound.make().value(&bound.session)),
     };
-    match result.unwrap_or_else(|_| Err(panicked())) {
-        Ok(value) => set_result(context, &value),
+    match result {
+        Ok(value) => set_result(context, &bound.session, &value),
         Err(error) => set_error(context, &bound.session, error),
     }
 }

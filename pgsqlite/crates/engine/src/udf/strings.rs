@@ -5,6 +5,7 @@ use super::shim::{Call, Scalar, Types};
 use super::support::{text_of, untyped};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{bytea, oid, text, Datum, DatumRef, PgError, Result, SqlState};
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
@@ -28,10 +29,16 @@ fn trimmed(c: &Call, left: bool, right: bool) -> Result<Datum> {
     let set = if c.len() > 1 { c.text(1)? } else { " " };
     let mut out = text;
     if left {
-        out = out.trim_start_matches(|ch| set.contains(ch));
+        out = out.trim_start_matches(|ch| {
+            work::pulse(1 + set.len() / 16);
+            set.contains(ch)
+        });
     }
     if right {
-        out = out.trim_end_matches(|ch| set.contains(ch));
+        out = out.trim_end_matches(|ch| {
+            work::pulse(1 + set.len() / 16);
+            set.contains(ch)
+        });
     }
     Ok(Datum::from(out))
 }
@@ -118,7 +125,10 @@ fn right(c: &Call) -> Result<Datum> {
 }
 fn position(c: &Call) -> Result<Datum> {
     let (text, part) = (c.text(0)?, c.text(1)?);
-    Ok(Datum::Int(text.find(part).map_or(0, |i| text[..i].chars().count() as i64 + 1)))
+    if part.is_empty() {
+        return Ok(Datum::Int(1));
+    }
+    Ok(Datum::Int(work::matches(text, part).next().map_or(0, |(i, _)| text[..i].chars().count() as i64 + 1)))
 }
 /// The position after `length` from `start`; 22003 beyond an integer.
 fn after(start: i64, length: i64) -> Result<i64> {
@@ -141,10 +151,10 @@ fn overlay(c: &Call) -> Result<Datum> {
 
 /// Lower case, character by character as C libraries do it (`ß` stays, `İ` becomes `i`).
 pub(super) fn lower_text(text: &str) -> String {
-    text.chars().map(|ch| single(ch.to_lowercase(), ch)).collect()
+    text.chars().pulsing().map(|ch| single(ch.to_lowercase(), ch)).collect()
 }
 fn upper_text(text: &str) -> String {
-    text.chars().map(|ch| single(ch.to_uppercase(), ch)).collect()
+    text.chars().pulsing().map(|ch| single(ch.to_uppercase(), ch)).collect()
 }
 /// A mapping that takes one character to one; others leave it as it is.
 fn single(mut mapped: impl Iterator<Item = char>, ch: char) -> char {
@@ -161,7 +171,7 @@ fn lower(c: &Call) -> Result<Datum> {
 }
 fn initcap(c: &Call) -> Result<Datum> {
     let mut inside = false;
-    let out = c.text(0)?.chars().map(|ch| {
+    let out = c.text(0)?.chars().pulsing().map(|ch| {
         let mapped = if inside { single(ch.to_lowercase(), ch) } else { single(ch.to_uppercase(), ch) };
         inside = ch.is_alphanumeric();
         mapped
@@ -170,16 +180,18 @@ fn initcap(c: &Call) -> Result<Datum> {
 }
 fn replace(c: &Call) -> Result<Datum> {
     let (text, from) = (c.text(0)?, c.text(1)?);
-    Ok(if from.is_empty() { Datum::from(text) } else { Datum::Text(text.replace(from, c.text(2)?)) })
+    Ok(if from.is_empty() { Datum::from(text) } else { Datum::Text(work::replaced(text, from, c.text(2)?)?) })
 }
 fn translate(c: &Call) -> Result<Datum> {
     let from: Vec<char> = c.text(1)?.chars().collect();
     let to: Vec<char> = c.text(2)?.chars().collect();
-    let map = |ch| match from.iter().position(|f| *f == ch) {
+    // the first place of each character counts
+    let places: std::collections::HashMap<char, usize> = from.iter().enumerate().rev().map(|(i, &f)| (f, i)).collect();
+    let map = |ch| match places.get(&ch).copied() {
         Some(i) => to.get(i).copied(),
         None => Some(ch),
     };
-    Ok(Datum::Text(c.text(0)?.chars().filter_map(map).collect()))
+    Ok(Datum::Text(c.text(0)?.chars().pulsing().filter_map(map).collect()))
 }
 fn padded(c: &Call, at_left: bool) -> Result<Datum> {
     let (text, n) = (c.text(0)?, c.int(1)?.max(0) as usize);
@@ -191,8 +203,17 @@ fn padded(c: &Call, at_left: bool) -> Result<Datum> {
     if n > MAX_LENGTH {
         return Err(too_long());
     }
-    let padding: String = fill.chars().cycle().take(n - have).collect();
-    Ok(Datum::Text(if at_left { padding + text } else { text.to_string() + &padding }))
+    let each = fill.chars().count();
+    let mut out = String::new();
+    if !at_left {
+        work::append(&mut out, text)?;
+    }
+    work::append(&mut out, &work::repeated(fill, (n - have) / each)?)?;
+    out.extend(fill.chars().take((n - have) % each));
+    if at_left {
+        work::append(&mut out, text)?;
+    }
+    Ok(Datum::Text(out))
 }
 fn lpad(c: &Call) -> Result<Datum> {
     padded(c, true)
@@ -205,10 +226,10 @@ fn repeat(c: &Call) -> Result<Datum> {
     if text.len().saturating_mul(n) > MAX_LENGTH {
         return Err(too_long());
     }
-    Ok(Datum::Text(text.repeat(n)))
+    Ok(Datum::Text(work::repeated(text, n)?))
 }
 fn reverse(c: &Call) -> Result<Datum> {
-    Ok(Datum::Text(c.text(0)?.chars().rev().collect()))
+    Ok(Datum::Text(c.text(0)?.chars().rev().pulsing().collect()))
 }
 fn split_part(c: &Call) -> Result<Datum> {
     let (text, delimiter, n) = (c.text(0)?, c.text(1)?, c.int(2)?);
@@ -221,8 +242,11 @@ fn split_part(c: &Call) -> Result<Datum> {
     if delimiter.is_empty() {
         return Ok(Datum::from(if n == 1 || n == -1 { text } else { "" }));
     }
-    let part =
-        if n > 0 { text.split(delimiter).nth(n as usize - 1) } else { text.rsplit(delimiter).nth(-(n + 1) as usize) };
+    let part = if n > 0 {
+        text.split(delimiter).pulsing().nth(n as usize - 1)
+    } else {
+        text.rsplit(delimiter).pulsing().nth(-(n + 1) as usize)
+    };
     Ok(Datum::from(part.unwrap_or("")))
 }
 fn starts_with(c: &Call) -> Result<Datum> {
@@ -292,6 +316,7 @@ fn spread(c: &Call, types: &Types, first: usize) -> Result<Option<Vec<Option<Str
                 return Err(PgError::new(SqlState::DATATYPE_MISMATCH, "VARIADIC argument must be an array"));
             };
             for e in array(c.text(i + 1)?, &element)?.elements {
+                work::tick(8)?;
                 out.push(optional_text(c.session, &element, e.as_ref())?);
             }
         } else if value.is_null() {
@@ -335,6 +360,7 @@ fn format(c: &Call) -> Result<Datum> {
         || invalid_parameter("unterminated format() type specifier").hint("For a single \"%\" use \"%%\".");
     let too_few = || invalid_parameter("too few arguments for format()");
     while let Some(ch) = chars.next() {
+        work::tick(1)?;
         if ch != '%' {
             out.push(ch);
             continue;
@@ -417,7 +443,8 @@ fn format(c: &Call) -> Result<Datum> {
             (_, None) => "NULL".into(),
         };
         let width = width.unwrap_or(0);
-        let padding = " ".repeat((width.unsigned_abs() as usize).saturating_sub(text.chars().count()).min(MAX_LENGTH));
+        let wanted = (width.unsigned_abs() as usize).saturating_sub(text.chars().count()).min(MAX_LENGTH);
+        let padding = work::repeated(" ", wanted)?;
         if left_justified || width < 0 {
             out += &text;
             out += &padding;
@@ -441,11 +468,20 @@ fn string_to_array(c: &Call) -> Result<Datum> {
     let elements = if text.is_empty() {
         Vec::new()
     } else if c.is_null(1) {
-        text.chars().map(|ch| item(ch.encode_utf8(&mut [0; 4]))).collect()
+        text.chars().pulsing().map(|ch| item(ch.encode_utf8(&mut [0; 4]))).collect()
     } else {
         match c.text(1)? {
             "" => vec![item(text)],
-            delimiter => text.split(delimiter).map(item).collect(),
+            delimiter => {
+                let (mut items, mut from) = (Vec::new(), 0);
+                for (at, _) in work::matches(text, delimiter) {
+                    work::tick(8)?;
+                    items.push(item(&text[from..at]));
+                    from = at + delimiter.len();
+                }
+                items.push(item(&text[from..]));
+                items
+            }
         }
     };
     Ok(Array::from_elements(elements).to_datum())
@@ -469,6 +505,7 @@ fn array_to_string(c: &Call) -> Result<Datum> {
     let null = if c.len() > 3 && !c.is_null(3) { Some(c.text(3)?) } else { None };
     let mut parts = Vec::new();
     for e in array(c.text(1)?, &element)?.elements {
+        work::tick(8)?;
         match optional_text(c.session, &element, e.as_ref())? {
             Some(text) => parts.push(text),
             None => parts.extend(null.map(str::to_string)),
@@ -479,23 +516,32 @@ fn array_to_string(c: &Call) -> Result<Datum> {
 
 // --- hashes, encodings -----------------------------------------------------------------------------------------------
 
+/// The digest of bytes that may be many.
+pub(super) fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut digest = D::new();
+    for piece in bytes.chunks(work::PIECE) {
+        work::tick(piece.len())?;
+        digest.update(piece);
+    }
+    Ok(digest.finalize().to_vec())
+}
 fn md5_text(c: &Call) -> Result<Datum> {
-    Ok(Datum::Text(hex::encode(md5::Md5::digest(c.text(0)?.as_bytes()))))
+    Ok(Datum::Text(hex::encode(digest::<md5::Md5>(c.text(0)?.as_bytes())?)))
 }
 fn md5_bytea(c: &Call) -> Result<Datum> {
-    Ok(Datum::Text(hex::encode(md5::Md5::digest(c.bytes(0)?))))
+    Ok(Datum::Text(hex::encode(digest::<md5::Md5>(c.bytes(0)?)?)))
 }
 fn sha224(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(Sha224::digest(c.bytes(0)?).to_vec()))
+    Ok(Datum::Blob(digest::<Sha224>(c.bytes(0)?)?))
 }
 fn sha256(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(Sha256::digest(c.bytes(0)?).to_vec()))
+    Ok(Datum::Blob(digest::<Sha256>(c.bytes(0)?)?))
 }
 fn sha384(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(Sha384::digest(c.bytes(0)?).to_vec()))
+    Ok(Datum::Blob(digest::<Sha384>(c.bytes(0)?)?))
 }
 fn sha512(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(Sha512::digest(c.bytes(0)?).to_vec()))
+    Ok(Datum::Blob(digest::<Sha512>(c.bytes(0)?)?))
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -504,7 +550,7 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 fn base64_encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 8);
     let mut column = 0;
-    for chunk in bytes.chunks(3) {
+    for chunk in bytes.chunks(3).pulsing() {
         let n = chunk.iter().fold(0u32, |n, b| n << 8 | *b as u32) << (8 * (3 - chunk.len()));
         for i in 0..4 {
             let symbol = BASE64[(n >> (18 - 6 * i) & 63) as usize] as char;
@@ -524,7 +570,7 @@ fn base64_decode(text: &str) -> Result<Vec<u8>> {
             .hint("Input data is missing padding, is truncated, or is otherwise corrupted.")
     };
     let (mut out, mut n, mut filled, mut end) = (Vec::new(), 0u32, 0, 0);
-    for ch in text.chars() {
+    for ch in text.chars().pulsing() {
         if matches!(ch, ' ' | '\t' | '\n' | '\r') {
             continue;
         }
@@ -563,7 +609,7 @@ fn base64_decode(text: &str) -> Result<Vec<u8>> {
 }
 fn escape_encode(bytes: &[u8]) -> String {
     let mut out = String::new();
-    for &b in bytes {
+    for &b in bytes.iter().pulsing() {
         match b {
             b'\\' => out.push_str("\\\\"),
             0 | 0x80.. => out.push_str(&format!("\\{b:03o}")),
@@ -578,7 +624,13 @@ fn unknown_encoding(name: &str) -> PgError {
 fn encode(c: &Call) -> Result<Datum> {
     let (bytes, format) = (c.bytes(0)?, c.text(1)?);
     Ok(Datum::Text(match format.to_ascii_lowercase().as_str() {
-        "hex" => hex::encode(bytes),
+        "hex" => {
+            let mut out = String::with_capacity(bytes.len() * 2);
+            for piece in bytes.chunks(work::PIECE).ticking(work::PIECE / 2) {
+                out.push_str(&hex::encode(piece?));
+            }
+            out
+        }
         "base64" => base64_encode(bytes),
         "escape" => escape_encode(bytes),
         _ => return Err(unknown_encoding(format)),
@@ -609,6 +661,7 @@ fn unistr(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
     let (mut out, mut rest, mut high) = (String::new(), text, None::<u32>);
     while let Some(ch) = rest.chars().next() {
+        work::tick(1)?;
         if ch != '\\' {
             if high.is_some() {
                 return Err(pair());
@@ -668,7 +721,10 @@ fn find_bytes(bytes: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {
         return Some(0);
     }
-    bytes.windows(part.len()).position(|w| w == part)
+    bytes.windows(part.len()).position(|w| {
+        work::pulse(1 + part.len() / 64);
+        w == part
+    })
 }
 fn bytea_position(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(find_bytes(c.bytes(0)?, c.bytes(1)?).map_or(0, |i| i as i64 + 1)))
@@ -716,9 +772,11 @@ fn set_bit(c: &Call) -> Result<Datum> {
 fn bytea_trimmed(c: &Call, left: bool, right: bool) -> Result<Datum> {
     let (mut bytes, set) = (c.bytes(0)?, c.bytes(1)?);
     while left && bytes.first().is_some_and(|b| set.contains(b)) {
+        work::tick(1 + set.len() / 16)?;
         bytes = &bytes[1..];
     }
     while right && bytes.last().is_some_and(|b| set.contains(b)) {
+        work::tick(1 + set.len() / 16)?;
         bytes = &bytes[..bytes.len() - 1];
     }
     Ok(Datum::Blob(bytes.to_vec()))

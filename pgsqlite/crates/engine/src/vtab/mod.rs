@@ -181,7 +181,8 @@ unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
         // SAFETY: the connection that runs the scan; this view of it does not close it.
         let connection = unsafe { Connection::from_handle(self.db) }?;
-        self.table = pg_catalog::table(self.relation, &self.cell, &connection).map_err(|error| {
+        let table = pgsqlite_types::work::catching(|| pg_catalog::table(self.relation, &self.cell, &connection));
+        self.table = table.map_err(|error| {
             self.cell.set_error(error);
             rusqlite::Error::ModuleError(MARKER.into())
         })?;

@@ -6,7 +6,7 @@ use crate::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::datetime::{Interval, Timestamp};
 use pgsqlite_types::numeric::Numeric;
-use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
+use pgsqlite_types::{work, Datum, DatumRef, PgError, Result, SqlState};
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
@@ -245,14 +245,14 @@ unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, _idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
         let arguments: Vec<ValueRef> = args.iter().collect();
         self.key = 0;
-        self.series = self.told(Series::new(&arguments))?;
+        self.series = self.told(work::catching(|| Series::new(&arguments)))?;
         Ok(())
     }
 
     fn next(&mut self) -> rusqlite::Result<()> {
         self.key += 1;
         let cell = self.cell.clone();
-        let result = self.series.advance(&cell);
+        let result = work::catching(|| self.series.advance(&cell));
         self.told(result)
     }
 

@@ -35,7 +35,7 @@ impl Writer {
             inner.call_committer();
             return turn.await.map_err(|_| PgError::internal("the committer is gone"))?;
         }
-        let synced = tokio::task::block_in_place(|| inner.sync());
+        let synced = crate::session::apart(|| inner.sync());
         inner.call_committer();
         synced
     }

@@ -34,6 +34,7 @@ impl Analyzer<'_> {
     /// Any expression.
     pub(crate) fn expr(&mut self, node: &ast::Node) -> Result<Expr> {
         let node = node.node.as_ref().ok_or_else(|| PgError::internal("an empty node in the parse tree"))?;
+        pgsqlite_types::work::tick(32)?;
         match node {
             NodeEnum::AConst(c) => self.constant(c),
             NodeEnum::ColumnRef(c) => self.column_or_variable(c),

@@ -13,6 +13,10 @@ use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// Functions that are inlined in one another, at most.
 const DEEPEST: usize = 16;
+/// Functions and operators that an argument may call which the body uses more than once (PostgreSQL: ten times `cpu_operator_cost`).
+const CHEAP: usize = 10;
+/// Nodes that inlining may make of one statement; further calls remain calls.
+const MOST_NODES: usize = 20_000;
 
 /// The parameters of a function in SQL: `$n`, `name` and `function.name`.
 pub struct Parameters<'a> {
@@ -70,7 +74,8 @@ impl Analyzer<'_> {
             && !matches!(ret, oid::VOID | oid::RECORD)
             && self.env.catalog.composite_fields(ret).is_none()
             && !self.splicing.contains(&function.oid)
-            && self.splicing.len() < DEEPEST;
+            && self.splicing.len() < DEEPEST
+            && self.spliced.get() < MOST_NODES;
         if !plain || args.len() != function.inputs().count() {
             return None;
         }
@@ -101,6 +106,8 @@ impl Analyzer<'_> {
         inner.inlining = true;
         // (the body's text is the function's, and is run by who calls it)
         inner.written = true;
+        inner.spliced = self.spliced.clone();
+        self.spliced.set(self.spliced.get() + 1);
         inner.splicing = self.splicing.iter().copied().chain([function.oid]).collect();
         let Statement::Query(query) = inner.statement(statement).ok()? else { return None };
         let QueryBody::Select(select) = query.body else { return None };
@@ -121,18 +128,24 @@ impl Analyzer<'_> {
         if volatility(self.env.catalog, &body).0 > function.volatility {
             return None;
         }
-        let mut uses = vec![0; args.len()];
+        let mut uses = vec![0usize; args.len()];
         walk::deep(&body, 0, &mut |_, e| {
             if let ExprKind::Param(n) = e.kind {
                 uses[n - 1] += 1;
             }
         });
         let costly = |e: &Expr| {
-            volatility(self.env.catalog, e).0 == b'v'
+            calls(e) > CHEAP
+                || volatility(self.env.catalog, e).0 == b'v'
                 || walk::any(e, &|e| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::SetFunc { .. }))
         };
         // an argument that is not used would not be evaluated; one that is used twice would be so twice
         if args.iter().zip(&uses).any(|(a, &n)| n != 1 && costly(a)) {
+            return None;
+        }
+        let made = nodes(&body) + args.iter().zip(&uses).map(|(a, &n)| n.saturating_mul(nodes(a))).sum::<usize>();
+        self.spliced.set(self.spliced.get().saturating_add(made));
+        if self.spliced.get() > MOST_NODES {
             return None;
         }
         let mut out = walk::map(&body, &mut |e| match e.kind {
@@ -142,6 +155,21 @@ impl Analyzer<'_> {
         out.location = location;
         Some(out)
     }
+}
+
+/// The functions and operators that an expression calls.
+fn calls(e: &Expr) -> usize {
+    let mut found = 0;
+    walk::deep(e, 0, &mut |_, e| {
+        found += usize::from(matches!(e.kind, ExprKind::Func { .. } | ExprKind::Op { .. } | ExprKind::Cast { .. }));
+    });
+    found
+}
+
+fn nodes(e: &Expr) -> usize {
+    let mut found = 0;
+    walk::deep(e, 0, &mut |_, _| found += 1);
+    found
 }
 
 /// `SELECT $1` converted from one type to another as an assignment in a function's body does it: by a cast that assignments may

@@ -216,6 +216,8 @@ pub(crate) struct Analyzer<'a> {
     pub inlining: bool,
     /// functions of the user being spliced in, against recursion
     splicing: Vec<Oid>,
+    /// the nodes that inlining has made of the statement's calls so far
+    spliced: std::rc::Rc<std::cell::Cell<usize>>,
     /// views being expanded, against recursion
     view_depth: usize,
     /// whose privileges count: the session's role or, in a view's query, the view's owner
@@ -246,6 +248,7 @@ impl<'a> Analyzer<'a> {
             calling: false,
             inlining: false,
             splicing: Vec::new(),
+            spliced: Default::default(),
             view_depth: 0,
             acting: env.user,
             policies_in: Vec::new(),

@@ -28,6 +28,7 @@ impl Analyzer<'_> {
 
     /// Any query, in a level of its own.
     pub(crate) fn query(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        pgsqlite_types::work::tick(256)?;
         if let Some(into) = &select.into_clause {
             let location = into.rel.as_ref().map_or(-1, |r| r.location);
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here").at(location));

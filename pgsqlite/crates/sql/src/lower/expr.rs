@@ -79,15 +79,10 @@ impl Lowerer<'_> {
     /// SQL text of an expression, safe to put beside any operator. Where an argument is written more than once, nesting doubles
     /// the text with every level: it is bounded (54001).
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<String> {
-        const LONGEST: usize = 256 << 20;
         let text = self.text_of(expr)?;
         let text = self.settled(expr, text);
-        if text.len() > LONGEST {
-            return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .hint("Simplify the statement: it is nested too deeply.")
-                .at(expr.location));
-        }
-        Ok(text)
+        pgsqlite_types::work::tick(32 + text.len() / 16)?;
+        bounded(text).map_err(|e| e.at(expr.location))
     }
 
     /// The text of an expression, with its own collation where it may have got another.
@@ -1384,4 +1379,14 @@ pub(super) fn chain(operands: &[String], operator: &str) -> String {
     }
     let (left, right) = operands.split_at(operands.len() / 2);
     format!("({}{operator}{})", chain(left, operator), chain(right, operator))
+}
+
+/// A lowered text that SQLite may be given. Errors: 54001.
+pub(super) fn bounded(text: String) -> Result<String> {
+    const LONGEST: usize = 64 << 20;
+    if text.len() > LONGEST {
+        return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+            .hint("Simplify the statement: it is nested too deeply."));
+    }
+    Ok(text)
 }

@@ -304,7 +304,6 @@ impl<'a> Lowerer<'a> {
         steps.push(Step::new(sql, StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
         let locks = locks::of_query(&query);
-        let reads_only = modifies.is_empty() && !locks.any && steps.len() == 1;
         Ok(Plan {
             parameters,
             columns: Some(columns),
@@ -319,7 +318,6 @@ impl<'a> Lowerer<'a> {
                 triggered: None,
                 shape: crate::plan::Shape::of_query(&query),
                 bounded: is_bounded(&query, self.env),
-                repeatable: reads_only && !self.volatile && self.routines.is_empty(),
                 shares: false,
                 constant: is_constant(&query),
                 steps,

@@ -91,7 +91,6 @@ impl Lowerer<'_> {
                 tag,
                 writes: true,
                 bounded,
-                repeatable: false,
                 shares: bounded && self.routines.is_empty() && !self.may_wait,
                 constant: false,
                 modifies,

@@ -26,7 +26,9 @@ impl Lowerer<'_> {
         self.scopes.push(Scope { takes_ahead: !self.in_recursive_term, ..Scope::default() });
         let result = self.query_in_scope(query);
         self.scopes.pop();
-        result
+        let text = result?;
+        pgsqlite_types::work::tick(256 + text.len() / 16)?;
+        super::expr::bounded(text)
     }
 
     fn query_in_scope(&mut self, query: &Query) -> Result<String> {

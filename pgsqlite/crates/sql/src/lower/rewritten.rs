@@ -46,7 +46,6 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         tag,
         writes: true,
         bounded: false,
-        repeatable: false,
         shares: false,
         constant: false,
         modifies,

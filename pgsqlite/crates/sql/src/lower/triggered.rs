@@ -229,7 +229,6 @@ impl Lowerer<'_> {
             tag,
             writes: true,
             bounded: false,
-            repeatable: false,
             shares: false,
             modifies,
             constant: false,

@@ -103,6 +103,7 @@ impl Literal<'_> {
         let mismatch =
             |text: &str| malformed(text, "Multidimensional arrays must have sub-arrays with matching dimensions.");
         while level > 0 || seen == Seen::Nothing {
+            crate::work::tick(1)?;
             let Some(&b) = bytes.get(self.at) else { return Err(malformed(self.text, "Unexpected end of input.")) };
             if is_space(b) {
                 self.at += 1;
@@ -185,6 +186,7 @@ impl Literal<'_> {
             self.at += 1;
         }
         loop {
+            crate::work::tick(1)?;
             let Some(&b) = bytes.get(self.at) else { return Err(malformed(self.text, "Unexpected end of input.")) };
             match b {
                 b'\\' => {

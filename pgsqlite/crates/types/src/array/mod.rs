@@ -15,7 +15,7 @@ use crate::codec::TypeCodec;
 use crate::json::write_string;
 use crate::oid::Oid;
 use crate::write::{int, is_space};
-use crate::{bytea, catalog, float};
+use crate::{bytea, catalog, float, work};
 use crate::{Datum, PgError, Result, SqlState};
 
 /// Most dimensions of an array.
@@ -53,6 +53,7 @@ pub(crate) fn is_number(element: &TypeCodec) -> bool {
 
 /// Appends one element as it stands in the stored text.
 fn write_element(value: &Datum, out: &mut Vec<u8>) {
+    work::pulse(4);
     match value {
         Datum::Null => out.extend_from_slice(b"null"),
         Datum::Int(i) => int(out, *i),
@@ -225,6 +226,7 @@ impl Stored<'_> {
                 if self.array.dimensions.len() != depth + 1 {
                     return None;
                 }
+                work::pulse(4);
                 let value = self.scalar()?;
                 self.array.elements.push(value);
             }

@@ -2,7 +2,7 @@
 
 use super::Json;
 use crate::numeric::Numeric;
-use crate::{PgError, Result, SqlState};
+use crate::{work, PgError, Result, SqlState};
 
 /// Which of the two types' rules a text is read by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,6 +347,7 @@ impl<'a> Parser<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json> {
+        work::tick(4)?;
         if depth > MAX_DEPTH {
             return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(
                 "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \

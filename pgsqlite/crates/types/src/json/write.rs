@@ -7,7 +7,11 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut plain = 0;
+    crate::work::pulse(bytes.len() / 16);
     for (i, b) in bytes.iter().enumerate() {
+        if i % crate::work::PIECE == crate::work::PIECE - 1 {
+            crate::work::pulse(crate::work::PIECE / 8);
+        }
         let short: &[u8] = match b {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",

@@ -149,6 +149,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn step(&mut self, item: &'a Item, value: Value<'a>, found: Found<'_, 'a>) -> Result<Outcome> {
+        crate::work::tick(16)?;
         self.unwrapping_step(item, value, found, self.lax)
     }
 
