@@ -55,7 +55,8 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
         }
         ffi::SQLITE_ERROR
             if matches!(message, "parser stack overflow" | "Recursion limit")
-                || message.starts_with("Expression tree is too large") =>
+                || message.starts_with("Expression tree is too large")
+                || message.ends_with("subqueries nested too deep") =>
         {
             PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
                 .hint("Simplify the statement: it is nested too deeply.")

@@ -3,6 +3,7 @@
 //!
 //! Lengths are in bits throughout; positions count from 1 as in SQL, indexes of single bits from 0.
 
+use crate::work::Ticking;
 use crate::write::{bad_stored, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -27,7 +28,7 @@ pub fn parse(text: &str) -> Result<String> {
         PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("\"{c}\" is not a valid {kind} digit"))
     };
     if !hexadecimal {
-        if let Some(c) = digits.chars().find(|c| !matches!(c, '0' | '1')) {
+        if let Some(c) = digits.chars().pulsing().find(|c| !matches!(c, '0' | '1')) {
             return Err(invalid(c, "binary"));
         }
         return Ok(digits.to_string());
@@ -37,6 +38,7 @@ pub fn parse(text: &str) -> Result<String> {
     }
     let mut bits = String::with_capacity(digits.len() * 4);
     for c in digits.chars() {
+        crate::work::pulse(1);
         let digit = c.to_digit(16).ok_or_else(|| invalid(c, "hexadecimal"))?;
         push_integer(&mut bits, u64::from(digit), 4);
     }
@@ -83,7 +85,7 @@ pub(crate) fn text_in(text: &str, typmod: i32, varying: bool) -> Result<Datum> {
 /// The bits of a value in storage form.
 pub(crate) fn stored<'a>(value: DatumRef<'a>) -> Result<&'a str> {
     match value {
-        DatumRef::Text(t) if t.bytes().all(|b| matches!(b, b'0' | b'1')) => Ok(t),
+        DatumRef::Text(t) if t.bytes().pulsing().all(|b| matches!(b, b'0' | b'1')) => Ok(t),
         other => Err(bad_stored("bit", other)),
     }
 }
@@ -101,6 +103,7 @@ pub(crate) fn binary_in(bytes: &[u8], typmod: i32, varying: bool) -> Result<Datu
     })?;
     let mut bits = String::with_capacity(bytes.len() * 8);
     for byte in r.take(count.div_ceil(8))? {
+        crate::work::pulse(1);
         push_integer(&mut bits, u64::from(*byte), 8);
     }
     r.end()?;
@@ -112,6 +115,7 @@ pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let bits = stored(value)?.as_bytes();
     out.extend_from_slice(&(bits.len() as i32).to_be_bytes());
     for chunk in bits.chunks(8) {
+        crate::work::pulse(1);
         let byte = chunk.iter().fold(0, |n, b| n << 1 | (b & 1));
         out.push(byte << (8 - chunk.len()));
     }

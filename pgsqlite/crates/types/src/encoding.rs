@@ -103,12 +103,14 @@ impl MultiByte {
             let mut tables = Tables { characters: HashMap::new(), sequences: HashMap::new() };
             let mut next = 0;
             for word in self.data.0.split(' ') {
+                crate::work::pulse(1);
                 if let Some(first) = word.strip_suffix(':') {
                     next = number(first);
                     continue;
                 }
                 let (code, count) = word.split_once('+').map_or((word, 1), |(code, count)| (code, number(count)));
                 for code in number(code)..number(code) + count {
+                    crate::work::pulse(1);
                     if let Some(c) = char::from_u32(code) {
                         tables.characters.insert(next, c);
                         tables.sequences.entry(c).or_insert(next);
@@ -117,6 +119,7 @@ impl MultiByte {
                 }
             }
             for (code, sequence) in self.data.1.split(' ').filter_map(|word| word.split_once('>')) {
+                crate::work::pulse(1);
                 let Some(c) = char::from_u32(number(code)) else { continue };
                 match sequence {
                     "" => tables.sequences.remove(&c),
@@ -208,6 +211,7 @@ fn table(line: &'static str) -> Option<SingleByte> {
     let (name, number, codes) = (fields.next()?, fields.next()?.parse().ok()?, fields.next()?);
     let mut characters = [None; 128];
     for (place, code) in characters.iter_mut().zip(codes.split(' ')) {
+        crate::work::pulse(1);
         *place = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
     }
     let bytes = characters.iter().zip(0x80..=0xff).filter_map(|(c, byte)| c.map(|c| (c, byte))).collect();
@@ -329,6 +333,7 @@ impl Encoding {
             let mut out = String::with_capacity(bytes.len() * 3 / 2);
             let mut at = 0;
             while at < bytes.len() {
+                crate::work::pulse(1);
                 let (c, length) = match bytes[at] {
                     0 => return Err(invalid(multi.name, &[0])),
                     b if b < 0x80 => (b as char, 1),
@@ -348,6 +353,7 @@ impl Encoding {
         }
         let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
         for &byte in bytes {
+            crate::work::pulse(1);
             match byte {
                 0..=0x7f => out.push(byte as char),
                 _ => out.push(
@@ -364,6 +370,7 @@ impl Encoding {
         if let (Encoding::Multi(multi), false) = (self, text.is_ascii()) {
             let mut out = Vec::with_capacity(text.len());
             for c in text.chars() {
+                crate::work::pulse(1);
                 if c.is_ascii() {
                     out.push(c as u8);
                 } else if multi.append(c, &mut out).is_none() {
@@ -379,6 +386,7 @@ impl Encoding {
         }
         let mut out = Vec::with_capacity(text.len());
         for c in text.chars() {
+            crate::work::pulse(1);
             if c.is_ascii() {
                 out.push(c as u8);
                 continue;
@@ -402,6 +410,7 @@ impl Encoding {
             Encoding::Multi(multi) => {
                 let mut out = Vec::with_capacity(text.len());
                 for c in text.chars() {
+                    crate::work::pulse(1);
                     if c.is_ascii() {
                         out.push(c as u8);
                     } else if multi.append(c, &mut out).is_none() {
@@ -424,6 +433,7 @@ impl Encoding {
         };
         let (mut at, mut count) = (0, 0);
         while at < bytes.len() {
+            crate::work::pulse(1);
             at += match bytes[at] {
                 b if b < 0x80 => 1,
                 _ => match multi.length(&bytes[at..]) {

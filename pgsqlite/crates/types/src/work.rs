@@ -97,8 +97,6 @@ pub fn pulse(steps: usize) {
         if CATCHING.get() {
             resume_unwind(Box::new(error));
         }
-        // the next one who may give an error asks at once
-        LEFT.set(0);
     }
 }
 

@@ -97,6 +97,15 @@ impl Portal {
         self.prepared.clone().map(super::StatementSource)
     }
 
+    /// As if nothing had been executed: its query is given up, and nobody has seen a row.
+    pub fn begin_anew(&mut self) {
+        debug_assert!(!matches!(self.state, State::Running { .. }), "its statement was given back");
+        self.state = State::New;
+        self.spool = Spool::new(self.spool.keep);
+        self.position = 0;
+        self.paused = 0;
+    }
+
     /// Reads a bounded number of rows, and writes none.
     pub fn is_brief(&self) -> bool {
         let body = self.prepared.as_ref().map(|p| &p.body);
@@ -494,7 +503,7 @@ impl Session {
     pub(super) async fn begin_and_open(&mut self, portal: &mut Portal, prepared: &mut Arc<Prepared>) -> Result<()> {
         loop {
             self.begin_plan(portal, prepared, true).await?;
-            self.on_sqlite(portal, false, |session, portal| session.open(portal))?;
+            self.on_sqlite(portal, Begins::Apart, |session, portal| session.open(portal))?;
             if !matches!(portal.state, State::Stale) {
                 return Ok(());
             }

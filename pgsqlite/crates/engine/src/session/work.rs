@@ -11,7 +11,7 @@
 
 use super::cancel::CancelHandle;
 use pgsqlite_types::work::{overseen, Overseer};
-use pgsqlite_types::Result;
+use pgsqlite_types::{PgError, Result, SqlState};
 use rusqlite::InterruptHandle;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -122,11 +122,23 @@ impl CancelHandle {
             began: Cell::new(None),
             handed_over: Cell::new(0),
         };
-        let result = match begins {
+        let result: Result<R> = match begins {
             Begins::Apart => apart(|| overseen(&oversight, run)),
             Begins::Here | Begins::OwnThread => overseen(&oversight, run),
         };
+        let result = result.map_err(|e| self.told(e));
         (result, oversight.handed_over.get() > 0)
+    }
+
+    /// SQLite tells only that it was interrupted; the handle knows by what request.
+    fn told(&self, error: PgError) -> PgError {
+        match (error.code() == SqlState::QUERY_CANCELED).then(|| self.check()) {
+            Some(Err(mut why)) => {
+                why.fields_mut().context = error.fields().context.clone();
+                why
+            }
+            _ => error,
+        }
     }
 
     /// As [`CancelHandle::work_noting`].

@@ -8,6 +8,7 @@ use super::parser::Kind;
 use crate::udf::unaccented;
 use pgsqlite_sql::builtins::text_search::{dictionary_name, mappings, SIMPLE_TEMPLATE, UNACCENT_DICTIONARY};
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -121,6 +122,7 @@ impl Configuration {
     fn new(catalog: &Catalog, mappings: &[(i32, Vec<Oid>)]) -> Result<Configuration> {
         let mut lists = HashMap::new();
         for (token, dictionaries) in mappings {
+            work::pulse(1);
             let list: Result<Vec<_>> =
                 dictionaries.iter().map(|&oid| Ok((oid, Dictionary::of(catalog, oid)?))).collect();
             lists.insert(*token, list?);
@@ -137,6 +139,7 @@ impl Configuration {
     pub fn lexize(&self, kind: Kind, token: &str) -> (Lexized, Option<Oid>) {
         let mut changed: Option<String> = None;
         for (oid, dictionary) in self.dictionaries(kind) {
+            work::pulse(1);
             match dictionary.lexize(changed.as_deref().unwrap_or(token)) {
                 Lexized::Unknown => {}
                 Lexized::Changed(other) => changed = Some(other),

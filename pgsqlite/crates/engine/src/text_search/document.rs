@@ -5,6 +5,7 @@ use super::parser::{Kind, Parser};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::tsearch::query::{self, Builder, Operator};
 use pgsqlite_types::tsearch::{Lexeme, Position, Query, Vector, LAST_POSITION, LONGEST_LEXEME};
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// Where notices go.
@@ -18,6 +19,7 @@ fn notice(message: impl Into<String>) -> PgError {
 pub fn lexemes(configuration: &Configuration, text: &str, place: &mut u32, tell: Tell) -> Vec<(String, u32)> {
     let mut out = Vec::new();
     for (kind, token) in Parser::new(text) {
+        work::pulse(1);
         if too_long(token, tell) {
             continue;
         }
@@ -78,8 +80,10 @@ fn push_text(
     let mut last = 0;
     let mut pushed = false;
     for (lexeme, place) in found {
+        work::pulse(1);
         if last > 0 {
             for _ in last + 1..place {
+                work::pulse(1);
                 builder.stop();
                 builder.operator(operator)?;
             }
@@ -140,6 +144,7 @@ pub fn web_to_query(configuration: &Configuration, text: &str, tell: Tell) -> Re
     let mut operand_due = true;
     let mut first = true;
     while let Some(c) = rest.chars().next() {
+        work::pulse(1);
         let behind = &rest[c.len_utf8()..];
         if c.is_whitespace() || is_operator(c) {
             rest = behind;
@@ -188,6 +193,7 @@ pub fn web_to_query(configuration: &Configuration, text: &str, tell: Tell) -> Re
         builder.stop();
     }
     while let Some(operator) = waiting.pop() {
+        work::pulse(1);
         builder.operator(operator)?;
     }
     Ok(finish(builder.finish()?, tell))

@@ -9,6 +9,7 @@ use super::parser::{Kind, Parser};
 use pgsqlite_types::tsearch::matching::{matches, Document, Found};
 use pgsqlite_types::tsearch::query::Operand;
 use pgsqlite_types::tsearch::{Query, LAST_POSITION};
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// The options of `ts_headline`.
@@ -51,6 +52,7 @@ impl Options {
     pub fn parse(text: &str) -> Result<Options> {
         let mut options = Options::default();
         for (name, value) in pairs(text)? {
+            work::pulse(1);
             let number = || {
                 let wrong = || invalid_integer(&value);
                 let value: i64 = value.trim().parse().map_err(|_| wrong())?;
@@ -107,6 +109,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
     let mut chars = text.chars().peekable();
     let is_space = |c: &char| c.is_whitespace();
     loop {
+        work::pulse(1);
         while chars.next_if(|c| is_space(c) || *c == ',').is_some() {}
         if chars.peek().is_none() {
             return Ok(out);
@@ -114,6 +117,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
         let mut name = String::new();
         if chars.next_if_eq(&'"').is_some() {
             loop {
+                work::pulse(1);
                 match chars.next() {
                     Some('"') if chars.next_if_eq(&'"').is_some() => name.push('"'),
                     Some('"') => break,
@@ -126,6 +130,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
                 return Err(malformed());
             }
             while let Some(c) = chars.next_if(|c| !is_space(c) && *c != '=') {
+                work::pulse(1);
                 name.push(c);
             }
         }
@@ -139,6 +144,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
             Some(quote @ ('\'' | '"')) => {
                 chars.next();
                 loop {
+                    work::pulse(1);
                     match chars.next() {
                         Some(c) if c == quote && chars.next_if_eq(&quote).is_some() => value.push(c),
                         Some(c) if c == quote => break,
@@ -150,6 +156,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>> {
             }
             _ => {
                 while let Some(c) = chars.next_if(|c| !is_space(c) && *c != ',') {
+                    work::pulse(1);
                     value.push(c);
                 }
             }
@@ -203,7 +210,7 @@ impl Document for Stretch<'_, '_> {
     fn find(&self, operand: &Operand) -> Found {
         let Some(i) = self.operands.iter().position(|o| std::ptr::eq(*o, operand)) else { return Found::No };
         let mut places: Vec<u32> = Vec::new();
-        for item in self.items.iter().filter(|item| item.operand == Some(i)) {
+        for item in self.items.iter().pulsing().filter(|item| item.operand == Some(i)) {
             if places.last().is_none_or(|last| *last < item.place) {
                 places.push(item.place);
             }
@@ -220,6 +227,7 @@ fn items<'d>(configuration: &Configuration, text: &'d str, operands: &[&Operand]
     let mut out: Vec<Item> = Vec::new();
     let mut place = 0;
     for (kind, token) in Parser::new(text) {
+        work::pulse(1);
         if too_long(token, tell) {
             continue;
         }
@@ -260,15 +268,17 @@ fn items<'d>(configuration: &Configuration, text: &'d str, operands: &[&Operand]
 
 /// The first word of the query from `from` on.
 fn next_operand(items: &[Item], from: usize) -> Option<usize> {
-    (from..items.len()).find(|i| items[*i].operand.is_some())
+    (from..items.len()).pulsing().find(|i| items[*i].operand.is_some())
 }
 
 /// The next cover that begins at `from` or behind: its first and last word.
 fn cover(items: &[Item], query: &Query, operands: &[&Operand], longest: usize, from: usize) -> Option<(usize, usize)> {
     let mut begin = next_operand(items, from);
     while let Some(first) = begin {
+        work::pulse(1);
         let mut end = Some(first);
         while let Some(last) = end.filter(|last| *last == first || last - first < longest) {
+            work::pulse(1);
             let stretch = Stretch { items: &items[first..=last], operands };
             if matches(query, &stretch) {
                 return Some((first, last));
@@ -282,6 +292,7 @@ fn cover(items: &[Item], query: &Query, operands: &[&Operand], longest: usize, f
 
 fn mark(items: &mut [Item], highlight_all: bool) {
     for item in items {
+        work::pulse(1);
         item.selected |= item.operand.is_some();
         if !highlight_all && item.kind == Kind::Tag {
             item.replaced = true;
@@ -296,6 +307,7 @@ fn mark(items: &mut [Item], highlight_all: bool) {
 fn first_words(items: &[Item], words: i64) -> usize {
     let (mut count, mut end) = (0, 0);
     for (i, item) in items.iter().enumerate() {
+        work::pulse(1);
         if count >= words {
             break;
         }
@@ -314,10 +326,12 @@ fn one_stretch(items: &[Item], query: &Query, operands: &[&Operand], o: &Options
     let mut best: Option<(usize, usize, i64, bool)> = None;
     let mut from = 0;
     while let Some((p, q)) = cover(items, query, operands, longest, from) {
+        work::pulse(1);
         let (mut words, mut found) = (0, 0);
         let (mut begin, mut end) = (p, p);
         let mut i = p;
         while i <= q && words < o.max_words {
+            work::pulse(1);
             words += word(i);
             found += interesting(i);
             end = i;
@@ -327,6 +341,7 @@ fn one_stretch(items: &[Item], query: &Query, operands: &[&Operand], o: &Options
             // there is room: on to a good end
             i -= 1;
             while i < items.len() && words < o.max_words {
+                work::pulse(1);
                 if i > q {
                     words += word(i);
                     found += interesting(i);
@@ -341,6 +356,7 @@ fn one_stretch(items: &[Item], query: &Query, operands: &[&Operand], o: &Options
                 // the document ends here: to the left then
                 let mut at = 0;
                 for i in (0..p).rev() {
+                    work::pulse(1);
                     words += word(i);
                     found += interesting(i);
                     if words >= o.max_words || !bad(i) && words >= o.min_words {
@@ -354,6 +370,7 @@ fn one_stretch(items: &[Item], query: &Query, operands: &[&Operand], o: &Options
             // cut back to a good end
             let mut i = i.min(q);
             while words > o.min_words && bad(i) {
+                work::pulse(1);
                 words -= word(i);
                 found -= interesting(i);
                 i -= 1;
@@ -391,10 +408,12 @@ struct Piece {
 fn pieces(items: &[Item], (from, to): (usize, usize), max_words: i64, out: &mut Vec<Piece>) {
     let mut from = from;
     while from <= to {
+        work::pulse(1);
         let begin = (from..=to).find(|i| items[*i].is_interesting()).unwrap_or(to);
         let (mut words, mut interesting) = (0, 0);
         let mut i = begin;
         while i <= to && words < max_words {
+            work::pulse(1);
             words += i64::from(items[i].is_word());
             interesting += i64::from(items[i].is_interesting());
             i += 1;
@@ -403,6 +422,7 @@ fn pieces(items: &[Item], (from, to): (usize, usize), max_words: i64, out: &mut 
         if to > i {
             end = i;
             for i in (begin..=end).rev() {
+                work::pulse(1);
                 end = i;
                 if items[i].is_interesting() {
                     break;
@@ -420,14 +440,17 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
     let mut all: Vec<Piece> = Vec::new();
     let mut from = 0;
     while let Some((p, q)) = cover(items, query, operands, longest, from) {
+        work::pulse(1);
         pieces(items, (p, q), o.max_words, &mut all);
         from = p + 1;
     }
     let mut any = false;
     for _ in 0..o.max_fragments {
+        work::pulse(1);
         // most words of the query, then fewest words
         let (mut most, mut fewest, mut chosen) = (0, i64::MAX, None);
         for (i, piece) in all.iter().enumerate().filter(|(_, piece)| piece.open) {
+            work::pulse(1);
             if most < piece.interesting || most == piece.interesting && fewest > piece.words {
                 (most, fewest, chosen) = (piece.interesting, piece.words, Some(i));
             }
@@ -441,6 +464,7 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
             let most = (o.max_words - words) / 2;
             let (mut taken, mut to) = (0, begin);
             for i in (0..begin).rev() {
+                work::pulse(1);
                 if taken >= most || items[i].shown {
                     break;
                 }
@@ -449,12 +473,14 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
                 to = i;
             }
             while to < begin && items[to].is_bad_end(o.short_word) {
+                work::pulse(1);
                 words -= word(to);
                 to += 1;
             }
             begin = to;
             let mut to = end;
             for (i, item) in items.iter().enumerate().skip(end + 1) {
+                work::pulse(1);
                 if words >= o.max_words || item.shown {
                     break;
                 }
@@ -462,6 +488,7 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
                 to = i;
             }
             while to > end && items[to].is_bad_end(o.short_word) {
+                work::pulse(1);
                 to -= 1;
             }
             end = to;
@@ -469,6 +496,7 @@ fn several_stretches(items: &mut [Item], query: &Query, operands: &[&Operand], o
         mark(&mut items[begin..=end], o.highlight_all);
         any = true;
         for piece in &mut all {
+            work::pulse(1);
             if piece.begin <= end && piece.end >= begin {
                 piece.open = false;
             }
@@ -498,6 +526,7 @@ pub fn headline(configuration: &Configuration, text: &str, query: &Query, o: &Op
     let mut out = String::new();
     let (mut inside, mut fragments) = (false, 0);
     for item in items.iter().filter(|item| !item.repeated) {
+        work::pulse(1);
         if !item.shown {
             inside = false;
             continue;

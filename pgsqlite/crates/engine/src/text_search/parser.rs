@@ -4,6 +4,7 @@
 //! first, with everything behind; if it finds nothing, the token is what it was. Compound words, and URLs, come as a whole first,
 //! then once more in parts. Recognizers take the place of the next character, and give the token that ends behind it.
 
+use pgsqlite_types::work;
 use regex::Regex;
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -167,6 +168,7 @@ impl<'t> Parser<'t> {
     /// The first place from `i` on where the test fails.
     fn past(&self, mut i: usize, test: impl Fn(char) -> bool) -> usize {
         while self.is(i, &test) {
+            work::pulse(1);
             i += 1;
         }
         i
@@ -424,6 +426,7 @@ impl<'t> Parser<'t> {
             return None;
         }
         while self.char(end) == Some('.') {
+            work::pulse(1);
             i = end + 1;
             let next = self.past(i, is_digit);
             if next == i {
@@ -620,6 +623,7 @@ impl<'t> Parser<'t> {
 
     fn comment(&self, mut i: usize) -> Option<Found> {
         loop {
+            work::pulse(1);
             let c = self.char(i)?;
             i += 1;
             if c != '-' || self.char(i)? != '-' {
@@ -655,6 +659,7 @@ impl<'t> Parser<'t> {
 
     fn attributes(&mut self, mut i: usize) -> Option<Found> {
         loop {
+            work::pulse(1);
             match self.char(i)? {
                 '>' => {
                     self.see_tag(i);
@@ -663,6 +668,7 @@ impl<'t> Parser<'t> {
                 quote @ ('\'' | '"') => {
                     i += 1;
                     while self.char(i)? != quote {
+                        work::pulse(1);
                         i += if self.char(i) == Some('\\') { 2 } else { 1 };
                     }
                 }

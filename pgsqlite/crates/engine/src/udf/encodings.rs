@@ -4,6 +4,7 @@ use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::encoding::Encoding;
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{Datum, PgError, Result};
 use unicode_normalization::UnicodeNormalization;
 
@@ -50,10 +51,10 @@ fn normal_form(c: &Call) -> Result<String> {
     let text = c.text(0)?;
     let form = c.text(1)?;
     Ok(match form.to_ascii_uppercase().as_str() {
-        "NFC" => text.nfc().collect(),
-        "NFD" => text.nfd().collect(),
-        "NFKC" => text.nfkc().collect(),
-        "NFKD" => text.nfkd().collect(),
+        "NFC" => text.nfc().pulsing().collect(),
+        "NFD" => text.nfd().pulsing().collect(),
+        "NFKC" => text.nfkc().pulsing().collect(),
+        "NFKD" => text.nfkd().pulsing().collect(),
         _ => return Err(invalid_parameter(format!("invalid normalization form: {form}"))),
     })
 }
@@ -67,9 +68,11 @@ fn parse_ident(c: &Call) -> Result<Datum> {
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
     let (mut out, mut rest, mut after_dot) = (Vec::new(), whole.trim_start_matches(blank), false);
     loop {
+        work::pulse(1);
         if let Some(quoted) = rest.strip_prefix('"') {
             let (mut name, mut tail) = (String::new(), quoted);
             loop {
+                work::pulse(1);
                 let end = tail.find('"').ok_or_else(|| bad().detail("String has unclosed double quotes."))?;
                 name.push_str(&tail[..end]);
                 tail = &tail[end + 1..];

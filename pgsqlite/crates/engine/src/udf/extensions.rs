@@ -142,8 +142,7 @@ fn gen_salt(c: &Call) -> Result<Datum> {
             if !(4..=31).contains(&cost) {
                 return Err(wrong_rounds());
             }
-            let hashed = bcrypt::hash_with_salt("", 4, raw).map_err(|e| PgError::internal(e.to_string()))?;
-            format!("$2a${cost:02}${}", hashed.get_salt())
+            super::blowfish_crypt::salt(cost as u32, &raw)
         }
         "md5" => {
             if !matches!(rounds, 0 | 1000) {
@@ -167,8 +166,8 @@ fn crypt(c: &Call) -> Result<Datum> {
         let salt: String = rest.chars().take_while(|c| *c != '$').take(8).collect();
         return Ok(Datum::Text(md5_crypt(password.as_bytes(), &salt)));
     }
-    let version = match salt.get(..4) {
-        Some("$2a$") => bcrypt::Version::TwoA,
+    match salt.get(..4) {
+        Some("$2a$") => (),
         Some("$2x$") => return Err(PgError::not_supported("crypt() with $2x$")),
         Some(_) if !salt.starts_with('$') && !salt.starts_with('_') => {
             return Err(PgError::not_supported("crypt() with DES"))
@@ -183,8 +182,7 @@ fn crypt(c: &Call) -> Result<Datum> {
     let text = salt.get(7..29).filter(|_| salt.as_bytes()[6] == b'$').ok_or_else(invalid)?;
     let raw = bcrypt64(text).ok_or_else(invalid)?;
     // (what is behind 72 bytes does not count)
-    let hashed = bcrypt::hash_with_salt(password, cost, raw).map_err(|e| PgError::internal(e.to_string()))?;
-    Ok(Datum::Text(hashed.format_for_version(version)))
+    Ok(Datum::Text(super::blowfish_crypt::hashed(password.as_bytes(), cost, raw)?))
 }
 
 /// 16 bytes of 22 characters in bcrypt's alphabet.

@@ -7,6 +7,7 @@ use pgsqlite_sql::catalog::TypeEntry;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::extension::hstore::{null_key, Hstore};
+use pgsqlite_types::work;
 use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 fn hstore(c: &Call, i: usize) -> Result<Hstore> {
@@ -64,6 +65,7 @@ fn from_array(c: &Call) -> Result<Datum> {
     let mut pairs = Vec::new();
     let mut all = array.elements.into_iter();
     while let (Some(key), Some(value)) = (all.next(), all.next()) {
+        work::pulse(1);
         pairs.push((text(key).ok_or_else(null_key)?, text(value)));
     }
     Ok(Hstore::new(pairs).to_datum())
@@ -84,6 +86,7 @@ fn from_arrays(c: &Call) -> Result<Datum> {
     let mut values = values.map_or_else(|| vec![Datum::Null; keys.elements.len()], |v| v.elements).into_iter();
     let mut pairs = Vec::new();
     for key in keys.elements {
+        work::pulse(1);
         pairs.push((text(key).ok_or_else(null_key)?, values.next().and_then(text)));
     }
     Ok(Hstore::new(pairs).to_datum())
@@ -113,6 +116,7 @@ fn from_record(c: &Call) -> Result<Datum> {
     };
     let mut pairs = Vec::new();
     for (i, (field_type, value)) in fields.iter().enumerate() {
+        work::pulse(1);
         let name = names.as_ref().and_then(|n| n.get(i)).cloned().unwrap_or_else(|| format!("f{}", i + 1));
         let value = match value.is_null() {
             true => None,
@@ -140,6 +144,7 @@ fn populate_record(c: &Call) -> Result<Datum> {
     };
     let mut fields = Vec::new();
     for (i, (name, field_type, typmod)) in columns.iter().enumerate() {
+        work::pulse(1);
         let codec = c.session.codec(*field_type)?;
         let value = match pairs.get(name) {
             None => base.as_ref().and_then(|b| b.get(i)).map_or(Datum::Null, |(_, value)| value.clone()),
@@ -251,6 +256,7 @@ fn is_number(text: &str) -> bool {
 pub(super) fn json(stored: &str, loose: bool) -> Result<String> {
     let mut out = String::from("{");
     for (i, (key, value)) in Hstore::parse(stored)?.pairs().iter().enumerate() {
+        work::pulse(1);
         out.push_str(if i > 0 { ", " } else { "" });
         quote(key, &mut out);
         out.push_str(": ");

@@ -7,6 +7,7 @@ use pgsqlite_types::array::Array;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work;
 use pgsqlite_types::{float, Datum, PgError, Result, SqlState};
 
 // --- cutting ---------------------------------------------------------------------------------------------------------
@@ -18,6 +19,7 @@ pub(super) fn broken() -> PgError {
 fn skip(bytes: &[u8], mut at: usize) -> usize {
     let (mut depth, mut quoted) = (0usize, false);
     while at < bytes.len() {
+        work::pulse(1);
         match bytes[at] {
             b'\\' if quoted => at += 1,
             b'"' => quoted = !quoted,
@@ -40,6 +42,7 @@ pub(super) fn pieces(text: &str) -> Vec<&str> {
         return out;
     }
     while at <= inner.len() {
+        work::pulse(1);
         let end = skip(inner.as_bytes(), at);
         out.push(inner[at..end].trim());
         at = end + 1;
@@ -127,6 +130,7 @@ fn binary_array_element_text(c: &Call) -> Result<Datum> {
 }
 fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
     for step in text_array(path)? {
+        work::pulse(1);
         let Some(step) = step else { return Ok(None) };
         let next = if is_object(text) {
             field(text, &step)?
@@ -225,6 +229,7 @@ fn each(c: &Call, binary_name: Option<&str>, text: bool) -> Result<Datum> {
     }
     let mut out = String::from("[");
     for (i, (key, value)) in pairs(value)?.into_iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push(',');
         }
@@ -441,6 +446,7 @@ fn pretty_into(value: &Json, indent: usize, out: &mut String) {
     };
     out.push(open);
     for (i, (key, item)) in items.iter().enumerate() {
+        work::pulse(1);
         out.push_str(if i > 0 { ",\n" } else { "\n" });
         out.push_str(&pad);
         if let Some(key) = key {
@@ -516,6 +522,7 @@ pub(super) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, 
         out.push('{');
         let mut first = true;
         for (key, value) in pairs(text)? {
+            work::pulse(1);
             if !nulls && value.trim_matches([' ', '\t', '\n', '\r']) == "null" {
                 continue;
             }
@@ -530,6 +537,7 @@ pub(super) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, 
     } else if is_array(text) {
         out.push('[');
         for (i, item) in pieces(text).iter().enumerate() {
+            work::pulse(1);
             if i > 0 {
                 out.push(',');
             }

@@ -10,6 +10,7 @@ use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::json::{write_string, Json};
 use pgsqlite_types::settings::DateStyle;
+use pgsqlite_types::work;
 use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 // --- values as JSON --------------------------------------------------------------------------------------------------
@@ -93,6 +94,7 @@ fn write_level(
 ) -> Result<()> {
     out.push('[');
     for i in 0..array.dimensions.get(level).copied().unwrap_or(0) {
+        work::pulse(1);
         if i > 0 {
             out.push(',');
         }
@@ -124,6 +126,7 @@ fn write_record(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut
     };
     out.push('{');
     for (i, (field_type, field)) in fields.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push(',');
         }
@@ -193,6 +196,7 @@ fn build_object(c: &Call, binary: bool) -> Result<Datum> {
     }
     let mut out = String::from("{");
     for (i, pair) in args.chunks(2).enumerate() {
+        work::pulse(1);
         if pair[0].1.is_null() {
             let n = 2 * i + 1;
             return Err(if binary {
@@ -218,6 +222,7 @@ fn build_array(c: &Call, binary: bool) -> Result<Datum> {
     let Some(args) = arguments(c)? else { return Ok(Datum::Null) };
     let mut out = String::from("[");
     for (i, (type_oid, value)) in args.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push_str(", ");
         }
@@ -261,6 +266,7 @@ fn object_of_arrays(c: &Call) -> Result<Datum> {
 fn json_object_of_arrays(c: &Call) -> Result<Datum> {
     let mut out = String::from("{");
     for (i, (key, value)) in pairs_of_arrays(c)?.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out += ", ";
         }
@@ -290,6 +296,7 @@ fn pretty_row(c: &Call) -> Result<Datum> {
     }
     let mut lines = Vec::new();
     for (key, value) in pairs(&out)? {
+        work::pulse(1);
         let mut line = String::new();
         quote(&key, &mut line);
         lines.push(format!("{line}:{value}"));
@@ -338,6 +345,7 @@ impl State for Collected {
         let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
         let mut text = String::from(open);
         for (i, row) in self.rows.iter().enumerate() {
+            work::pulse(1);
             if i > 0 {
                 // arrays and rows stand on lines of their own, a NULL among them does not
                 text += if self.nested && row != "null" { ", \n " } else { ", " };

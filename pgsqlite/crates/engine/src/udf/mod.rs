@@ -8,6 +8,7 @@ mod aggregates;
 mod arrays;
 mod binary;
 mod bits;
+mod blowfish_crypt;
 mod catalogs;
 pub mod collation;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::shim::{Call, Scalar};
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work;
 use pgsqlite_types::{float, Datum, PgError, Result, SqlState};
 
 fn width(bytes: u8) -> Width {
@@ -59,6 +60,7 @@ fn abs<const W: u8>(c: &Call) -> Result<Datum> {
 fn greatest_divisor(a: i64, b: i64) -> u64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
+        work::pulse(1);
         (a, b) = (b, a % b);
     }
     a

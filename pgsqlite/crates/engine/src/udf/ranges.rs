@@ -9,6 +9,7 @@ use pgsqlite_sql::lower::support;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::range::{self, operators, Bound, Range, RangeType, Span};
+use pgsqlite_types::work;
 use pgsqlite_types::{float, Datum, DatumRef, Oid, PgError, Result, SqlState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -336,6 +337,7 @@ impl State for Members {
         }
         let mut common = head.clone();
         for row in self.rows.iter().skip(1) {
+            work::pulse(1);
             common = operators::intersection(t, &common, row)?;
         }
         Ok(if *multirange { multirange_datum(&common) } else { range_datum(first(common)) })

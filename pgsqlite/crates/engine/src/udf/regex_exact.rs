@@ -9,6 +9,7 @@
 //! begin. [`Tree`] is how the expression is taken apart: only pieces that have captures, back-references or a preference of
 //! their own are separate nodes, the pieces between are one node, and it is the node's preference that counts.
 
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::BTreeSet;
 
@@ -197,6 +198,7 @@ impl Tree {
     pub fn branch(pieces: &[Piece]) -> Tree {
         let mut prefix = Tree::plain(Re::Empty, 0);
         for (i, piece) in pieces.iter().enumerate() {
+            work::pulse(1);
             if piece.high == Some(0) {
                 continue;
             }
@@ -294,6 +296,7 @@ impl<'t> Matcher<'t> {
             ends.reverse();
         }
         for end in ends {
+            work::pulse(1);
             let mut parts: Parts = vec![None; groups + 1];
             if self.dissect(tree, begin, end, &mut parts)? {
                 parts[0] = Some((begin, end));
@@ -358,6 +361,7 @@ impl<'t> Matcher<'t> {
             Re::Look { ahead, negative, inner } => {
                 let mut out = Set::new();
                 for &p in from {
+                    work::pulse(1);
                     let found = !self.image(inner, &Set::from([p]), *ahead)?.is_empty();
                     if found != *negative {
                         out.insert(p);
@@ -368,6 +372,7 @@ impl<'t> Matcher<'t> {
             Re::Concat(list) => {
                 let mut places = from.clone();
                 for i in 0..list.len() {
+                    work::pulse(1);
                     let part = if forward { &list[i] } else { &list[list.len() - 1 - i] };
                     places = self.image(part, &places, forward)?;
                 }
@@ -376,6 +381,7 @@ impl<'t> Matcher<'t> {
             Re::Alternatives(list) => {
                 let mut out = Set::new();
                 for part in list {
+                    work::pulse(1);
                     out.append(&mut self.image(part, from, forward)?);
                 }
                 out
@@ -383,6 +389,7 @@ impl<'t> Matcher<'t> {
             Re::Repeat(inner, low, high) => {
                 let mut places = from.clone();
                 for _ in 0..*low {
+                    work::pulse(1);
                     let next = self.image(inner, &places, forward)?;
                     if next == places {
                         break;
@@ -392,6 +399,7 @@ impl<'t> Matcher<'t> {
                 let (mut all, mut edge) = (places.clone(), places);
                 let mut left = high.map(|h| h - low);
                 while !edge.is_empty() && left != Some(0) {
+                    work::pulse(1);
                     let next = self.image(inner, &edge, forward)?;
                     edge = next.difference(&all).copied().collect();
                     all.extend(&edge);
@@ -427,6 +435,7 @@ impl<'t> Matcher<'t> {
                     middles.reverse();
                 }
                 for middle in middles {
+                    work::pulse(1);
                     let saved = parts.clone();
                     if self.dissect(left, begin, middle, parts)? && self.dissect(right, middle, end, parts)? {
                         return Ok(true);
@@ -437,6 +446,7 @@ impl<'t> Matcher<'t> {
             }
             Kind::Alternatives(branches) => {
                 for branch in branches {
+                    work::pulse(1);
                     if self.spans(&branch.re, begin, end)? {
                         let saved = parts.clone();
                         if self.dissect(branch, begin, end, parts)? {
@@ -500,6 +510,7 @@ impl<'t> Matcher<'t> {
             middles.reverse();
         }
         for middle in middles {
+            work::pulse(1);
             // An empty repetition is taken only to reach the least number.
             if middle == begin && (nth >= low || low - nth < end - begin) && !(middle == end && nth >= low) {
                 continue;

@@ -2,6 +2,7 @@
 //! `fancy-regex` crate, and as the tree of [`super::regex_exact`].
 
 use super::regex_exact::{self as exact, flag, Class, Piece, Place, Re, Tree};
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// What flags and embedded options say.
@@ -167,14 +168,17 @@ impl Translator {
     /// White space and comments of the expanded syntax, and `(?#…)`.
     fn skip_ignored(&mut self) {
         loop {
+            work::pulse(1);
             if self.options.expanded && self.peek().is_some_and(char::is_whitespace) {
                 self.at += 1;
             } else if self.options.expanded && self.peek() == Some('#') {
                 while self.peek().is_some_and(|c| c != '\n') {
+                    work::pulse(1);
                     self.at += 1;
                 }
             } else if self.eat_text("(?#") {
                 while self.peek().is_some_and(|c| c != ')') {
+                    work::pulse(1);
                     self.at += 1;
                 }
                 self.at += 1;
@@ -192,6 +196,7 @@ impl Translator {
         let (mut text, first) = self.branch(depth)?;
         let mut branches = vec![first];
         while self.eat('|') {
+            work::pulse(1);
             let (regex, branch) = self.branch(depth)?;
             text = text + "|" + &regex;
             branches.push(branch);
@@ -202,6 +207,7 @@ impl Translator {
     fn branch(&mut self, depth: usize) -> Result<(String, Tree)> {
         let (mut text, mut pieces) = (String::new(), Vec::new());
         loop {
+            work::pulse(1);
             self.skip_ignored();
             match self.peek() {
                 None | Some('|') => break,
@@ -277,6 +283,7 @@ impl Translator {
     fn number(&mut self) -> Option<u32> {
         let start = self.at;
         while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+            work::pulse(1);
             self.at += 1;
         }
         self.chars[start..self.at].iter().collect::<String>().parse().ok()
@@ -449,6 +456,7 @@ impl Translator {
                 let mut n = ch as usize - '0' as usize;
                 // Two digits are a back-reference only if there are so many groups.
                 while let Some(d) = self.peek().and_then(|c| c.to_digit(10)) {
+                    work::pulse(1);
                     if n * 10 + d as usize > self.groups {
                         break;
                     }
@@ -478,6 +486,7 @@ impl Translator {
         }
         let mut first = true;
         loop {
+            work::pulse(1);
             let ch = self.peek().ok_or_else(unbalanced)?;
             if ch == ']' && !first {
                 self.at += 1;
@@ -521,6 +530,7 @@ impl Translator {
 
     fn bracket_character(&mut self) -> Result<char> {
         for (open, close) in [("[.", ".]"), ("[=", "=]")] {
+            work::pulse(1);
             if self.eat_text(open) {
                 let ch = self.peek().ok_or_else(|| invalid("brackets [] not balanced"))?;
                 self.at += 1;
@@ -548,6 +558,7 @@ impl Translator {
     fn class(&mut self) -> Result<&'static str> {
         let start = self.at;
         while self.peek().is_some_and(|c| c != ':') {
+            work::pulse(1);
             self.at += 1;
         }
         let name: String = self.chars[start..self.at].iter().collect();

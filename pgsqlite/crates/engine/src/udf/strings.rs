@@ -284,12 +284,16 @@ pub(super) fn identifier(name: &str) -> String {
     pgsqlite_sql::deparse::quote_identifier(name)
 }
 pub(super) fn literal(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    if text.contains('\\') {
-        format!("E'{}'", quoted.replace('\\', "\\\\"))
-    } else {
-        format!("'{quoted}'")
+    let escaped = text.contains('\\');
+    let mut out = String::from(if escaped { "E'" } else { "'" });
+    for ch in text.chars().pulsing() {
+        match ch {
+            '\'' | '\\' => out.extend([ch, ch]),
+            _ => out.push(ch),
+        }
     }
+    out.push('\'');
+    out
 }
 fn quote_ident(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(identifier(c.text(0)?)))

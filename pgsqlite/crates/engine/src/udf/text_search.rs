@@ -14,6 +14,7 @@ use pgsqlite_types::tsearch::matching::matches;
 use pgsqlite_types::tsearch::query::Operator;
 use pgsqlite_types::tsearch::rewrite::Rewriting;
 use pgsqlite_types::tsearch::{rank, vector, Lexeme, Query, Vector};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 fn vector(c: &Call, i: usize) -> Result<Vector> {
@@ -42,6 +43,7 @@ fn text_array(texts: impl Iterator<Item = String>) -> Datum {
 fn rows(rows: impl Iterator<Item = Vec<Datum>>) -> Datum {
     let mut out = String::from("[");
     for (i, row) in rows.enumerate() {
+        work::pulse(1);
         out.push_str(if i > 0 { "," } else { "" });
         out.push_str(&Array::from_elements(row).to_storage());
     }
@@ -91,6 +93,7 @@ fn delete_all(c: &Call) -> Result<Datum> {
 fn filter(c: &Call) -> Result<Datum> {
     let mut weights = Vec::new();
     for element in array(c, 1, &TypeCodec::Char)?.elements {
+        work::pulse(1);
         let Datum::Text(letter) = element else {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "weight array may not contain nulls"));
         };
@@ -109,6 +112,7 @@ fn to_array(c: &Call) -> Result<Datum> {
 fn from_array(c: &Call) -> Result<Datum> {
     let mut all = Vec::new();
     for element in array(c, 0, &TypeCodec::Text)?.elements {
+        work::pulse(1);
         let Datum::Text(text) = element else {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "lexeme array may not contain nulls"));
         };
@@ -221,6 +225,7 @@ fn rewrite_by_query(c: &Call) -> Result<Datum> {
     }
     let mut rewriting = Rewriting::new(&given);
     for row in rows {
+        work::pulse(1);
         let [Datum::Text(example), Datum::Text(substitute)] = &row[..] else { continue };
         let example = Query::parse(example)?;
         if example.0.is_none() {
@@ -254,8 +259,10 @@ fn statistics(c: &Call) -> Result<Datum> {
     };
     let mut found: std::collections::BTreeMap<String, (i64, i64)> = Default::default();
     for row in all {
+        work::pulse(1);
         let [Datum::Text(text)] = &row[..] else { continue };
         for lexeme in Vector::parse(text)?.lexemes {
+            work::pulse(1);
             let entries = match (weights.is_empty(), lexeme.positions.len()) {
                 (true, 0) => 1,
                 (true, n) => n as i64,
@@ -380,6 +387,7 @@ impl Parts {
         };
         let mut parts = Parts::default();
         for flag in flags {
+            work::pulse(1);
             let Json::String(flag) = flag else {
                 return Err(invalid("flag array element is not a string".into()).hint(values()));
             };
@@ -399,6 +407,7 @@ impl Parts {
         match value {
             Json::Object(pairs) => {
                 for (key, value) in pairs {
+                    work::pulse(1);
                     if self.keys {
                         see(key);
                     }

@@ -3,6 +3,7 @@
 use super::shim::{Call, Scalar};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::tsearch::query::checksum;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
 /// Three characters; where they are more than three bytes, three bytes of their checksum.
@@ -19,9 +20,11 @@ struct Placed {
 fn placed(text: &str) -> Vec<Placed> {
     let mut out = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
+        work::pulse(1);
         let padded: Vec<char> = "  ".chars().chain(word.chars().flat_map(char::to_lowercase)).chain([' ']).collect();
         let last = padded.len() - 3;
         for (i, three) in padded.windows(3).enumerate() {
+            work::pulse(1);
             out.push(Placed { trigram: trigram(three), begins: i == 0, ends: i == last });
         }
     }
@@ -75,6 +78,7 @@ fn word_similarity_of(words: &str, text: &str, strict: bool) -> f32 {
     let (mut best, mut count, mut size) = (0f32, 0usize, 0usize);
     let mut lower = if strict { Some(0) } else { None };
     for (i, place) in places.iter().enumerate() {
+        work::pulse(1);
         let own = kind[i];
         if lower.is_some() || found[own] {
             if last[own].is_none() {
@@ -98,6 +102,7 @@ fn word_similarity_of(words: &str, text: &str, strict: bool) -> f32 {
         let mut current = share(count, wanted.len(), size);
         let (mut less_count, mut less_size) = (count, size);
         for at in before..=i {
+            work::pulse(1);
             if !strict || places[at].begins {
                 let shorter = share(less_count, wanted.len(), less_size);
                 if shorter > current {
@@ -112,6 +117,7 @@ fn word_similarity_of(words: &str, text: &str, strict: bool) -> f32 {
         }
         best = best.max(current);
         for at in before..begin {
+            work::pulse(1);
             if last[kind[at]] == Some(at) {
                 last[kind[at]] = None;
             }

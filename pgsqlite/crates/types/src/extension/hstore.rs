@@ -43,6 +43,7 @@ impl Parser<'_> {
 
     fn skip(&mut self) {
         while self.text.as_bytes().get(self.at).is_some_and(|b| is_space(*b)) {
+            crate::work::pulse(1);
             self.at += 1;
         }
     }
@@ -61,6 +62,7 @@ impl Parser<'_> {
         // (what begins a word without quotes is part of it, also a comma)
         let mut begun = quoted;
         loop {
+            crate::work::pulse(1);
             let Some(c) = self.peek() else {
                 return if quoted { Err(ends()) } else { Ok(Some((out, false))) };
             };
@@ -113,6 +115,7 @@ impl Hstore {
         let mut parser = Parser { text, at: 0 };
         let mut pairs = Vec::new();
         while let Some((key, _)) = parser.word(false)? {
+            crate::work::pulse(1);
             parser.skip();
             parser.expect('=')?;
             parser.expect('>')?;
@@ -135,6 +138,7 @@ impl Hstore {
         let quote = |text: &str, out: &mut String| {
             out.push('"');
             for c in text.chars() {
+                crate::work::pulse(1);
                 if matches!(c, '"' | '\\') {
                     out.push('\\');
                 }
@@ -143,6 +147,7 @@ impl Hstore {
             out.push('"');
         };
         for (i, (key, value)) in self.pairs.iter().enumerate() {
+            crate::work::pulse(1);
             if i > 0 {
                 out.push_str(", ");
             }
@@ -220,6 +225,7 @@ pub(crate) fn binary_in(bytes: &[u8]) -> Result<Datum> {
     }
     let mut pairs = Vec::new();
     for _ in 0..count {
+        crate::work::pulse(1);
         let length = reader.i32()?;
         if length < 0 {
             return Err(null_key());
@@ -241,6 +247,7 @@ pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let value = Hstore::parse(text)?;
     out.extend_from_slice(&(value.pairs.len() as i32).to_be_bytes());
     for (key, value) in &value.pairs {
+        crate::work::pulse(1);
         out.extend_from_slice(&(key.len() as i32).to_be_bytes());
         out.extend_from_slice(key.as_bytes());
         match value {

@@ -31,6 +31,7 @@ fn too_deep() -> PgError {
 impl Parser<'_> {
     fn peek(&mut self) -> Option<u8> {
         while self.text.get(self.at).is_some_and(|b| is_space(*b)) {
+            crate::work::pulse(1);
             self.at += 1;
         }
         self.text.get(self.at).copied()
@@ -55,6 +56,7 @@ impl Parser<'_> {
         }
         let mut left = self.all()?;
         while self.peek() == Some(b'|') {
+            crate::work::pulse(1);
             self.operator()?;
             left = QueryInt::Or(Box::new(left), Box::new(self.all()?));
         }
@@ -65,6 +67,7 @@ impl Parser<'_> {
     fn all(&mut self) -> Result<QueryInt> {
         let mut left = self.one()?;
         while self.peek() == Some(b'&') {
+            crate::work::pulse(1);
             self.operator()?;
             left = QueryInt::And(Box::new(left), Box::new(self.one()?));
         }
@@ -74,6 +77,7 @@ impl Parser<'_> {
     fn one(&mut self) -> Result<QueryInt> {
         let mut negations = 0;
         while self.peek() == Some(b'!') {
+            crate::work::pulse(1);
             self.operator()?;
             negations += 1;
         }
@@ -91,6 +95,7 @@ impl Parser<'_> {
                 let from = self.at;
                 self.at += 1;
                 while self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
+                    crate::work::pulse(1);
                     self.at += 1;
                 }
                 let digits = std::str::from_utf8(&self.text[from..self.at]).map_err(|_| syntax())?;
@@ -99,6 +104,7 @@ impl Parser<'_> {
             _ => return Err(syntax()),
         };
         for _ in 0..negations {
+            crate::work::pulse(1);
             out = QueryInt::Not(Box::new(out));
         }
         Ok(out)

@@ -87,6 +87,7 @@ fn plain(template: &str) -> (Plain<'_>, &str) {
     if let Some(mut rest) = template.strip_prefix('"') {
         let mut characters = Vec::new();
         while !rest.is_empty() {
+            crate::work::pulse(1);
             if let Some(after) = rest.strip_prefix('"') {
                 rest = after;
                 break;

@@ -33,6 +33,7 @@ pub fn read(text: &str, template: &str) -> Result<Option<Numeric>> {
         point_read: false,
     };
     for node in &nodes {
+        crate::work::pulse(1);
         if reader.at >= reader.text.len() {
             break;
         }
@@ -86,6 +87,7 @@ impl Reader<'_> {
     /// Over up to `n` characters that are no part of a number.
     fn skip_others(&mut self, n: usize) {
         for _ in 0..n {
+            crate::work::pulse(1);
             match self.peek() {
                 Some(b) if !b.is_ascii_digit() && !b".,+-".contains(&b) => self.skip_character(),
                 _ => break,

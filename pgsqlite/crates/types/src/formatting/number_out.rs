@@ -172,6 +172,7 @@ fn scientific_numeric(value: &Numeric, after: usize) -> Result<String> {
         at = 0;
     }
     while (moved.len() as i64) < at {
+        crate::work::pulse(1);
         moved.push(b'0');
     }
     moved.insert(at as usize, b'.');
@@ -213,7 +214,9 @@ fn roman(number: &Number) -> Result<String> {
     ];
     let (mut rest, mut out) = (value, String::new());
     for (worth, numeral) in NUMERALS {
+        crate::work::pulse(1);
         while rest >= worth {
+            crate::work::pulse(1);
             out.push_str(numeral);
             rest -= worth;
         }
@@ -303,6 +306,7 @@ impl Writer {
 
     fn run(mut self, nodes: &[Node]) -> Result<String> {
         for node in nodes {
+            crate::work::pulse(1);
             match node {
                 Node::Character(c) => self.out.extend_from_slice(c.as_bytes()),
                 Node::Pattern(p) => self.pattern(*p)?,

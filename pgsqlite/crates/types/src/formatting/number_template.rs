@@ -263,6 +263,7 @@ pub(super) fn nodes(template: &str) -> Result<(Vec<Node<'_>>, Summary)> {
     let (mut out, mut summary) = (Vec::new(), Summary::default());
     let mut rest = template;
     while !rest.is_empty() {
+        crate::work::pulse(1);
         if let Some(&(name, pattern)) = PATTERNS.iter().find(|(name, _)| rest.starts_with(name)) {
             rest = &rest[name.len()..];
             summary.add(pattern)?;

@@ -108,6 +108,7 @@ impl<'a> Reader<'a> {
         let digits = bytes[blanks + signed..].iter().take_while(|b| b.is_ascii_digit());
         let (mut value, mut length) = (Some(0i64), 0);
         for d in digits {
+            crate::work::pulse(1);
             value = value.and_then(|v| v.checked_mul(10)?.checked_add((d - b'0') as i64));
             length += 1;
         }
@@ -204,6 +205,7 @@ fn read(text: &str, template: &str) -> Result<Given> {
     // Characters of the input passed over beyond what the template asked for.
     let mut extra = 0;
     for (i, node) in nodes.iter().enumerate() {
+        crate::work::pulse(1);
         if r.peek().is_none() {
             break;
         }
@@ -416,6 +418,7 @@ fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<i32>)> {
         (c.hour, c.minute, c.second) = (s / 3600, s % 3600 / 60, s % 60);
     }
     for (given, field) in [(g.second, &mut c.second), (g.minute, &mut c.minute), (g.hour, &mut c.hour)] {
+        crate::work::pulse(1);
         if given != 0 {
             *field = given;
         }
@@ -497,6 +500,7 @@ fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<i32>)> {
         } else {
             let (mut month, mut before) = (1, 0);
             while month <= 12 && g.day_of_year > before + calendar::days_in_month(c.year, month) {
+                crate::work::pulse(1);
                 before += calendar::days_in_month(c.year, month);
                 month += 1;
             }

@@ -127,6 +127,7 @@ pub fn interval(i: Interval, template: &str) -> Result<Option<String>> {
 fn write(parts: &Parts, template: &str) -> Result<String> {
     let mut out = String::new();
     for node in nodes(template) {
+        crate::work::pulse(1);
         match node {
             Node::Separator(c) | Node::Space(c) | Node::Character(c) => out.push_str(c),
             Node::Pattern { field, modifiers, .. } => {

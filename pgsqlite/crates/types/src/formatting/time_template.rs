@@ -258,6 +258,7 @@ pub(super) fn nodes(template: &str) -> Vec<Node<'_>> {
     let mut out = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
+        crate::work::pulse(1);
         let mut modifiers = Modifiers::default();
         if let Some(after) = rest.strip_prefix("FM").or_else(|| rest.strip_prefix("fm")) {
             (modifiers.fill, rest) = (true, after);
@@ -267,6 +268,7 @@ pub(super) fn nodes(template: &str) -> Vec<Node<'_>> {
         if let Some(&(name, field)) = PATTERNS.iter().find(|(name, _)| rest.starts_with(name)) {
             rest = &rest[name.len()..];
             for (suffix, case) in [("TH", Some(Case::Upper)), ("th", Some(Case::Lower)), ("SP", None)] {
+                crate::work::pulse(1);
                 if let Some(after) = rest.strip_prefix(suffix) {
                     modifiers.ordinal = case;
                     rest = after;

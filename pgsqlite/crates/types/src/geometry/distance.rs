@@ -105,6 +105,7 @@ fn nearest_pair<I: Iterator<Item = Lseg>>(
 ) -> Result<Option<f64>> {
     let mut least = None;
     for s in all {
+        crate::work::pulse(1);
         let distance = nearest(others(), |t| Ok(s.closest_to_segment(t)?.1))?;
         least = match (least, distance) {
             (Some(l), Some(d)) if !less(d, l) => Some(l),

@@ -110,6 +110,7 @@ impl Cursor<'_> {
     /// Closes `depth` brackets, the last one perhaps by `last`.
     fn close(&mut self, depth: usize, last: Option<char>) -> Result<()> {
         for left in (1..=depth).rev() {
+            crate::work::pulse(1);
             let closed = self.eat(')') || left == 1 && last.is_some_and(|c| self.eat(c));
             if !closed {
                 return Err(self.bad());
@@ -142,6 +143,7 @@ impl Cursor<'_> {
         }
         let mut points = Vec::with_capacity(count.min(1 << 16));
         for _ in 0..count {
+            crate::work::pulse(1);
             points.push(self.pair()?);
             self.eat(',');
         }
@@ -167,6 +169,7 @@ fn point(p: &Point, digits: i32, out: &mut Vec<u8>) {
 }
 fn points(list: &[Point], digits: i32, out: &mut Vec<u8>) {
     for (i, p) in list.iter().enumerate() {
+        crate::work::pulse(1);
         if i > 0 {
             out.push(b',');
         }
@@ -175,6 +178,7 @@ fn points(list: &[Point], digits: i32, out: &mut Vec<u8>) {
 }
 fn send(values: &[f64], out: &mut Vec<u8>) {
     for v in values {
+        crate::work::pulse(1);
         out.extend_from_slice(&v.to_be_bytes());
     }
 }
@@ -189,6 +193,7 @@ fn receive_points(r: &mut Reader, name: &str) -> Result<Vec<Point>> {
     }
     let mut out = Vec::with_capacity((count as usize).min(r.0.len() / 16));
     for _ in 0..count {
+        crate::work::pulse(1);
         out.push(Point::receive(r)?);
     }
     Ok(out)
@@ -196,6 +201,7 @@ fn receive_points(r: &mut Reader, name: &str) -> Result<Vec<Point>> {
 fn send_points(points: &[Point], out: &mut Vec<u8>) {
     out.extend_from_slice(&(points.len() as i32).to_be_bytes());
     for p in points {
+        crate::work::pulse(1);
         p.send(out);
     }
 }
@@ -274,6 +280,7 @@ impl Geometric for Line {
     }
     fn write(&self, digits: i32, out: &mut Vec<u8>) {
         for (before, value) in [(b'{', self.a), (b',', self.b), (b',', self.c)] {
+            crate::work::pulse(1);
             out.push(before);
             number(value, digits, out);
         }

@@ -293,6 +293,7 @@ impl Rectangle {
     pub fn around(points: &[Point]) -> Rectangle {
         let mut out = Rectangle { high: points[0], low: points[0] };
         for p in &points[1..] {
+            crate::work::pulse(1);
             out.high = Point { x: larger(p.x, out.high.x), y: larger(p.y, out.high.y) };
             out.low = Point { x: smaller(p.x, out.low.x), y: smaller(p.y, out.low.y) };
         }
@@ -351,6 +352,7 @@ impl Path {
         }
         let mut area = 0.0;
         for (i, p) in self.points.iter().enumerate() {
+            crate::work::pulse(1);
             let q = &self.points[(i + 1) % self.points.len()];
             area = add(area, mul(p.x, q.y)?)?;
             area = sub(area, mul(p.y, q.x)?)?;
@@ -368,11 +370,13 @@ impl Polygon {
         let count = self.points.len() as f64;
         let mut center = Point { x: 0.0, y: 0.0 };
         for p in &self.points {
+            crate::work::pulse(1);
             center = center.add(p)?;
         }
         let center = Point { x: div(center.x, count)?, y: div(center.y, count)? };
         let mut radius = 0.0;
         for p in &self.points {
+            crate::work::pulse(1);
             radius = add(radius, p.distance(&center)?)?;
         }
         Ok(Circle { center, radius: div(radius, count)? })
@@ -407,6 +411,7 @@ impl Circle {
         let step = div(2.0 * std::f64::consts::PI, count as f64)?;
         let mut points = Vec::new();
         for i in 0..count {
+            crate::work::pulse(1);
             let angle = mul(step, i as f64)?;
             points.push(Point {
                 x: sub(self.center.x, mul(self.radius, angle.cos())?)?,

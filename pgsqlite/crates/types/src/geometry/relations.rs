@@ -4,6 +4,7 @@ use super::{
     add, div, eq, ge, gt, identical, le, lt, mul, positive_zero, segments, sub, zero, Circle, Line, Lseg, Path, Point,
     Polygon, Rectangle,
 };
+use crate::work::Ticking;
 use crate::{PgError, Result, SqlState};
 
 /// Segments that a test of containment cuts into ever smaller ones: more than this would exhaust the stack.
@@ -65,6 +66,7 @@ impl Line {
         let (upper_left, lower_right) = (corner(low.x, high.y), corner(high.x, low.y));
         let sides = [Lseg(low, upper_left), Lseg(high, upper_left), Lseg(high, lower_right), Lseg(low, lower_right)];
         for side in sides {
+            crate::work::pulse(1);
             if side.crossing_line(self)?.is_some() {
                 return Ok(true);
             }
@@ -140,6 +142,7 @@ impl Rectangle {
             return Ok(true);
         }
         for side in self.sides() {
+            crate::work::pulse(1);
             if side.crossing(s)?.is_some() {
                 return Ok(true);
             }
@@ -205,6 +208,7 @@ pub fn inside(p: &Point, points: &[Point]) -> Result<bool> {
     let (mut previous, mut total) = (first, 0);
     let rest = points[1..].iter().map(relative).chain(std::iter::once(Ok(first)));
     for q in rest {
+        crate::work::pulse(1);
         let q = q?;
         match ray_crossing(q.x, q.y, previous.x, previous.y)? {
             Crossing::On => return Ok(true),
@@ -222,6 +226,7 @@ impl Path {
             return inside(p, &self.points);
         }
         for s in self.segments() {
+            crate::work::pulse(1);
             if eq(add(p.distance(&s.0)?, p.distance(&s.1)?)?, s.length()?) {
                 return Ok(true);
             }
@@ -233,7 +238,9 @@ impl Path {
             return Ok(false);
         }
         for s in self.segments() {
+            crate::work::pulse(1);
             for t in other.segments() {
+                crate::work::pulse(1);
                 if s.crossing(&t)?.is_some() {
                     return Ok(true);
                 }
@@ -250,7 +257,8 @@ impl Polygon {
         let n = a.len();
         n == b.len()
             && (0..n).filter(|&start| b[start].same(&a[0])).any(|start| {
-                (1..n).all(|i| b[(start + i) % n].same(&a[i])) || (1..n).all(|i| b[(start + n - i) % n].same(&a[i]))
+                (1..n).pulsing().all(|i| b[(start + i) % n].same(&a[i]))
+                    || (1..n).pulsing().all(|i| b[(start + n - i) % n].same(&a[i]))
             })
     }
     pub fn overlaps(&self, other: &Polygon) -> Result<bool> {
@@ -258,7 +266,9 @@ impl Polygon {
             return Ok(false);
         }
         for s in segments(&self.points, true) {
+            crate::work::pulse(1);
             for t in segments(&other.points, true) {
+                crate::work::pulse(1);
                 if s.crossing(&t)?.is_some() {
                     return Ok(true);
                 }
@@ -271,6 +281,7 @@ impl Polygon {
             return Ok(false);
         }
         for s in segments(&other.points, true) {
+            crate::work::pulse(1);
             if !self.contains_segment(&s, 0, 0)? {
                 return Ok(false);
             }
@@ -287,6 +298,7 @@ impl Polygon {
         let n = self.points.len();
         let mut crossed = false;
         for i in start..n {
+            crate::work::pulse(1);
             let side = Lseg(self.points[(i + n - 1) % n], self.points[i]);
             let fits = if side.contains(&t.0)? {
                 if side.contains(&t.1)? {

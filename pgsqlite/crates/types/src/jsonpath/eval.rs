@@ -174,6 +174,7 @@ impl<'a> Evaluator<'a> {
         }
         let mut flat = Vec::with_capacity(found.len());
         for v in found {
+            crate::work::pulse(1);
             match elements(&v) {
                 Some(items) => flat.extend(items),
                 None => flat.push(v),
@@ -193,6 +194,7 @@ impl<'a> Evaluator<'a> {
     fn each_element(&mut self, item: &'a Item, value: &Value<'a>, mut found: Found<'_, 'a>) -> Result<Outcome> {
         let mut outcome = Outcome::NotFound;
         for element in elements(value).unwrap_or_default() {
+            crate::work::pulse(1);
             outcome = self.unwrapping_step(item, element, found.as_deref_mut(), false)?;
             if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
                 break;
@@ -364,6 +366,7 @@ impl<'a> Evaluator<'a> {
             return Ok(outcome);
         }
         for child in children(value) {
+            crate::work::pulse(1);
             let container = is_container(&child);
             // `last` alone means the leaves.
             if level >= first || first == LAST_LEVEL && last == LAST_LEVEL && !container {
@@ -405,6 +408,7 @@ impl<'a> Evaluator<'a> {
         let size = items.len() as i64;
         let mut outcome = Outcome::NotFound;
         for (from, to) in list {
+            crate::work::pulse(1);
             self.array_size = Some(items.len());
             let Some(from) = self.index(from, value.clone())? else { return Ok(Outcome::Error) };
             let to = match to {
@@ -419,6 +423,7 @@ impl<'a> Evaluator<'a> {
             }
             let mut at = from.max(0);
             while at <= to.min(size - 1) {
+                crate::work::pulse(1);
                 outcome = self.next(item, items[at as usize].clone(), found.as_deref_mut())?;
                 if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
                     return Ok(outcome);
@@ -511,6 +516,7 @@ impl<'a> Evaluator<'a> {
         let minus = matches!(item.kind, Kind::Minus(_));
         let mut outcome = Outcome::NotFound;
         for v in values {
+            crate::work::pulse(1);
             let number = match &*v {
                 Json::Number(n) if minus => n.neg(),
                 Json::Number(n) => n.clone(),
@@ -604,6 +610,7 @@ impl<'a> Evaluator<'a> {
                         .collect();
                     let mut outcome = Outcome::NotFound;
                     for pair in pairs {
+                        crate::work::pulse(1);
                         outcome = self.next(item, Cow::Owned(pair), found.as_deref_mut())?;
                         if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
                             break;
@@ -713,7 +720,9 @@ impl<'a> Evaluator<'a> {
         };
         let (mut fulfilled, mut failed) = (false, false);
         for l in &lefts {
+            crate::work::pulse(1);
             for r in &rights {
+                crate::work::pulse(1);
                 match test(self, l, r)? {
                     Truth::Unknown if !self.lax => return Ok(Truth::Unknown),
                     Truth::Unknown => failed = true,

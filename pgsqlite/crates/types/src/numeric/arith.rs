@@ -315,6 +315,7 @@ impl Numeric {
         let mut d = d.clone();
         let ten = BigInt::from(10);
         while d.scale > 0 {
+            crate::work::pulse(1);
             let next = match &d.coefficient {
                 Coefficient::Small(c) if c % 10 == 0 => Coefficient::Small(c / 10),
                 Coefficient::Small(_) => break,

@@ -37,6 +37,7 @@ fn artanh_series(t: &BigInt, bits: u64) -> BigInt {
     let square: BigInt = (t * t) >> bits;
     let (mut power, mut sum, mut k) = (t.clone(), t.clone(), 3u32);
     loop {
+        crate::work::pulse(1);
         power = (&power * &square) >> bits;
         let term = &power / k;
         if term.sign() == Sign::NoSign || power == BigInt::from(-1) {
@@ -58,6 +59,7 @@ fn ln_fixed(d: &Decimal, bits: u64) -> BigInt {
     let shift = work as i64 - e;
     let mut m: BigInt = if shift >= 0 { (c << shift as u64) / unit } else { c / (unit << shift.unsigned_abs()) };
     for _ in 0..ROOTS {
+        crate::work::pulse(1);
         m = (m << work).sqrt();
     }
     let one = BigInt::from(1) << work;
@@ -77,6 +79,7 @@ fn exp_fixed(x: &BigInt, bits: u64) -> (BigInt, i64) {
     let one = BigInt::from(1) << work;
     let (mut term, mut sum, mut n) = (one.clone(), one, 1u32);
     loop {
+        crate::work::pulse(1);
         term = ((&term * &r) >> work) / n;
         if term.sign() == Sign::NoSign || term == BigInt::from(-1) {
             break;
@@ -85,6 +88,7 @@ fn exp_fixed(x: &BigInt, bits: u64) -> (BigInt, i64) {
         n += 1;
     }
     for _ in 0..HALVINGS {
+        crate::work::pulse(1);
         sum = (&sum * &sum) >> work;
     }
     (sum >> (work - bits), k.to_i64().unwrap_or(i64::MAX))
@@ -364,6 +368,7 @@ fn power_integer(base: &Decimal, n: i32, scale: i64) -> Result<Numeric> {
     let mut result = (BigInt::from(1), 0i64);
     let mut rest = n.unsigned_abs();
     while rest > 0 {
+        crate::work::pulse(1);
         if rest & 1 == 1 {
             result = cut(&result.0 * &square.0, result.1 + square.1);
         }

@@ -90,6 +90,7 @@ pub(crate) fn big_digits(v: &BigInt) -> i64 {
     let low = ((v.bits() - 1) as f64 * std::f64::consts::LOG10_2) as u64;
     let mut digits = low.max(1);
     while v.magnitude() >= pow10(digits).magnitude() {
+        crate::work::pulse(1);
         digits += 1;
     }
     digits as i64

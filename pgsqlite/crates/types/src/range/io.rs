@@ -62,6 +62,7 @@ pub(crate) fn range_text_out(value: DatumRef, t: &RangeType, context: &Context, 
 pub(crate) fn multirange_text_out(value: DatumRef, t: &RangeType, context: &Context, out: &mut Vec<u8>) -> Result<()> {
     out.push(b'{');
     for (i, span) in stored_multirange(value, t)?.iter().enumerate() {
+        crate::work::pulse(1);
         if i > 0 {
             out.push(b',');
         }
@@ -101,6 +102,7 @@ pub(crate) fn multirange_binary_in(bytes: &[u8], t: &RangeType, context: &Contex
     let mut r = Reader(bytes);
     let mut ranges = Vec::new();
     for _ in 0..r.u32()? {
+        crate::work::pulse(1);
         let length = r.u32()? as usize;
         ranges.push(range_from_binary(r.take(length)?, t, context)?);
     }
@@ -126,6 +128,7 @@ fn binary_out(span: Option<&Span>, t: &RangeType, context: &Context, out: &mut V
     }
     out.push(flags);
     for value in [lower, upper].into_iter().filter_map(|b| b.value.as_ref()) {
+        crate::work::pulse(1);
         length_prefixed(value, &t.element, context, out)?;
     }
     Ok(())
@@ -144,6 +147,7 @@ pub(crate) fn multirange_binary_out(
     let spans = stored_multirange(value, t)?;
     out.extend_from_slice(&(spans.len() as i32).to_be_bytes());
     for span in &spans {
+        crate::work::pulse(1);
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
         binary_out(Some(span), t, context, out)?;

@@ -66,6 +66,7 @@ fn bound(text: &str) -> Option<(Option<String>, &str)> {
     let mut quoted = false;
     let mut chars = text.char_indices().peekable();
     loop {
+        crate::work::pulse(1);
         let (at, c) = chars.next()?;
         match c {
             ',' | ')' | ']' if !quoted => return Some((Some(out), &text[at..])),
@@ -96,6 +97,7 @@ pub(super) fn multirange(text: &str) -> Result<Vec<&str>> {
     let mut ranges = Vec::new();
     let (mut state, mut seen, mut start, mut at) = (State::BeforeRange, false, 0, 0);
     loop {
+        crate::work::pulse(1);
         let Some(&c) = bytes.get(at) else { return Err(bad("Unexpected end of input.")) };
         at += 1;
         if is_space(c) {
@@ -156,6 +158,7 @@ pub(super) fn quoted(text: &[u8], out: &mut Vec<u8>) {
     }
     out.push(b'"');
     for b in text {
+        crate::work::pulse(1);
         if matches!(b, b'"' | b'\\') {
             out.push(*b);
         }

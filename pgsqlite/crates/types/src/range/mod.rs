@@ -193,6 +193,7 @@ impl Range {
         }
         // counted: `[` below, `)` above
         for (bound, wanted) in [(&mut span.lower, true), (&mut span.upper, false)] {
+            crate::work::pulse(1);
             if bound.inclusive == wanted {
                 continue;
             }

@@ -137,6 +137,7 @@ pub fn joined(t: &RangeType, ranges: Vec<Range>) -> Result<Multirange> {
     spans.sort_by(|a, b| compare_spans(t, a, b));
     let mut out: Multirange = Vec::new();
     for span in spans {
+        crate::work::pulse(1);
         match out.last_mut() {
             Some(last) if last.overlaps(t, &span) || last.is_adjacent(t, &span)? => {
                 *last = last.hull(t, &span);
@@ -177,8 +178,10 @@ pub fn intersection(t: &RangeType, a: &[Span], b: &[Span]) -> Result<Multirange>
 pub fn difference(t: &RangeType, a: &[Span], b: &[Span]) -> Result<Multirange> {
     let mut left: Vec<Span> = a.to_vec();
     for taken in b {
+        crate::work::pulse(1);
         let mut next = Vec::new();
         for span in &left {
+            crate::work::pulse(1);
             next.extend(span.without(t, taken)?);
         }
         left = next;

@@ -51,6 +51,7 @@ impl Reader<'_> {
     /// The next lexeme; None: the text is at its end.
     pub fn lexeme(&mut self) -> Result<Option<Read>> {
         while self.peek().is_some_and(is_space) {
+            crate::work::pulse(1);
             self.next();
         }
         let mut text = String::new();
@@ -72,6 +73,7 @@ impl Reader<'_> {
             Some(_) => {}
         }
         loop {
+            crate::work::pulse(1);
             match self.peek() {
                 Some('\\') => {
                     self.next();
@@ -94,6 +96,7 @@ impl Reader<'_> {
     /// The rest of a quoted lexeme.
     fn quoted(&mut self, text: &mut String) -> Result<()> {
         loop {
+            crate::work::pulse(1);
             match self.next() {
                 None => return Err(self.syntax_error()),
                 Some('\'') if self.peek() == Some('\'') => {
@@ -111,10 +114,12 @@ impl Reader<'_> {
     fn positions(&mut self) -> Result<Vec<Position>> {
         let mut out = Vec::new();
         loop {
+            crate::work::pulse(1);
             // `:` or `,`
             self.next();
             let from = self.at;
             while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+                crate::work::pulse(1);
                 self.next();
             }
             if from == self.at {
@@ -129,6 +134,7 @@ impl Reader<'_> {
             }
             let mut position = Position { at: number.min(u64::from(LAST_POSITION)) as u16, weight: 0 };
             loop {
+                crate::work::pulse(1);
                 // (digits behind a weight mean nothing)
                 let weight = match self.peek() {
                     Some(c) if c.is_ascii_digit() => {

@@ -25,6 +25,7 @@ impl Document for Vector {
     fn find(&self, operand: &Operand) -> Found {
         let mut found = Found::No;
         for lexeme in self.meant(&operand.text, operand.prefix) {
+            crate::work::pulse(1);
             if lexeme.positions.is_empty() {
                 if found == Found::No {
                     found = Found::Somewhere;
@@ -82,6 +83,7 @@ fn merge(left: &[u32], right: &[u32], offsets: (u32, u32), take: Take) -> Vec<u3
     let (mut l, mut r) =
         (left.iter().map(|p| p + offsets.0).peekable(), right.iter().map(|p| p + offsets.1).peekable());
     loop {
+        crate::work::pulse(1);
         let (position, taken) = match (l.peek().copied(), r.peek().copied()) {
             (None, None) => return out,
             (Some(a), None) => (a, take.left),

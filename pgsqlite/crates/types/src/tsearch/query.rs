@@ -120,6 +120,7 @@ pub fn parse(text: &str, push: PushOperand) -> Result<Query> {
 /// Pushes the waiting operators that bind as tight as this one or tighter.
 pub fn settle(builder: &mut Builder, waiting: &mut Vec<Operator>, next: Operator) -> Result<()> {
     while let Some(top) = waiting.last() {
+        crate::work::pulse(1);
         // NOT is right-associative, unlike the others
         let stays = match next {
             Operator::Not => next.priority() >= top.priority(),
@@ -144,7 +145,9 @@ fn level(r: &mut Reader, builder: &mut Builder, open: &mut usize, first: &mut bo
     let mut waiting: Vec<Operator> = Vec::new();
     let mut operand_due = true;
     loop {
+        crate::work::pulse(1);
         while r.peek().is_some_and(is_space) {
+            crate::work::pulse(1);
             r.next();
         }
         let c = r.peek();
@@ -204,6 +207,7 @@ fn level(r: &mut Reader, builder: &mut Builder, open: &mut usize, first: &mut bo
         operand_due = true;
     }
     while let Some(operator) = waiting.pop() {
+        crate::work::pulse(1);
         builder.operator(operator)?;
     }
     builder.depth -= 1;
@@ -218,6 +222,7 @@ fn restrictions(r: &mut Reader) -> (u8, bool) {
     }
     r.next();
     loop {
+        crate::work::pulse(1);
         match r.peek() {
             Some('a' | 'A') => weights |= 8,
             Some('b' | 'B') => weights |= 4,
@@ -242,6 +247,7 @@ fn distance(r: &mut Reader) -> Result<u16> {
     }
     let from = r.at;
     while r.peek().is_some_and(|c| c.is_ascii_digit()) {
+        crate::work::pulse(1);
         r.next();
     }
     let digits = &r.text[from..r.at];
@@ -418,6 +424,7 @@ impl Node {
             return checksum(&b.text).cmp(&checksum(&a.text)).then_with(|| a.text.cmp(&b.text));
         }
         for (a, b) in self.children().into_iter().zip(other.children()) {
+            crate::work::pulse(1);
             let order = a.compare(b);
             if order.is_ne() {
                 return order;
@@ -440,6 +447,7 @@ fn write_operand(operand: &Operand, out: &mut Vec<u8>) {
         out.push(b'*');
     }
     for (bit, letter) in [(8, b'A'), (4, b'B'), (2, b'C'), (1, b'D')] {
+        crate::work::pulse(1);
         if operand.weights & bit != 0 {
             out.push(letter);
         }
@@ -450,8 +458,10 @@ fn write_operand(operand: &Operand, out: &mut Vec<u8>) {
 pub fn checksum(text: &str) -> i32 {
     let mut crc = u32::MAX;
     for b in text.bytes() {
+        crate::work::pulse(1);
         let mut entry = (crc >> 24) ^ u32::from(b);
         for _ in 0..8 {
+            crate::work::pulse(1);
             entry = if entry & 1 == 1 { (entry >> 1) ^ 0xEDB8_8320 } else { entry >> 1 };
         }
         crc = entry ^ (crc << 8);

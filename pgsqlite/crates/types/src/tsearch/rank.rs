@@ -28,6 +28,7 @@ pub fn weights(given: &[Option<f32>]) -> Result<[f32; 4]> {
     }
     let mut out = WEIGHTS;
     for (slot, weight) in out.iter_mut().zip(given) {
+        crate::work::pulse(1);
         let weight = weight
             .ok_or_else(|| PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array of weight must not contain nulls"))?;
         if weight >= 0.0 {
@@ -101,9 +102,12 @@ fn of_any(weights: &[f32; 4], vector: &Vector, query: &Query) -> f32 {
     let operands = distinct(query);
     let mut rank = 0f32;
     for operand in &operands {
+        crate::work::pulse(1);
         for lexeme in vector.meant(&operand.text, operand.prefix) {
+            crate::work::pulse(1);
             let (mut sum, mut best, mut best_at) = (0f32, -1f32, 0i32);
             for (i, p) in (0i32..).zip(places(lexeme, Position { at: 0, weight: 0 })) {
+                crate::work::pulse(1);
                 let weight = weights[usize::from(p.weight)];
                 sum += weight / ((i + 1) * (i + 1)) as f32;
                 if weight > best {
@@ -140,13 +144,18 @@ fn of_all(weights: &[f32; 4], vector: &Vector, query: &Query) -> f32 {
     // of each operand: the places of its last lexeme, and whether they are known
     let mut seen: Vec<Option<(Vec<Position>, bool)>> = Vec::new();
     for operand in &operands {
+        crate::work::pulse(1);
         let mut own = None;
         for lexeme in vector.meant(&operand.text, operand.prefix) {
+            crate::work::pulse(1);
             let known = !lexeme.positions.is_empty();
             let here = places(lexeme, nowhere);
             for (others, others_known) in seen.iter().flatten() {
+                crate::work::pulse(1);
                 for p in &here {
+                    crate::work::pulse(1);
                     for q in others {
+                        crate::work::pulse(1);
                         let mut distance = (i32::from(p.at) - i32::from(q.at)).abs();
                         if distance == 0 {
                             if known && *others_known {
@@ -206,6 +215,7 @@ impl Window<'_> {
     }
     fn add(&self, place: &Place) {
         for operand in &place.operands {
+            crate::work::pulse(1);
             self.places.borrow_mut()[*operand].push(u32::from(place.position.at));
         }
     }
@@ -222,6 +232,7 @@ struct Cover {
 /// The next stretch that matches, looked for from `start` on; `start` moves behind its beginning.
 fn next_cover(document: &[Place], query: &Query, window: &Window, start: &mut usize) -> Option<Cover> {
     while *start < document.len() {
+        crate::work::pulse(1);
         window.clear();
         // forwards to the end of a match
         let end = (*start..document.len()).find(|i| {
@@ -255,8 +266,11 @@ pub fn cover_density(weights: &[f32; 4], vector: &Vector, query: &Query, method:
     let operands = query.operands();
     let mut document: Vec<Place> = Vec::new();
     for (i, operand) in operands.iter().enumerate() {
+        crate::work::pulse(1);
         for lexeme in vector.meant(&operand.text, operand.prefix) {
+            crate::work::pulse(1);
             for p in &lexeme.positions {
+                crate::work::pulse(1);
                 if operand.weights != 0 && operand.weights & (1 << p.weight) == 0 {
                     continue;
                 }
@@ -279,6 +293,7 @@ pub fn cover_density(weights: &[f32; 4], vector: &Vector, query: &Query, method:
     let (mut rank, mut distances, mut before, mut covers) = (0f64, 0f64, 0f64, 0u32);
     let mut start = 0;
     while let Some(cover) = next_cover(&document, query, &window, &mut start) {
+        crate::work::pulse(1);
         let sum: f64 = document[cover.begin..=cover.end].iter().map(|p| inverse[usize::from(p.position.weight)]).sum();
         let span = (cover.end - cover.begin) as i32;
         let mut noise = (cover.to - cover.from) - span;

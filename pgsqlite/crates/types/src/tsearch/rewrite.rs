@@ -77,6 +77,7 @@ impl Tree {
         }
         // the first two become one, and the last takes the second's place
         while nodes.len() > 2 {
+            crate::work::pulse(1);
             let last = nodes.pop()?;
             let second = std::mem::replace(&mut nodes[1], last);
             let first = std::mem::replace(&mut nodes[0], Node::Stop);
@@ -98,6 +99,7 @@ impl Tree {
         }
         let mut flat = Vec::with_capacity(parts.len());
         for part in std::mem::take(parts) {
+            crate::work::pulse(1);
             match part {
                 Tree { kind: Kind::Joined(inner, inner_parts), .. } if inner == *joint => flat.extend(inner_parts),
                 other => flat.push(other),
@@ -187,6 +189,7 @@ impl Rule {
         let mut matched = vec![false; parts.len()];
         let (mut i, mut j) = (0, 0);
         while i < parts.len() && j < wanted.len() {
+            crate::work::pulse(1);
             match parts[i].compare(&wanted[j]) {
                 Ordering::Equal => {
                     matched[i] = true;

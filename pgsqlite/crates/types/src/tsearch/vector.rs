@@ -42,6 +42,7 @@ pub fn weight_of(letter: u8) -> Option<u8> {
 pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'\'');
     for b in text.bytes() {
+        crate::work::pulse(1);
         if matches!(b, b'\'' | b'\\') {
             out.push(b);
         }
@@ -68,6 +69,7 @@ impl Vector {
         lexemes.sort_by(|a, b| a.text.cmp(&b.text));
         let mut out: Vec<Lexeme> = Vec::with_capacity(lexemes.len());
         for lexeme in lexemes {
+            crate::work::pulse(1);
             if lexeme.text.len() > LONGEST_LEXEME {
                 return Err(PgError::new(
                     SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -96,6 +98,7 @@ impl Vector {
         let mut reader = Reader { text, at: 0, query: false };
         let mut lexemes = Vec::new();
         while let Some(read) = reader.lexeme()? {
+            crate::work::pulse(1);
             if read.text.len() > LONGEST_LEXEME {
                 return Err(PgError::new(
                     SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -110,11 +113,13 @@ impl Vector {
     pub fn to_text(&self) -> String {
         let mut out = Vec::new();
         for (i, lexeme) in self.lexemes.iter().enumerate() {
+            crate::work::pulse(1);
             if i > 0 {
                 out.push(b' ');
             }
             quote(&lexeme.text, &mut out);
             for (i, p) in lexeme.positions.iter().enumerate() {
+                crate::work::pulse(1);
                 out.push(if i == 0 { b':' } else { b',' });
                 int(&mut out, p.at);
                 if p.weight > 0 {
@@ -184,6 +189,7 @@ impl Vector {
     /// Gives all positions (or those of the lexemes named) a weight.
     pub fn set_weight(mut self, weight: u8, of: Option<&[String]>) -> Vector {
         for lexeme in &mut self.lexemes {
+            crate::work::pulse(1);
             if of.is_none_or(|names| names.contains(&lexeme.text)) {
                 lexeme.positions.iter_mut().for_each(|p| p.weight = weight);
             }
@@ -195,8 +201,10 @@ impl Vector {
     pub fn concat(mut self, other: Vector) -> Result<Vector> {
         let last = self.lexemes.iter().flat_map(|l| &l.positions).map(|p| p.at).max().unwrap_or(0);
         for mut lexeme in other.lexemes {
+            crate::work::pulse(1);
             let mut moved: Vec<Position> = Vec::new();
             for p in lexeme.positions {
+                crate::work::pulse(1);
                 let at = (u32::from(p.at) + u32::from(last)).min(u32::from(LAST_POSITION)) as u16;
                 if moved.last().is_some_and(|m| m.at == LAST_POSITION) {
                     break;
@@ -218,6 +226,7 @@ impl Vector {
     /// What is left of it with these weights: the lexemes that have a position of them, and those positions.
     pub fn filter(mut self, weights: &[u8]) -> Vector {
         for lexeme in &mut self.lexemes {
+            crate::work::pulse(1);
             lexeme.positions.retain(|p| weights.contains(&p.weight));
         }
         self.lexemes.retain(|l| !l.positions.is_empty());
@@ -241,10 +250,12 @@ pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let vector = stored(value)?;
     out.extend_from_slice(&(vector.lexemes.len() as u32).to_be_bytes());
     for lexeme in &vector.lexemes {
+        crate::work::pulse(1);
         out.extend_from_slice(lexeme.text.as_bytes());
         out.push(0);
         out.extend_from_slice(&(lexeme.positions.len() as u16).to_be_bytes());
         for p in &lexeme.positions {
+            crate::work::pulse(1);
             out.extend_from_slice(&(u16::from(p.weight) << 14 | p.at).to_be_bytes());
         }
     }
@@ -270,6 +281,7 @@ pub(crate) fn binary_in(bytes: &[u8]) -> Result<Datum> {
     }
     let mut lexemes = Vec::new();
     for _ in 0..count {
+        crate::work::pulse(1);
         let text = zero_terminated(&mut r)?.to_string();
         if text.len() > LONGEST_LEXEME {
             return Err(invalid("invalid tsvector: lexeme too long"));
@@ -280,6 +292,7 @@ pub(crate) fn binary_in(bytes: &[u8]) -> Result<Datum> {
         }
         let mut positions: Vec<Position> = Vec::new();
         for _ in 0..n {
+            crate::work::pulse(1);
             let word = r.u16()?;
             let p = Position { at: word & LAST_POSITION, weight: (word >> 14) as u8 };
             if positions.last().is_some_and(|before| p.at <= before.at) {

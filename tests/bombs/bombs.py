@@ -1,0 +1,237 @@
+"""Statements that take long, or for ever: each must end soon after it is told to, and keep nobody else waiting."""
+
+from __future__ import annotations
+
+SETUP = """
+CREATE TABLE keys (id int PRIMARY KEY, v text);
+INSERT INTO keys SELECT g, 'v' || g FROM generate_series(1, 1000) g;
+CREATE TABLE t (i int);
+INSERT INTO t SELECT generate_series(1, 20000);
+CREATE TABLE w (n bigint, s text);
+CREATE TABLE parent (id int PRIMARY KEY);
+CREATE TABLE child (id int REFERENCES parent ON DELETE CASCADE, t text);
+INSERT INTO parent SELECT generate_series(1, 3);
+INSERT INTO child SELECT 1, repeat('x', 50) FROM generate_series(1, 20000);
+CREATE VIEW endless AS SELECT a.i FROM t AS a, t AS b, t AS c, t AS d;
+CREATE SEQUENCE s;
+CREATE MATERIALIZED VIEW m AS SELECT 1 AS one WITH NO DATA;
+CREATE FUNCTION dbl(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + $1';
+CREATE FUNCTION slow(int) RETURNS int LANGUAGE plpgsql AS 'BEGIN LOOP NULL; END LOOP; END';
+CREATE FUNCTION recurses(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM endless';
+CREATE FUNCTION tr() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM endless; RETURN NEW; END';
+CREATE TABLE triggered (i int);
+CREATE TRIGGER tr BEFORE INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION tr();
+CREATE TABLE ruled (i int);
+CREATE RULE r AS ON INSERT TO ruled DO ALSO INSERT INTO w SELECT i FROM endless;
+CREATE TABLE parts (i int) PARTITION BY RANGE (i);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000000);
+INSERT INTO parts SELECT i FROM t;
+"""
+
+# Attacks of a role that may do no more than SELECT: computed in the midst of one row, by one function.
+NATIVES = {
+    "regex with back-references": r"SELECT count(*) FROM keys WHERE repeat('ab', 2000) ~ '(.*)(.*)(.*)(.*)(.*)\5\4\3\2\1x'",
+    "regex with lookahead": r"SELECT repeat('a', 5000) ~ '^(?=(a+)+$)(a|aa)+b'",
+    "regex with large counts": r"SELECT repeat('ab', 100000) ~ '((a|b){1,200}){1,200}c$'",
+    "regexp_matches g": r"SELECT count(*) FROM regexp_matches(repeat('ab', 3000000), '(a)(b)', 'g')",
+    "regexp_split_to_array": r"SELECT array_length(regexp_split_to_array(repeat('a,', 3000000), ','), 1)",
+    "regexp_split_to_table": r"SELECT count(*) FROM regexp_split_to_table(repeat('a,', 3000000), ',')",
+    "regexp_replace g": r"SELECT length(regexp_replace(repeat('ab', 3000000), '(a)(b)', '\2\1', 'g'))",
+    "regexp_count": r"SELECT regexp_count(repeat('ab', 3000000), 'a(b)')",
+    "regexp_instr": r"SELECT regexp_instr(repeat('ab', 3000000), '(a)b', 1, 2900000)",
+    "similar to": r"SELECT repeat('ab', 20000) SIMILAR TO '%(a|b)*(ab)*(a|b)*c'",
+    "like": r"SELECT repeat('ab', 10000000) LIKE '%' || repeat('ab', 5000) || 'c%'",
+    "ilike": r"SELECT repeat('ab', 10000000) ILIKE '%' || repeat('AB', 5000) || 'c%'",
+    "repeat": "SELECT length(repeat('ab', 200000000))",
+    "repeat of repeat": "SELECT length(repeat(repeat('x', 1000), 300000))",
+    "lpad": "SELECT length(lpad('x', 300000000, 'abc'))",
+    "rpad": "SELECT length(rpad('x', 300000000, 'abc'))",
+    "format width": "SELECT length(format('%300000000s', 'x'))",
+    "replace": "SELECT length(replace(repeat('ab', 50000000), 'a', 'xyz'))",
+    "translate": "SELECT length(translate(repeat('ab', 50000000), 'ab', 'ba'))",
+    "translate of many": "SELECT length(translate(repeat('ab', 5000000), repeat('x', 100000), ''))",
+    "reverse": "SELECT length(reverse(repeat('ab', 50000000)))",
+    "upper": "SELECT length(upper(repeat('ab', 50000000)))",
+    "initcap": "SELECT length(initcap(repeat('ab ', 50000000)))",
+    "btrim": "SELECT length(btrim(repeat('ab', 50000000), repeat('ba', 1000)))",
+    "position": "SELECT position(repeat('a', 5000) || 'b' IN repeat('a', 100000000))",
+    "strpos": "SELECT strpos(repeat('ab', 100000000), 'ac')",
+    "split_part": "SELECT split_part(repeat('ab', 50000000), 'a', 50000000)",
+    "md5": "SELECT md5(repeat('ab', 100000000))",
+    "sha512": "SELECT sha512(convert_to(repeat('ab', 100000000), 'UTF8'))",
+    "digest": "SELECT digest(repeat('ab', 100000000), 'sha256')",
+    "encode hex": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'hex'))",
+    "encode base64": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'base64'))",
+    "encode escape": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'escape'))",
+    "decode": "SELECT length(decode(repeat('ab', 50000000), 'hex'))",
+    "crypt": "SELECT crypt('x', gen_salt('bf', 31))",
+    "crypt des": "SELECT crypt('x', gen_salt('xdes', 16777215))",
+    "gen_random_bytes": "SELECT count(gen_random_bytes(1024)) FROM generate_series(1, 100000000)",
+    "bytea position": "SELECT position('\\x6163'::bytea IN convert_to(repeat('ab', 50000000), 'UTF8'))",
+    "bit_count": "SELECT bit_count(convert_to(repeat('ab', 100000000), 'UTF8'))",
+    "array_fill": "SELECT array_length(array_fill(1, ARRAY[20000000]), 1)",
+    "array_fill of texts": "SELECT array_length(array_fill(repeat('x', 1000), ARRAY[200000]), 1)",
+    "array doubling": "WITH RECURSIVE a(n, x) AS (SELECT 1, ARRAY[1] UNION ALL SELECT n + 1, x || x FROM a WHERE n < 24) SELECT max(array_length(x, 1)) FROM a",
+    "string doubling": "WITH RECURSIVE a(n, x) AS (SELECT 1, 'x' UNION ALL SELECT n + 1, x || x FROM a WHERE n < 29) SELECT max(length(x)) FROM a",
+    "array contains": "SELECT (SELECT array_agg(i) FROM t) @> (SELECT array_agg(20001 - i) FROM t)",
+    "array overlap": "SELECT (SELECT array_agg(i) FROM t) && (SELECT array_agg(-i) FROM t)",
+    "array_positions": "SELECT count(*) FROM (SELECT array_positions((SELECT array_agg(i) FROM t), i) FROM t) x",
+    "array_to_string": "SELECT length(array_to_string(array_fill('ab'::text, ARRAY[5000000]), ','))",
+    "array_remove": "SELECT array_length(array_remove(array_fill(1, ARRAY[5000000]), 2), 1)",
+    "unnest": "SELECT count(*) FROM unnest(array_fill(1, ARRAY[5000000]))",
+    "generate_subscripts": "SELECT count(*) FROM generate_subscripts(array_fill(1, ARRAY[5000000]), 1)",
+    "string_to_array": "SELECT array_length(string_to_array(repeat('a,', 5000000), ','), 1)",
+    "string_to_table": "SELECT count(*) FROM string_to_table(repeat('a,', 5000000), ',')",
+    "array literal": "SELECT array_length(('{' || repeat('1,', 5000000) || '1}')::int[], 1)",
+    "array comparison": "SELECT array_fill(1, ARRAY[5000000]) < array_fill(1, ARRAY[5000000])",
+    "json array": "SELECT json_array_length(('[' || repeat('1,', 5000000) || '1]')::json)",
+    "jsonb array": "SELECT jsonb_array_length(('[' || repeat('1,', 5000000) || '1]')::jsonb)",
+    "jsonb strings": "SELECT length(to_jsonb(repeat('a\"', 30000000))::text)",
+    "jsonb concatenation": "SELECT jsonb_array_length(('[' || repeat('1,', 2000000) || '1]')::jsonb || ('[' || repeat('1,', 2000000) || '1]')::jsonb)",
+    "jsonb elements": "SELECT count(*) FROM jsonb_array_elements(('[' || repeat('1,', 3000000) || '1]')::jsonb)",
+    "jsonb object": "SELECT length((SELECT jsonb_object_agg(g, g) FROM generate_series(1, 2000000) g)::text)",
+    "jsonb containment": "SELECT (SELECT jsonb_agg(i) FROM t) @> (SELECT jsonb_agg(-i) FROM t)",
+    "jsonpath exists": "SELECT jsonb_path_exists((SELECT jsonb_agg(i) FROM t), '$[*] ? (exists ($[*] ? (@ < 0)))')",
+    "jsonpath cross": "SELECT jsonb_path_exists((SELECT jsonb_agg(i) FROM t), '$ ? (@[*] < -1 && @[*] == @[*])')",
+    "jsonpath comparison": "SELECT jsonb_path_match((SELECT jsonb_build_object('a', jsonb_agg(i), 'b', jsonb_agg(-i)) FROM t), 'exists($ ? (@.a[*] == @.b[*]))')",
+    "jsonpath like_regex": "SELECT jsonb_path_exists(to_jsonb(repeat('ab', 2000)), '$ ? (@ like_regex \"(.*)(.*)(.*)(.*)x\")')",
+    "to_tsvector": "SELECT length(to_tsvector('english', (SELECT string_agg('word' || g, ' ') FROM generate_series(1, 60000) g)))",
+    "to_tsvector again": "SELECT sum(length(to_tsvector('english', repeat('running dogs ' || i, 500)))) FROM t",
+    "ts_headline": "SELECT length(ts_headline('english', repeat('the quick brown fox ', 200000), 'fox & dog'))",
+    "ts_rank_cd": "SELECT ts_rank_cd((SELECT to_tsvector('simple', string_agg('a b', ' ')) FROM t), 'a & b')",
+    "tsquery phrase": "SELECT (SELECT to_tsvector('simple', string_agg('a b' || i, ' ')) FROM t) @@ to_tsquery('simple', (SELECT string_agg('b' || i, ' <-> ') FROM t WHERE i < 3000))",
+    "tsvector literal": "SELECT length((SELECT string_agg('w' || g, ' ') FROM generate_series(1, 80000) g)::tsvector)",
+    "polygon": "SELECT p && p, p @> p FROM (SELECT ('(' || string_agg('(' || i || ',' || (i * i) % 1000 || ')', ',') || ')')::polygon p FROM t WHERE i < 8000) x",
+    "path": "SELECT length(p) FROM (SELECT ('[' || repeat('(1,2),', 1000000) || '(1,2)]')::path p) x",
+    "numeric power": "SELECT length((9.999999999999999::numeric ^ 99999)::text)",
+    "factorial": "SELECT length(factorial(32000)::text)",
+    "numeric multiplication": "SELECT length((repeat('9', 130000)::numeric * repeat('9', 1000)::numeric)::text)",
+    "numeric division": "SELECT length((1::numeric(1000,900) / repeat('7', 100000)::numeric)::text)",
+    "numeric exp": "SELECT sum(exp(i / 7.000000000000000000000000000000000000000000000000001)) FROM t",
+    "numeric ln": "SELECT sum(ln((i + 1)::numeric(500,400))) FROM t",
+    "numeric sqrt": "SELECT length(sqrt(repeat('7', 100000)::numeric)::text)",
+    "numeric text": "SELECT length(repeat('7', 131000)::numeric::text) FROM t",
+    "gcd": "SELECT length(gcd(repeat('7', 60000)::numeric, repeat('3', 60001)::numeric)::text)",
+    "money": "SELECT sum(i::text::money) FROM endless",
+    "multirange": "SELECT length(range_agg(int4range(i * 2, i * 2 + 1))::text) FROM t",
+    "multirange arithmetic": "SELECT count(*) FROM (SELECT range_agg(int4range(i * 2, i * 2 + 1)) r FROM t) x, generate_series(1, 2000) g WHERE (r * r) = (r + r)",
+    "bit strings": "SELECT length((repeat('10', 20000000))::varbit | (repeat('01', 20000000))::varbit)",
+    "similarity": "SELECT similarity(repeat('abc def ', 300000), repeat('def ghi ', 300000))",
+    "hstore": "SELECT length((SELECT string_agg('k' || g || '=>v', ',') FROM generate_series(1, 500000) g)::hstore::text)",
+    "normalize": "SELECT length(normalize(repeat('é', 20000000), NFD))",
+    "unistr": r"SELECT length(unistr(repeat('\0061', 20000000)))",
+    "convert": "SELECT length(convert_from(convert_to(repeat('é', 20000000), 'LATIN1'), 'LATIN1'))",
+    "quote_literal": "SELECT length(quote_literal(repeat('''', 50000000)))",
+    "concat": "SELECT length(concat(VARIADIC array_fill('ab'::text, ARRAY[5000000])))",
+    "string_agg": "SELECT length(string_agg('ab', ',')) FROM t AS a, t AS b",
+    "array_agg": "SELECT array_length(array_agg(a.i), 1) FROM t AS a, (SELECT FROM t WHERE i < 400) AS b",
+    "json_agg": "SELECT length(json_agg(a.i)::text) FROM t AS a, (SELECT FROM t WHERE i < 400) AS b",
+    "percentile": "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a.i) FROM t AS a, (SELECT FROM t WHERE i < 300) AS b",
+    "mode": "SELECT mode() WITHIN GROUP (ORDER BY a.i::text) FROM t AS a, (SELECT FROM t WHERE i < 300) AS b",
+    "count distinct": "SELECT count(DISTINCT a.i * 1.5 + b.i) FROM t AS a, t AS b",
+    "window over all": "SELECT sum(x) FROM (SELECT array_length(array_agg(i) OVER (ORDER BY i ROWS BETWEEN 5000 PRECEDING AND CURRENT ROW), 1) x FROM t) y",
+    "set_config": "SELECT length(set_config('my.value', repeat('x', 100000000), false))",
+    "pg_get_viewdef": "SELECT length(pg_get_viewdef('endless'::regclass)) FROM endless",
+    "xml-free to_char": "SELECT length(to_char(1.5, repeat('9', 100000))) FROM t",
+    "to_timestamp": "SELECT to_timestamp('2020', 'YYYY' || repeat(' ', 20000000))",
+    "interval input": "SELECT (repeat('1 day ', 1000000))::interval",
+    "parse_ident": "SELECT array_length(parse_ident(repeat('a.', 1000000) || 'b'), 1)",
+    "inet": "SELECT count(*) FROM endless WHERE ('10.0.0.0/8'::inet + i) << '10.0.0.0/9'",
+    "generate_series": "SELECT count(*) FROM generate_series(1, 1000000000000)",
+    "generate_series of times": "SELECT count(*) FROM generate_series('2000-01-01'::timestamp, '9999-01-01', '1 second')",
+    "text column of a row": "SELECT length((t.*)::text) FROM t, endless",
+    "row comparison": "SELECT count(*) FROM t AS a, t AS b WHERE ROW(a.i::numeric, 1) < ROW(b.i::numeric, 2)",
+}
+
+# SQLite's own work, sub-queries, functions in PL/pgSQL and SQL.
+QUERIES = {
+    "cross join": "SELECT count(*) FROM endless",
+    "order by": "SELECT a.i FROM t AS a, (SELECT FROM t WHERE i < 100) AS b ORDER BY a.i * 7919 % 10007, random() OFFSET 2000000",
+    "order by text": "SELECT md5(a.i::text) FROM t AS a, (SELECT FROM t WHERE i < 50) AS b ORDER BY md5(a.i::text) COLLATE \"en-US-x-icu\" OFFSET 1000000",
+    "distinct": "SELECT count(*) FROM (SELECT DISTINCT a.i * b.i FROM t AS a, t AS b) x",
+    "recursive": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+    "recursive union": "WITH RECURSIVE r(n) AS (SELECT 1::bigint UNION SELECT (n * 7919 + 1) % 100000007 FROM r) SELECT count(*) FROM r",
+    "materialized": "WITH x AS MATERIALIZED (SELECT a.i FROM t AS a, t AS b) SELECT count(*) FROM x",
+    "except": "SELECT i FROM endless EXCEPT SELECT 1",
+    "lateral": "SELECT count(*) FROM t, LATERAL (SELECT count(*) FROM t AS u WHERE u.i <> t.i) x",
+    "catalogs": "SELECT count(*) FROM pg_proc AS a, pg_proc AS b, pg_attribute AS c",
+    "information_schema": "SELECT count(*) FROM information_schema.columns AS a, information_schema.columns AS b",
+    "plpgsql loop": "SELECT slow(1)",
+    "plpgsql loop in a key look-up": "SELECT slow(id) FROM keys WHERE id = 5",
+    "sql function": "SELECT recurses(1)",
+    "do": "DO $$ BEGIN LOOP NULL; END LOOP; END $$",
+    "do with a handler": "DO $$ BEGIN LOOP BEGIN PERFORM count(*) FROM endless; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END $$",
+    "do with transactions": "DO $$ BEGIN LOOP COMMIT; END LOOP; END $$",
+    "do with for": "DO $$ DECLARE s text := 'x'; BEGIN FOR i IN 1..2000000000 LOOP s := md5(s); END LOOP; END $$",
+    "do with dynamic SQL": "DO $$ BEGIN LOOP EXECUTE 'SELECT ' || repeat('1+', 100) || '1'; END LOOP; END $$",
+    "rows to the client": "SELECT i FROM endless",
+    "values of a key look-up": r"SELECT repeat(v, 2000) ~ '(.*)(.*)(.*)\3\2\1x' FROM keys WHERE id = 5",
+    "lo": "SELECT count(lo_creat(-1)) FROM endless",
+    "nextval": "SELECT count(nextval('s')) FROM endless",
+    "sleep": "SELECT pg_sleep(1000)",
+    "explain analyze": "EXPLAIN ANALYZE SELECT count(*) FROM endless",
+    "copy to": "COPY (SELECT i FROM endless) TO STDOUT",
+    "cursor": "BEGIN; DECLARE c CURSOR FOR SELECT i FROM endless; MOVE FORWARD ALL IN c; COMMIT",
+    "cursor with hold": "DECLARE h CURSOR WITH HOLD FOR SELECT count(*) FROM endless",
+    "doubling CTEs": "WITH " + ", ".join(
+        ["a0 AS (SELECT 1 AS x)"] + [f"a{n} AS (SELECT p.x FROM a{n - 1} AS p, a{n - 1} AS q)" for n in range(1, 18)]
+    ) + " SELECT count(*) FROM a17 AS p, a17 AS q, a17 AS r",
+}
+
+PLANNING = {
+    "inlining that doubles": "SELECT " + "dbl(" * 30 + "1" + ")" * 30,
+    "doubling CTEs, 40": "WITH " + ", ".join(
+        ["a0 AS (SELECT 1 AS x)"] + [f"a{n} AS (SELECT p.x FROM a{n - 1} AS p, a{n - 1} AS q)" for n in range(1, 40)]
+    ) + " SELECT count(*) FROM a39",
+    "many operators": "SELECT " + "+".join(["1"] * 20000),
+    "many ORs": "SELECT count(*) FROM t WHERE " + " OR ".join(f"i = {n}" for n in range(20000)),
+    "long IN list": "SELECT count(*) FROM t WHERE i IN (" + ",".join(map(str, range(200000))) + ")",
+    "many joins": "SELECT count(*) FROM " + ", ".join(f"keys AS k{n}" for n in range(60)),
+    "grouping sets": "SELECT count(*) FROM t GROUP BY CUBE (" + ",".join(f"i % {n}" for n in range(1, 13)) + ")",
+    "many values": "SELECT count(*) FROM (VALUES " + ",".join(f"({n}, 'x')" for n in range(60000)) + ") v",
+    "nested queries": "SELECT count(*) FROM " + "(SELECT * FROM " * 60 + "t" + "".join(f") x{n}" for n in range(60)),
+    "COALESCE of COALESCE": "SELECT " + "coalesce(nullif(" * 25 + "i" + ", 1), 2)" * 25 + " FROM t",
+}
+
+# What writes: a cancelled one leaves nothing behind.
+WRITES = {
+    "insert of a native": "INSERT INTO w VALUES (length(repeat('x', 400000000)))",
+    "insert of a regex": r"INSERT INTO w VALUES (CASE WHEN repeat('ab', 2000) ~ '(.*)(.*)(.*)(.*)(.*)\5\4\3\2\1x' THEN 1 ELSE 2 END)",
+    "insert of a select": "INSERT INTO w SELECT i FROM endless",
+    "insert returning": "INSERT INTO w SELECT i FROM endless RETURNING n",
+    "update": "UPDATE t SET i = (SELECT count(*) FROM endless)",
+    "update of a key": r"UPDATE keys SET v = length(regexp_replace(repeat('ab', 3000), '(.*)(.*)(.*)\3\2\1x', 'y')) WHERE id = 5",
+    "delete": "DELETE FROM t WHERE i = (SELECT count(*) FROM endless)",
+    "merge": "MERGE INTO w USING endless e ON w.n = e.i WHEN NOT MATCHED THEN INSERT VALUES (e.i)",
+    "insert with a trigger": "INSERT INTO triggered VALUES (1)",
+    "insert with a rule": "INSERT INTO ruled VALUES (1)",
+    "insert into partitions": "INSERT INTO parts SELECT i FROM endless",
+    "modifying CTE": "WITH x AS (INSERT INTO w SELECT i FROM endless RETURNING n) SELECT count(*) FROM x",
+    "on conflict": "INSERT INTO keys SELECT i % 1000 + 1, 'x' FROM endless ON CONFLICT (id) DO UPDATE SET v = excluded.v",
+}
+
+DDL = {
+    "create table as": "CREATE TABLE x1 AS SELECT i FROM endless",
+    "select into": "SELECT i INTO x2 FROM endless",
+    "create temp table as": "CREATE TEMP TABLE x3 AS SELECT i FROM endless",
+    "create table as execute": "PREPARE p AS SELECT i FROM endless; CREATE TABLE x4 AS EXECUTE p",
+    "create materialized view": "CREATE MATERIALIZED VIEW x5 AS SELECT i FROM endless",
+    "refresh materialized view": "CREATE OR REPLACE FUNCTION many() RETURNS SETOF int LANGUAGE sql AS 'SELECT i FROM endless'; "
+    "CREATE MATERIALIZED VIEW x6 AS SELECT many() WITH NO DATA; REFRESH MATERIALIZED VIEW x6",
+    "create index": "CREATE FUNCTION pure(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN LOOP NULL; END LOOP; END'; CREATE INDEX x7 ON t ((pure(i)))",
+    "create index where": "CREATE INDEX x8 ON t (i) WHERE length(repeat('x', 3000000 + i)) > 0",
+    "create unique index": "CREATE UNIQUE INDEX x9 ON t ((length(repeat('x', 1000000 + i))))",
+    "add column default": "ALTER TABLE t ADD COLUMN y int DEFAULT slow(1)",
+    "add column generated": "ALTER TABLE t ADD COLUMN z int GENERATED ALWAYS AS (length(repeat('x', 3000000 + i))) STORED",
+    "add check": "ALTER TABLE t ADD CHECK (slow(i) > 0)",
+    "add exclude": "ALTER TABLE t ADD EXCLUDE USING gist (int4range(i - 1, i + 1, '[]') WITH &&)",
+    "add unique": "ALTER TABLE t ADD CONSTRAINT u UNIQUE (i)",
+    "alter type": "ALTER TABLE t ALTER COLUMN i TYPE bigint USING slow(i)",
+    "attach partition": "CREATE TABLE x10 (i int); INSERT INTO x10 SELECT 1000001 FROM t AS a, (SELECT FROM t WHERE i < 50) AS b; "
+    "ALTER TABLE parts ATTACH PARTITION x10 FOR VALUES FROM (1000000) TO (2000000)",
+    "domain check": "CREATE DOMAIN d AS int; CREATE TABLE x11 (i d); INSERT INTO x11 VALUES (1); ALTER DOMAIN d ADD CHECK (slow(VALUE) > 0)",
+    "cascaded delete": "DELETE FROM parent WHERE id = 1",
+    "create trigger table rebuild": "ALTER TABLE t ALTER COLUMN i TYPE text USING repeat('x', 100000)",
+    "analyze": "ANALYZE",
+    "explain": "EXPLAIN " + "SELECT " + "+".join(["1"] * 5000),
+}
