@@ -5,6 +5,7 @@ use crate::error;
 use crate::files::Room;
 use crate::patience::Patience;
 use crate::udf::SessionCell;
+use crate::vfs::Reading;
 use crate::written::Written;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
@@ -283,6 +284,8 @@ pub struct Parts {
     interrupt: Arc<rusqlite::InterruptHandle>,
     /// by its text: what each statement did, while that is recorded
     recorded: Option<HashMap<String, Vec<Counted>>>,
+    /// what it has seen of the log; None: its files are not those of our VFS
+    reading: Option<Reading>,
     /// its place among the pool's leased connections; given back with the connection
     pub lease: Option<crate::lease::Lease>,
     /// the files are the database's as long as a connection is open
@@ -320,13 +323,16 @@ impl Connection {
             conn.execute_batch(
                 "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
                  PRAGMA cache_size = -16384;",
-            )
+            )?;
+            conn.pragma_update(None, "journal_size_limit", crate::wal::KEPT)
         };
         setup().map_err(|e| error::open_error(path, e))?;
         let cell = Arc::new(SessionCell::default());
         crate::udf::register_all(&conn, cell.clone())?;
         crate::vtab::register(&conn, &cell)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
+        // SAFETY: a live connection of this thread.
+        let reading = unsafe { crate::vfs::reading_of(conn.handle()) };
         // SQLite opens a file to read if it cannot be opened to write now, and the connection would stay so
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(|e| error::open_error(path, e))? {
             return Err(PgError::new(
@@ -343,6 +349,7 @@ impl Connection {
             temporary: Cell::new(false),
             interrupt,
             recorded: None,
+            reading,
             lease: None,
             room: None,
             patience: Patience::default(),
@@ -377,6 +384,28 @@ impl Connection {
     fn transaction_state(&self) -> c_int {
         // SAFETY: a live connection and a name that ends with a null byte (rusqlite would copy it first).
         unsafe { ffi::sqlite3_txn_state(self.handle(), c"main".as_ptr()) }
+    }
+
+    /// The number of the last commit that may have been seen through this connection.
+    pub fn seen(&self) -> u64 {
+        self.reading.as_ref().map_or(u64::MAX, Reading::seen)
+    }
+
+    /// It has made this commit.
+    pub fn mark_seen(&self, commit: u64) {
+        if let Some(reading) = &self.reading {
+            reading.mark(commit);
+        }
+    }
+
+    /// Whether all that was seen through it is on disk.
+    fn is_settled(&self) -> bool {
+        self.reading.as_ref().is_none_or(|r| !r.progress.has_unsynced() || r.is_settled())
+    }
+
+    /// What it sees of its database's log.
+    pub fn reading(&self) -> Reading {
+        self.reading.clone().unwrap_or_default()
     }
 
     pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
@@ -653,8 +682,14 @@ const MOST_IDLE: usize = 16;
 pub struct Idle(Mutex<Vec<Connection>>);
 
 impl Idle {
+    /// The one that was used last; while what that has seen is on its way to the disk, rather another: who reads through it might have to
+    /// wait for the disk. None: there is none, or the disk has failed, and what all of them have seen may be lost.
     pub fn take(&self) -> Option<Connection> {
-        self.0.lock().pop()
+        let mut idle = self.0.lock();
+        match idle.iter().rposition(|c| c.is_settled()) {
+            Some(at) => Some(idle.remove(at)),
+            None => idle.pop_if(|c| !c.reading.as_ref().is_some_and(|r| r.progress.has_failed())),
+        }
     }
     /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
     pub fn put(&self, mut connection: Connection) {

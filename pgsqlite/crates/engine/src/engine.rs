@@ -127,9 +127,10 @@ impl Engine {
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
         room.compared(mark);
+        let log = keeper.reading();
         let keeper = Arc::new(Mutex::new(Some(keeper)));
         // what is gone with the server anyway needs no sync
-        let wal = memory.is_none().then(|| Wal::new(room.clone(), keeper.clone()));
+        let wal = memory.is_none().then(|| Wal::new(room.clone(), keeper.clone(), log.progress.clone()));
         if let Some(wal) = &wal {
             wal.check()?;
         }
@@ -140,7 +141,7 @@ impl Engine {
             config,
             catalog: RwLock::new(Arc::new(catalog)),
             published: AtomicU64::new(0),
-            writer: Writer::new(wal, idle.clone()),
+            writer: Writer::new(wal, log, idle.clone()),
             idle,
             leases,
             plans: Default::default(),

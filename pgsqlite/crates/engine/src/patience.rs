@@ -68,6 +68,14 @@ impl Connection {
         }
     }
 
+    /// CHECKPOINT: writes back what can be of the log without waiting for anybody, and empties the log if that was all.
+    pub(crate) fn empty_log(&self) -> Result<()> {
+        self.patience.none.set(true);
+        let done = self.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.patience.none.set(false);
+        done.map_err(|_| self.error())
+    }
+
     /// Whether the database can be written to. Errors: 58030, 25006.
     pub(crate) fn check_writes(&self) -> Result<()> {
         if self.try_begin_immediate()? {

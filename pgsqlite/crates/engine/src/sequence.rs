@@ -174,19 +174,23 @@ impl SessionSequences {
         uncovered
     }
 
-    /// Stores where the sequences stand that this transaction used, where the file does not cover that.
-    pub fn store(&self, catalog: &Catalog, db: &rusqlite::Connection) -> Result<()> {
+    /// Stores where the sequences stand that this transaction used, where the file does not cover that. Returns whether some of it is
+    /// covered by commits that may not be on disk yet.
+    pub fn store(&self, catalog: &Catalog, db: &rusqlite::Connection) -> Result<bool> {
         let own = &mut *self.own.lock();
         if own.dirty.is_empty() && own.left_over.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
+        let mut rests_on_others = false;
         let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
         let mut changed = std::mem::take(&mut own.dirty);
         changed.append(&mut own.left_over);
         for sequence in changed {
             let state = engine.sequences.lock().get(&sequence).copied();
             let (Some(state), Some(definition)) = (state, stored_sequence(catalog, sequence)) else { continue };
-            if !state.is_covered(state.stored, definition.increment) {
+            if state.is_covered(state.stored, definition.increment) {
+                rests_on_others |= !state.is_covered(state.durable, definition.increment);
+            } else {
                 let (last, called) = state.to_store(definition);
                 store::write::put_sequence_state(db, sequence, last, called)?;
                 if called {
@@ -194,7 +198,7 @@ impl SessionSequences {
                 }
             }
         }
-        Ok(())
+        Ok(rests_on_others)
     }
 
     /// The transaction has been committed: later commits come after it in the log, and need not store again what it has stored.
@@ -205,6 +209,11 @@ impl SessionSequences {
     /// … and it is on disk: values that it covers may be told to a client without any commit.
     pub fn durable(&self) {
         self.mark(|state, last| state.durable = Some(last));
+        self.own.lock().storing.clear();
+    }
+
+    /// … and nobody waits for the disk: what it has stored may be lost.
+    pub fn not_durable(&self) {
         self.own.lock().storing.clear();
     }
 
@@ -244,7 +253,8 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
         // (nothing to do for most: the file says so already)
         if state.stored != Some(state.last) || !state.called {
             store::write::move_sequence(db, sequence, state.last, state.called)?;
-            (state.stored, state.durable) = (None, None);
+            // what other sessions have stored before, and not marked yet, is behind this in the file
+            (state.stored, state.durable, state.version) = (None, None, crate::engine::next_number());
             if state.called {
                 stored(Storing { sequence, last: state.last, version: state.version });
             }
@@ -432,6 +442,10 @@ impl Engine {
         let Some(connection) = opened.as_ref().or(keeper.as_ref()) else { return Ok(()) };
         if store::version(connection.rusqlite())?.is_none() {
             return Ok(());
+        }
+        if opened.is_some() {
+            // whoever gives the copy its name syncs it
+            connection.exec("PRAGMA synchronous = OFF")?;
         }
         connection.exec("BEGIN IMMEDIATE")?;
         settle(&mut all, connection.rusqlite(), |_| ())?;

@@ -7,6 +7,7 @@
 
 use crate::connection::Connection;
 use crate::files::{Fate, FileId, Room};
+use crate::vfs::Progress;
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::File;
@@ -20,6 +21,8 @@ use std::time::Instant;
 const STRETCH: usize = 256 << 10;
 /// At about this length SQLite starts again at the log's beginning: its checkpoint comes after 1000 pages.
 const LONG: u64 = 4 << 20;
+/// To so many bytes a longer log is cut when SQLite begins it anew: one that grew beside a long reader, or by a large transaction.
+pub const KEPT: i64 = 16 << 20;
 
 pub struct Wal {
     room: Arc<Room>,
@@ -31,11 +34,12 @@ pub struct Wal {
     made: Instant,
     /// when it was checked last without a sync: milliseconds since it was made
     checked: AtomicU64,
+    progress: Arc<Progress>,
 }
 
 impl Wal {
-    /// The log that SQLite keeps at this path as long as the database is open.
-    pub fn new(room: Arc<Room>, keeper: Arc<Mutex<Option<Connection>>>) -> Wal {
+    /// The log that SQLite keeps at this path as long as the database is open, and what is known of it.
+    pub fn new(room: Arc<Room>, keeper: Arc<Mutex<Option<Connection>>>, progress: Arc<Progress>) -> Wal {
         Wal {
             room,
             keeper,
@@ -43,6 +47,7 @@ impl Wal {
             length: AtomicU64::new(0),
             made: Instant::now(),
             checked: AtomicU64::new(0),
+            progress,
         }
     }
 
@@ -111,9 +116,19 @@ impl Wal {
         }
     }
 
-    /// What has been written is on disk when this returns.
-    pub fn sync(&self) -> io::Result<()> {
-        self.file()?.sync_data()
+    /// What has been written is on disk when this returns, among it the commits up to this number. After one sync of the database has
+    /// failed, whoever asked for it, all do.
+    pub fn sync(&self, upto: u64) -> io::Result<()> {
+        let extent = self.progress.extent();
+        let synced = self.file().and_then(File::sync_data);
+        if synced.is_err() {
+            self.progress.fail();
+        }
+        // one that failed meanwhile was of these bytes, too
+        if synced.is_ok() && self.progress.has_failed() {
+            return Err(io::Error::other("an earlier sync has failed"));
+        }
+        synced.map(|()| self.progress.is_synced(&extent, upto))
     }
 
     /// Makes room for coming commits, if there may be none. Only to be called while this process holds SQLite's write lock:
@@ -148,7 +163,7 @@ mod tests {
             .expect("opens")
             .execute_batch("PRAGMA journal_mode = WAL")
             .expect("runs");
-        let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), Arc::default());
+        let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), Arc::default(), Arc::default());
         let db = rusqlite::Connection::open(path("a.db")).expect("opens");
         let length = || std::fs::metadata(path("a.db-wal")).expect("is there").len();
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
@@ -168,6 +183,6 @@ mod tests {
         let count: i64 = copy.query_row("SELECT count(*) FROM t", [], |r| r.get(0)).expect("reads");
         let sound: String = copy.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checks");
         assert_eq!((count, sound.as_str()), (200, "ok"));
-        wal.sync().expect("syncs");
+        wal.sync(0).expect("syncs");
     }
 }

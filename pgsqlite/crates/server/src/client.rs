@@ -107,14 +107,6 @@ impl Client {
         Ok(())
     }
 
-    /// Flushes once enough has come together, so that a client that sends without reading cannot fill the memory.
-    pub async fn flush_if_full(&mut self) -> Result<(), End> {
-        if self.out.buffer.len() >= FLUSH {
-            self.flush().await?;
-        }
-        Ok(())
-    }
-
     /// Gives back the memory of messages that are done with, before a wait that may be long.
     pub fn rest(&mut self) {
         if self.input.is_empty() {

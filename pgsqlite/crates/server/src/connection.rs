@@ -5,7 +5,7 @@ use crate::entrance::Visitor;
 use crate::errors;
 use crate::listen::Shared;
 use crate::own_thread;
-use crate::sink::{describe, WireSink};
+use crate::sink::{describe, WireSink, FLUSH};
 use crate::startup::{self, Started};
 use crate::stream::Stream;
 use pgsqlite_engine::session::{Execution, Format, Script, Session, StatementSource, TransactionStatus};
@@ -95,9 +95,30 @@ impl Conversation {
                 Ok(message) => self.answer(message).await?,
                 Err(e) => self.refuse(kind, e).await?,
             }
-            self.client.flush_if_full().await?;
+            self.flush_if_full().await?;
+        }
+        self.flush().await
+    }
+
+    /// Sends the answers. What they tell of is on disk then: the session may have seen commits that are not yet. Who has the writer
+    /// slot is exempt as long as no row, error or message tells more than how many rows were changed: its own transaction is lost
+    /// together with those.
+    async fn flush(&mut self) -> Step {
+        if let Some(commit) = self.session.unsettled() {
+            let output = &self.client.out.buffer;
+            if !(output.is_empty() || self.session.has_writer_slot() && tells_no_rows(output)) {
+                self.session.settle(commit).await.map_err(End::Fatal)?;
+            }
         }
         self.client.flush().await
+    }
+
+    /// As [`Conversation::flush`], once enough has come together.
+    async fn flush_if_full(&mut self) -> Step {
+        match self.client.out.buffer.len() >= FLUSH {
+            true => self.flush().await,
+            false => Ok(()),
+        }
     }
 
     /// Whether the session has a thread of its own from now on.
@@ -126,7 +147,7 @@ impl Conversation {
             filled = self.client.fill() => filled?,
         };
         self.notifications();
-        self.client.flush().await?;
+        self.flush().await?;
         Ok(came)
     }
 
@@ -168,7 +189,7 @@ impl Conversation {
                 self.skip_to_sync = false;
                 self.end_of_query().await
             }
-            Message::Flush => self.client.flush().await,
+            Message::Flush => self.flush().await,
             // leftovers of a COPY that ended in an error
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
             Message::FunctionCall { function, formats, values, result_format } => {
@@ -287,7 +308,7 @@ impl Conversation {
                 Some(Execution::Empty) => self.client.out.empty_query_response(),
                 Some(Execution::Suspended) => return Err(Ok(PgError::internal("a simple query was suspended"))),
                 Some(Execution::Paused) => {
-                    self.client.flush().await.map_err(Err)?;
+                    self.flush().await.map_err(Err)?;
                     columns = kept;
                 }
                 Some(Execution::CopyIn { formats }) => {
@@ -314,7 +335,7 @@ impl Conversation {
         self.client.out.copy_response(b'G', &formats);
         loop {
             let Some((kind, body)) = self.client.buffered().map_err(Err)? else {
-                self.client.flush().await.map_err(Err)?;
+                self.flush().await.map_err(Err)?;
                 tokio::select! {
                     biased;
                     error = self.session.copy_in_stopped() => return Err(Ok(error)),
@@ -469,7 +490,7 @@ impl Conversation {
                     self.client.out.portal_suspended();
                     return Ok(());
                 }
-                Execution::Paused => self.client.flush().await.map_err(Err)?,
+                Execution::Paused => self.flush().await.map_err(Err)?,
                 Execution::CopyIn { formats } => {
                     let tag = self.copy_in(&formats).await?;
                     self.notices();
@@ -479,6 +500,20 @@ impl Conversation {
             }
         }
     }
+}
+
+/// Whether whole messages say nothing of what is in the database but how many rows were changed.
+fn tells_no_rows(mut messages: &[u8]) -> bool {
+    while let [kind, rest @ ..] = messages {
+        let Some((length, _)) = rest.split_first_chunk::<4>() else { return false };
+        let length = u32::from_be_bytes(*length) as usize;
+        // CommandComplete, ReadyForQuery, ParseComplete, BindComplete, CloseComplete, descriptions, NoData, ParameterStatus
+        if !b"CZ123TtnS".contains(kind) || rest.len() < length {
+            return false;
+        }
+        messages = &rest[length..];
+    }
+    true
 }
 
 fn to_formats(codes: &[i16]) -> pgsqlite_types::Result<Vec<Format>> {

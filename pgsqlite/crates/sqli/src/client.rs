@@ -76,11 +76,4 @@ impl Client {
         self.out.buffer.shrink_to(FLUSH);
         Ok(())
     }
-
-    pub async fn flush_if_full(&mut self) -> Result<(), End> {
-        if self.out.buffer.len() >= FLUSH {
-            self.flush().await?;
-        }
-        Ok(())
-    }
 }

@@ -206,7 +206,11 @@ impl Session {
         let ready = self.engine.writer.expect_commit(true);
         self.connection()?.command("ROLLBACK")?;
         ready?;
-        self.run_long("VACUUM main")?;
+        let vacuumed = self.run_long("VACUUM main");
+        if vacuumed.is_err() {
+            self.engine.writer.not_committed();
+        }
+        vacuumed?;
         let commit = self.engine.writer.committed();
         let after = pages(self)?;
         self.engine.writer.wait_durable(commit, self.own_thread).await?;
@@ -368,10 +372,7 @@ impl Session {
             "pg_checkpoint",
             "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
         )?;
-        self.connection()?
-            .rusqlite()
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(|_| self.engine_error())?;
+        self.connection()?.empty_log()?;
         Ok("CHECKPOINT".into())
     }
 

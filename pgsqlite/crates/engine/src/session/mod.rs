@@ -4,6 +4,7 @@
 //! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
 //! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`shared`]: short transactions that share one of SQLite
+//! * [`seen`]: answers that wait for the disk
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
@@ -51,6 +52,7 @@ pub mod plans;
 mod portal;
 mod routines;
 mod script;
+mod seen;
 mod server_functions;
 pub mod setting_rights;
 mod shared;
@@ -160,6 +162,8 @@ pub struct Session {
     own_thread: bool,
     /// above 0: others were committing at the time of one of its last commits
     beside_others: u8,
+    /// the last commit that it may have seen through connections that it has given back ([`seen`])
+    seen: u64,
     /// the state of random(), while no connection is leased; zeros: to be seeded
     random: [u64; 2],
     /// the whole text that the running statement came in
@@ -211,6 +215,7 @@ impl Session {
             sync_follows: false,
             own_thread: true,
             beside_others: 0,
+            seen: 0,
             random: [0, 0],
             source: "".into(),
             activity,

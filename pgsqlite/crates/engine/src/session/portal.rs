@@ -156,6 +156,11 @@ impl Portal {
         }
     }
 
+    /// The connection that it alone reads from.
+    pub fn own_connection(&self) -> Option<&Connection> {
+        self.own.as_ref()
+    }
+
     /// Reads from the session's connection, with rows to come.
     fn reads_session_connection(&self) -> bool {
         self.own.is_none() && matches!(self.state, State::Running { .. })
@@ -207,6 +212,7 @@ impl Session {
     /// The connection that a portal has for itself goes back to the pool.
     fn give_back_own(&mut self, portal: &mut Portal) {
         if let Some(connection) = portal.own.take() {
+            self.note_seen(&connection);
             self.notices.extend(connection.cell.take_notices());
             // it has only read; one that cannot end its transaction is closed
             if connection.exec("ROLLBACK").is_ok() {

@@ -108,6 +108,7 @@ impl Session {
             return Err(PgError::internal("a shared transaction without its slot"));
         };
         self.random = connection.cell.random.replace([0, 0]);
+        self.note_seen(&connection);
         match connection.exec("ROLLBACK TO pg_shared; RELEASE pg_shared") {
             Ok(()) => {
                 slot.leave_to(Shared { connection, members });
@@ -158,6 +159,7 @@ impl Session {
             return Err(PgError::internal("a commit without its slot"));
         };
         self.random = connection.cell.random.replace([0, 0]);
+        self.note_seen(&connection);
         self.transaction.sqlite = false;
         let outcome = slot.leave(connection, self.transaction.members.take());
         self.activity.set_wait(Wait::Sync);

@@ -530,11 +530,12 @@ impl Session {
         let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
         let waits = self.gucs.often.waits_for_disk;
         let mut durable = None;
+        let mut rests_on_others = false;
         if self.transaction.sqlite {
             if wrote {
                 self.run_pending(|_| true)?;
                 self.check_keys_at_commit()?;
-                self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
+                rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
                 self.on_commit()?;
                 if self.leaves_commit() {
                     return self.leave_commit().await;
@@ -547,13 +548,34 @@ impl Session {
                 Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
                 None => None,
             };
-            // (after a deferred constraint's error the transaction is still open in SQLite)
-            let changed = self.connection()?.commit(cookie.is_none()).map_err(|e| self.explain_commit(e))?;
+            let changed = match self.connection()?.commit(cookie.is_none()) {
+                Ok(changed) => changed,
+                Err(e) => {
+                    if wrote {
+                        self.engine.writer.not_committed();
+                    }
+                    // (after a deferred constraint's error the transaction is still open in SQLite)
+                    return Err(self.explain_commit(e));
+                }
+            };
             self.transaction.sqlite = false;
             if wrote && changed {
-                durable = Some(self.engine.writer.committed());
+                let number = self.engine.writer.committed();
+                if waits {
+                    self.connection()?.mark_seen(number);
+                }
+                durable = Some(number);
+            } else if wrote {
+                self.engine.writer.not_committed();
+                if rests_on_others {
+                    // the commit of another session has stored where the sequences stand
+                    durable = Some(self.engine.writer.last_commit());
+                }
             }
             if let Some(catalog) = self.transaction.catalog.take() {
+                if let Some(number) = durable.filter(|_| waits) {
+                    self.engine.writer.progress().changes_catalog(number);
+                }
                 let catalog = self.take_temporary(catalog).with_labels_committed();
                 self.engine.publish(catalog, cookie);
             }
@@ -570,7 +592,10 @@ impl Session {
             }
             durable?;
         }
-        self.sequences.durable();
+        match waits {
+            true => self.sequences.durable(),
+            false => self.sequences.not_durable(),
+        }
         self.server.committed();
         Ok(())
     }
@@ -669,6 +694,7 @@ impl Session {
     pub(super) fn give_connection_back(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.random = connection.cell.random.replace([0, 0]);
+            self.note_seen(&connection);
             self.engine.idle.put(connection);
         }
     }

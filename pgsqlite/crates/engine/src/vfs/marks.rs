@@ -14,7 +14,7 @@
 //! not begun anew while one is locked. Checkpoints of this process come first: the anchor lets go as one begins. For those of
 //! others it lets go when nobody has read for [`IDLE`].
 
-use super::FileState;
+use super::{FileState, Progress, Reading};
 use crate::connection;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ use pgsqlite_types::Result;
 use std::collections::HashMap;
 use std::ffi::{c_int, CStr, CString};
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -44,7 +45,10 @@ const EXCLUDE: c_int = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
 
 /// The marks of one database, as its connections in this process share them.
 #[derive(Default)]
-struct Marks(Mutex<Held>);
+struct Marks {
+    held: Mutex<Held>,
+    progress: Arc<Progress>,
+}
 
 #[derive(Default)]
 struct Held {
@@ -101,6 +105,8 @@ impl Held {
 /// A database's file of a connection.
 pub struct User {
     marks: Arc<Marks>,
+    /// what its connection has read of the log
+    pub reading: Reading,
     /// it holds SQLite's lock for checkpoints or recovery: these bits of (1 << CHECKPOINT, 1 << RECOVERY)
     clearing: c_int,
 }
@@ -108,7 +114,8 @@ pub struct User {
 impl User {
     /// The file of this name (SQLite's full path name).
     pub fn of(name: &CStr) -> User {
-        User { marks: marks_of(name), clearing: 0 }
+        let marks = marks_of(name);
+        User { reading: Reading::of(marks.progress.clone()), marks, clearing: 0 }
     }
 
     /// SQLite's `xShmLock`.
@@ -128,13 +135,13 @@ impl User {
         match flags {
             SHARE if offset >= FIRST_MARK => {
                 let rc = pass();
-                if rc == ffi::SQLITE_OK && self.marks.0.lock().join(offset) {
+                if rc == ffi::SQLITE_OK && self.marks.held.lock().join(offset) {
                     look_after(&self.marks);
                 }
                 rc
             }
             EXCLUDE if offset > FIRST_MARK && n == 1 && self.clearing == 0 => {
-                let mut held = self.marks.0.lock();
+                let mut held = self.marks.held.lock();
                 if held.mark.is_some_and(|mark| mark > FIRST_MARK) && held.lower < LOWER {
                     // SQLite tries one mark after the other
                     held.lower += u32::from(offset == FIRST_MARK + 1);
@@ -146,7 +153,7 @@ impl User {
             }
             EXCLUDE if offset > 0 || n > 1 => {
                 let mine = covered(offset, n) & (1 << CHECKPOINT | 1 << RECOVERY);
-                let mut held = self.marks.0.lock();
+                let mut held = self.marks.held.lock();
                 held.clearing += u32::from(mine != 0 && self.clearing == 0);
                 held.release();
                 drop(held);
@@ -154,7 +161,7 @@ impl User {
                 if rc == ffi::SQLITE_OK {
                     self.clearing |= mine;
                 } else if mine != 0 && self.clearing == 0 {
-                    self.marks.0.lock().clearing -= 1;
+                    self.marks.held.lock().clearing -= 1;
                 }
                 rc
             }
@@ -163,7 +170,7 @@ impl User {
                 if flags & ffi::SQLITE_SHM_UNLOCK != 0 && self.clearing & covered(offset, n) != 0 {
                     self.clearing &= !covered(offset, n);
                     if self.clearing == 0 {
-                        self.marks.0.lock().clearing -= 1;
+                        self.marks.held.lock().clearing -= 1;
                     }
                 }
                 rc
@@ -175,7 +182,7 @@ impl User {
 impl Drop for User {
     fn drop(&mut self) {
         if self.clearing != 0 {
-            self.marks.0.lock().clearing -= 1;
+            self.marks.held.lock().clearing -= 1;
         }
     }
 }
@@ -200,7 +207,7 @@ fn marks_of(name: &CStr) -> Arc<Marks> {
 
 /// Sees to it that marks are let go when nobody reads any more: one thread for all databases, asleep while nothing is held.
 fn look_after(marks: &Arc<Marks>) {
-    static WATCHED: OnceLock<std::sync::mpsc::Sender<Weak<Marks>>> = OnceLock::new();
+    static WATCHED: OnceLock<Sender<Weak<Marks>>> = OnceLock::new();
     let sender = WATCHED.get_or_init(|| {
         let (sender, receiver) = std::sync::mpsc::channel::<Weak<Marks>>();
         let watch = move || {
@@ -211,7 +218,7 @@ fn look_after(marks: &Arc<Marks>) {
                     watched.extend(receiver.try_iter());
                     watched.retain(|marks| {
                         let Some(marks) = marks.upgrade() else { return false };
-                        let mut held = marks.0.lock();
+                        let mut held = marks.held.lock();
                         if !std::mem::take(&mut held.used) {
                             held.release();
                         }
@@ -226,9 +233,16 @@ fn look_after(marks: &Arc<Marks>) {
         }
         sender
     });
-    if sender.send(Arc::downgrade(marks)).is_err() {
-        // no thread: then nothing may be held
-        marks.0.lock().release();
+    hand_over(sender, marks);
+}
+
+/// Hands a held mark over to the watcher. Where there is none (its thread could not be started), nothing is held, now or later: each
+/// mark that is joined comes here again.
+fn hand_over(watcher: &Sender<Weak<Marks>>, marks: &Arc<Marks>) {
+    if watcher.send(Arc::downgrade(marks)).is_err() {
+        let mut held = marks.held.lock();
+        held.release();
+        held.watched = false;
     }
 }
 
@@ -259,7 +273,7 @@ impl Anchor {
                 return Ok(None);
             };
             let marks = user.marks.clone();
-            let mut held = marks.0.lock();
+            let mut held = marks.held.lock();
             debug_assert!(held.anchor.is_none(), "a database has one anchor");
             held.release();
             held.anchor = Some(AnchorFile { file, lock });
@@ -271,7 +285,7 @@ impl Anchor {
 
 impl Drop for Anchor {
     fn drop(&mut self) {
-        let mut held = self.marks.0.lock();
+        let mut held = self.marks.held.lock();
         held.release();
         held.anchor = None;
     }
@@ -281,6 +295,14 @@ impl Drop for Anchor {
 impl Anchor {
     /// The mark that is held now.
     pub fn mark(&self) -> Option<c_int> {
-        self.marks.0.lock().mark
+        self.marks.held.lock().mark
+    }
+
+    /// Hands its mark over to a watcher that has ended; false: it is not held any more, and the next one will be handed over, too.
+    pub fn hand_over_to_nobody(&self) -> bool {
+        let (nobody, _) = std::sync::mpsc::channel();
+        hand_over(&nobody, &self.marks);
+        let held = self.marks.held.lock();
+        held.mark.is_some() || held.watched
     }
 }

@@ -7,6 +7,8 @@
 //! * SQLite writes a frame of the log as 24 bytes of header and, with a call of its own, the page. Here both go with one
 //!   ([`frames`]).
 //!
+//! It also notes how far the log is on disk, who has read beyond that, and whether a sync has failed ([`progress`]).
+//!
 //! Everything else is the default VFS's: its files are opened in place, and only the methods named above are exchanged. What
 //! other processes see (files, locks, their meaning) is what SQLite's documentation says: <https://www.sqlite.org/vfs.html>,
 //! <https://www.sqlite.org/walformat.html#wal_locks>.
@@ -14,8 +16,10 @@
 mod allocator;
 mod frames;
 mod marks;
+mod progress;
 
 pub use marks::Anchor;
+pub use progress::{Progress, Reading};
 
 use libsqlite3_sys as ffi;
 use std::ffi::{c_char, c_int, CStr};
@@ -28,16 +32,17 @@ const NAME: &CStr = c"pgsqlite";
 /// The default VFS, and the one made of it.
 struct Registered {
     base: *mut ffi::sqlite3_vfs,
-    ours: ffi::sqlite3_vfs,
+    /// never freed; SQLite links it into its list (the field `pNext`) and so writes to it: no reference to it is ever made
+    ours: *mut ffi::sqlite3_vfs,
     /// where our part of an opened file begins: after the default VFS's
     state: usize,
 }
 
-// SAFETY: neither is changed after the registration.
+// SAFETY: neither is changed by us; SQLite does so under a mutex of its own.
 unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
-static REGISTERED: OnceLock<Option<Box<Registered>>> = OnceLock::new();
+static REGISTERED: OnceLock<Option<Registered>> = OnceLock::new();
 
 /// The name of the VFS to open connections with; None: SQLite has no default VFS that could be extended, and its own is as good.
 pub fn name() -> Option<&'static CStr> {
@@ -56,14 +61,13 @@ pub fn name() -> Option<&'static CStr> {
             xOpen: Some(open),
             ..*found
         };
-        Some(Box::new(Registered { base, ours, state }))
+        Some(Registered { base, ours: Box::into_raw(Box::new(ours)), state })
     });
     static READY: OnceLock<bool> = OnceLock::new();
     let registered = registered.as_ref()?;
     let ready = READY.get_or_init(|| {
-        // SAFETY: the struct stays where it is: SQLite links it into its list (the field pNext) under its own mutex and reads
-        // the rest. Nobody else writes to it.
-        unsafe { ffi::sqlite3_vfs_register((&raw const registered.ours).cast_mut(), 0) == ffi::SQLITE_OK }
+        // SAFETY: the struct stays where it is, and nobody else has a reference to it.
+        unsafe { ffi::sqlite3_vfs_register(registered.ours, 0) == ffi::SQLITE_OK }
     });
     ready.then_some(NAME)
 }
@@ -71,7 +75,44 @@ pub fn name() -> Option<&'static CStr> {
 /// What we know of an opened file, in the memory behind the default VFS's part.
 enum FileState {
     Database(marks::User),
-    Log(frames::Pending),
+    Log(Log),
+}
+
+/// What we know of a log that a connection has opened.
+#[derive(Default)]
+struct Log {
+    pending: frames::Pending,
+    /// the connection's; one of its own if the database's file is none of ours
+    reading: Reading,
+}
+
+/// The view that a connection has of its database's log; None: its files are none of ours.
+///
+/// # Safety
+/// `db` must be a live connection that no other thread uses now.
+pub unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
+    let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+    // SAFETY: promised by the caller; the operation writes one pointer.
+    unsafe {
+        let op = ffi::SQLITE_FCNTL_FILE_POINTER;
+        ffi::sqlite3_file_control(db, c"main".as_ptr(), op, (&raw mut file).cast());
+        reading_of_file(file)
+    }
+}
+
+/// # Safety
+/// `file` is null or a file that SQLite has open for a connection that no other thread uses now.
+unsafe fn reading_of_file(file: *mut ffi::sqlite3_file) -> Option<Reading> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if file.is_null() || (*file).pMethods.is_null() || !is_ours(file) {
+            return None;
+        }
+        match state_of(file) {
+            FileState::Database(user) => Some(user.reading.clone()),
+            FileState::Log(_) => None,
+        }
+    }
 }
 
 /// The methods of a kind of file: the default VFS's, some exchanged.
@@ -136,13 +177,19 @@ unsafe extern "C" fn open(
         let (kind, state) = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
             (0, FileState::Database(marks::User::of(CStr::from_ptr(name as *const c_char))))
         } else if flags & ffi::SQLITE_OPEN_WAL != 0 {
-            (1, FileState::Log(frames::Pending::default()))
+            let reading = reading_of_file(ffi::sqlite3_database_file_object(name as *const c_char));
+            (1, FileState::Log(Log { reading: reading.unwrap_or_default(), ..Log::default() }))
         } else {
             return rc;
         };
         let table = METHODS[kind].get_or_init(|| {
             let exchanged = match kind {
-                0 => ffi::sqlite3_io_methods { xShmLock: Some(shm_lock), xClose: Some(close), ..*methods },
+                0 => ffi::sqlite3_io_methods {
+                    xShmLock: Some(shm_lock),
+                    xSync: Some(sync),
+                    xClose: Some(close),
+                    ..*methods
+                },
                 _ => ffi::sqlite3_io_methods {
                     xWrite: Some(write),
                     xRead: Some(read),
@@ -169,7 +216,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
         let state = state_of(file);
         let base = base_of(state);
         let flushed = match state {
-            FileState::Log(pending) => pending.flush(base, file),
+            FileState::Log(log) => log.pending.flush(base, file),
             FileState::Database(_) => ffi::SQLITE_OK,
         };
         std::ptr::drop_in_place(state);
@@ -194,30 +241,68 @@ unsafe extern "C" fn shm_lock(file: *mut ffi::sqlite3_file, offset: c_int, n: c_
     }
 }
 
+/// Writes what waits to be written to a log.
+///
+/// # Safety
+/// `file` is open, with these methods and this state.
+unsafe fn flush(state: &mut FileState, base: &ffi::sqlite3_io_methods, file: *mut ffi::sqlite3_file) -> c_int {
+    match state {
+        // SAFETY: promised by the caller.
+        FileState::Log(log) => unsafe { log.pending.flush(base, file) },
+        FileState::Database(_) => ffi::SQLITE_OK,
+    }
+}
+
 /// Calls one of the default VFS's methods after the pending header has been written.
 macro_rules! after_flush {
-    ($name:ident => $method:ident ( $($argument:ident: $type:ty),* )) => {
+    ($name:ident => $method:ident ( $($argument:ident: $type:ty),* ) $(, noting $note:expr)?) => {
         unsafe extern "C" fn $name(file: *mut ffi::sqlite3_file, $($argument: $type),*) -> c_int {
             // SAFETY: a log's file of ours; the arguments are SQLite's own.
             unsafe {
                 let state = state_of(file);
                 let base = base_of(state);
-                if let FileState::Log(pending) = state {
-                    let rc = pending.flush(base, file);
-                    if rc != ffi::SQLITE_OK {
-                        return rc;
-                    }
+                let rc = flush(state, base, file);
+                if rc != ffi::SQLITE_OK {
+                    return rc;
                 }
+                $(if let FileState::Log(log) = state {
+                    $note(&log.reading);
+                })?
                 base.$method.map_or(ffi::SQLITE_IOERR, |method| method(file, $($argument),*))
             }
         }
     };
 }
 
-after_flush!(read => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64));
-after_flush!(truncate => xTruncate(size: ffi::sqlite3_int64));
-after_flush!(sync => xSync(flags: c_int));
+after_flush!(read => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64),
+    noting |reading: &Reading| reading.reads(at, n.max(0) as usize));
+after_flush!(truncate => xTruncate(size: ffi::sqlite3_int64), noting |reading: &Reading| reading.progress.truncates(size));
 after_flush!(file_size => xFileSize(size: *mut ffi::sqlite3_int64));
+
+/// After one sync has failed, all do.
+unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: a file of ours; the arguments are SQLite's own.
+    unsafe {
+        let state = state_of(file);
+        let base = base_of(state);
+        let rc = flush(state, base, file);
+        if rc != ffi::SQLITE_OK {
+            return rc;
+        }
+        let progress = match state {
+            FileState::Log(log) => &log.reading.progress,
+            FileState::Database(user) => &user.reading.progress,
+        };
+        if progress.has_failed() {
+            return ffi::SQLITE_IOERR_FSYNC;
+        }
+        let rc = base.xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(file, flags));
+        if rc != ffi::SQLITE_OK {
+            progress.fail();
+        }
+        rc
+    }
+}
 
 unsafe extern "C" fn write(
     file: *mut ffi::sqlite3_file,
@@ -230,9 +315,10 @@ unsafe extern "C" fn write(
         let state = state_of(file);
         let base = base_of(state);
         match state {
-            FileState::Log(pending) => {
+            FileState::Log(log) => {
                 let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), n.max(0) as usize);
-                pending.write(base, file, bytes, at)
+                log.reading.progress.writes(at, bytes.len());
+                log.pending.write(base, file, bytes, at)
             }
             FileState::Database(_) => base.xWrite.map_or(ffi::SQLITE_IOERR, |write| write(file, buffer, n, at)),
         }

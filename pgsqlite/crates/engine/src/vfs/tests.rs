@@ -124,3 +124,18 @@ fn a_spilled_transaction_is_in_the_log() {
         }
     }
 }
+
+/// Without the watcher's thread no mark stays held, neither the first nor a later one.
+#[test]
+fn no_mark_is_held_that_nobody_watches() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    let anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
+    for i in 0..3 {
+        db.execute("INSERT INTO t VALUES (?1)", [i]).expect("writes");
+        assert_eq!(count(&db), i + 1);
+        assert!(anchor.mark().is_some());
+        assert!(!anchor.hand_over_to_nobody());
+    }
+}

@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 
 impl Writer {
     /// Resolves when the commit with this number is on disk. One sync serves all commits made before it began. `here`: the calling
-    /// thread has nothing else to do, and may wait for the disk itself. Errors: 58030, fatal: the commit may be lost.
+    /// thread has nothing else to do, and may wait for the disk itself. The commit may be one that is still being made by another session
+    /// and that this one has seen. Errors: 58030, fatal: the commit may be lost.
     pub async fn wait_durable(&self, commit: u64, here: bool) -> Result<()> {
         let inner = &self.0;
         if inner.wal.is_none() {
@@ -22,7 +23,7 @@ impl Writer {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
             }
-            if here && !state.syncing {
+            if here && !state.syncing && commit <= state.commits {
                 state.syncing = true;
                 None
             } else {
@@ -45,7 +46,7 @@ impl Inner {
     /// One sync, by whoever has set `syncing`; who waits for it is told.
     pub(super) fn sync(self: &Arc<Self>) -> Result<()> {
         let upto = self.state.lock().commits;
-        let result = match self.wal.as_ref().map_or(Ok(()), |wal| wal.sync()) {
+        let result = match self.wal.as_ref().map_or(Ok(()), |wal| wal.sync(upto)) {
             // what is on disk in a file that nobody finds again is not kept
             Ok(()) => self.wal.as_ref().map_or(Ok(()), Wal::check),
             Err(e) => {

@@ -11,12 +11,16 @@
 //!
 //! What cannot share (a block, DDL, a statement that may take long) has the shared transaction committed when it gets the slot,
 //! and begins its own.
+//!
+//! Readers see a commit before it is synced. Whoever has seen one waits for that sync before a client gets to know ([`seen`]).
 
 mod disk;
+mod seen;
 #[cfg(test)]
 mod tests;
 
 use crate::connection::{Connection, Idle};
+use crate::vfs::{Progress, Reading};
 use crate::wal::Wal;
 use parking_lot::{Condvar, Mutex};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -79,22 +83,27 @@ struct State {
 impl State {
     /// Whether there is something for the committer.
     fn has_work(&self) -> bool {
-        self.due || !self.syncing && !self.waiting.is_empty()
+        self.due || !self.syncing && self.is_made_for_someone()
     }
 
     /// 58030 after a sync has failed.
-    fn check(&self) -> Result<()> {
+    fn check(&self, progress: &Progress) -> Result<()> {
         match &self.failed {
-            None => Ok(()),
+            None if !progress.has_failed() => Ok(()),
             Some(lost) if lost.code() == SqlState::UNDEFINED_FILE => Err(PgError::new(
                 SqlState::UNDEFINED_FILE,
                 format!("the server has stopped accepting writes: {}", lost.message()),
             )),
-            Some(_) => Err(PgError::new(
+            _ => Err(PgError::new(
                 SqlState::IO_ERROR,
                 "the server has stopped accepting writes because a sync of the database failed",
             )),
         }
+    }
+
+    /// Whether somebody waits for the disk with a commit that has been made: readers may wait for one that is being made.
+    fn is_made_for_someone(&self) -> bool {
+        self.waiting.iter().any(|(number, _)| *number <= self.commits)
     }
 }
 
@@ -106,6 +115,8 @@ struct Inner {
     committer: Mutex<Option<JoinHandle<()>>>,
     /// None: an in-memory database has nothing to sync
     wal: Option<Wal>,
+    /// how far the log is on disk, and what the engine's own connection has seen of it
+    log: Reading,
     /// where the connections of shared transactions come back to
     idle: Arc<Idle>,
 }
@@ -201,23 +212,38 @@ impl Inner {
     }
 
     /// COMMIT of a shared transaction, by the holder of the slot. From now on its members wait for the disk.
-    fn commit(&self, Shared { connection, members }: Shared) {
-        let failed = self.state.lock().failed.clone();
+    fn commit(self: &Arc<Self>, Shared { connection, members }: Shared) {
+        let failed = self.state.lock().check(&self.log.progress).err();
+        let number = self.begin_commit();
         let committed = match failed {
             None => self.lengthen(true).and_then(|()| connection.commit(true)),
             Some(e) => Err(e),
         };
         match committed {
-            // there was nothing to write: nothing to wait for
-            Ok(false) => members.tell(&Ok(())),
-            Ok(true) => {
-                let mut state = self.state.lock();
-                state.commits += 1;
-                let number = state.commits;
-                state.waiting.extend(members.0.into_iter().map(|m| (number, m)));
+            Ok(wrote) => {
+                connection.mark_seen(number);
+                // where there was nothing to write, what was found may still be on its way to the disk
+                let number = if wrote { number } else { number - 1 };
+                let settled = {
+                    let mut state = self.state.lock();
+                    state.commits = number;
+                    if wrote || number > state.synced {
+                        state.waiting.extend(members.0.into_iter().map(|m| (number, m)));
+                        None
+                    } else {
+                        Some(members)
+                    }
+                };
+                if let Some(members) = settled {
+                    members.tell(&Ok(()));
+                }
+                if !wrote {
+                    self.give_commit_up();
+                }
             }
             Err(e) => {
                 tracing::warn!(error = %e, "a transaction of several sessions could not be committed");
+                self.give_commit_up();
                 members.fail(&e);
             }
         }
@@ -247,15 +273,21 @@ impl Inner {
 }
 
 impl Writer {
-    pub fn new(wal: Option<Wal>, idle: Arc<Idle>) -> Writer {
+    /// `log`: what the engine's own connection sees of it.
+    pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle>) -> Writer {
         let (state, work, committer) = Default::default();
-        Writer(Arc::new(Inner { state, work, committer, wal, idle }))
+        Writer(Arc::new(Inner { state, work, committer, wal, log, idle }))
+    }
+
+    /// Errors: 58030 after a sync has failed, whoever asked for it.
+    fn check(&self) -> Result<()> {
+        self.0.state.lock().check(&self.0.log.progress)
     }
 
     /// The slot, if nobody has it or waits for it. Errors: 58030 after a sync has failed.
     pub fn try_acquire(&self) -> Result<Option<Slot>> {
         let mut state = self.0.state.lock();
-        state.check()?;
+        state.check(&self.0.log.progress)?;
         if state.held {
             return Ok(None);
         }
@@ -267,7 +299,7 @@ impl Writer {
     pub async fn acquire(&self) -> Result<Slot> {
         let turn = {
             let mut state = self.0.state.lock();
-            state.check()?;
+            state.check(&self.0.log.progress)?;
             if !state.held {
                 state.held = true;
                 return Ok(Slot::new(&self.0, state.open.take()));
@@ -276,7 +308,9 @@ impl Writer {
             state.queue.push_back(sender);
             turn
         };
-        turn.await.map_err(|_| PgError::internal("the queue of the writers is gone"))
+        let slot = turn.await.map_err(|_| PgError::internal("the queue of the writers is gone"))?;
+        self.check()?;
+        Ok(slot)
     }
 
     /// Whether commits reach a disk.
@@ -284,10 +318,16 @@ impl Writer {
         self.0.wal.is_some()
     }
 
-    /// To be called right before COMMIT, while SQLite's write lock is held. `synced`: [`Writer::wait_durable`] will be called. Errors: 58P01
-    /// if the log was cut or is gone: then nothing may be written to it.
+    /// To be called right before COMMIT, while SQLite's write lock is held. `synced`: [`Writer::wait_durable`] will be called. What comes of it
+    /// is to be told by [`Writer::committed`] or [`Writer::not_committed`]. Errors: 58P01 if the log was cut or is gone, 58030 after a sync
+    /// has failed: then nothing may be written.
     pub fn expect_commit(&self, synced: bool) -> Result<()> {
-        self.0.lengthen(synced)
+        self.0.lengthen(synced)?;
+        self.check()?;
+        if synced {
+            self.0.begin_commit();
+        }
+        Ok(())
     }
 
     /// The log that is open, to compare it with what is at its place.
@@ -299,6 +339,17 @@ impl Writer {
     pub fn committed(&self) -> u64 {
         let mut state = self.0.state.lock();
         state.commits += 1;
-        state.commits
+        let number = state.commits;
+        let reader_waits = !state.waiting.is_empty() && state.has_work();
+        drop(state);
+        if reader_waits {
+            self.0.call_committer();
+        }
+        number
+    }
+
+    /// The commit that [`Writer::expect_commit`] announced was none, or has failed.
+    pub fn not_committed(&self) {
+        self.0.give_commit_up();
     }
 }

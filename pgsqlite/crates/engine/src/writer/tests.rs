@@ -32,7 +32,7 @@ impl Writer {
     }
 
     fn fail(&self) {
-        self.0.state.lock().failed = Some(PgError::new(SqlState::IO_ERROR, "a sync has failed"));
+        self.0.log.progress.fail();
     }
 }
 
@@ -72,7 +72,7 @@ async fn run(session: &mut Session, text: &str) -> Result<Vec<i64>> {
 
 struct Database {
     engine: Arc<Engine>,
-    _folder: MemoryFolder,
+    folder: MemoryFolder,
 }
 
 impl Database {
@@ -80,7 +80,7 @@ impl Database {
     async fn new() -> Database {
         let folder = MemoryFolder::new().expect("a folder");
         let config = EngineConfig { pool_size: 3, ..EngineConfig::new(Location::File(folder.file()), "test") };
-        let database = Database { engine: Engine::open(config).expect("opens"), _folder: folder };
+        let database = Database { engine: Engine::open(config).expect("opens"), folder: folder };
         let tables = "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1);
             CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p DEFERRABLE INITIALLY DEFERRED, s text)";
         run(&mut database.session(), tables).await.expect("runs");
@@ -258,11 +258,208 @@ fn after_a_failed_sync_nothing_is_acknowledged() {
         let first = d.start_as_member(1, "INSERT INTO t VALUES (1, 1)").await;
         let second = d.start_as_member(2, "INSERT INTO t VALUES (2, 1)").await;
         writer.fail();
-        writer.let_disk_go().expect("syncs");
+        writer.let_disk_go().expect_err("one has failed before");
         assert_eq!(failed(first).await, SqlState::IO_ERROR);
         assert_eq!(failed(second).await, SqlState::IO_ERROR);
         assert!(d.ids().await.is_empty());
         assert_eq!(failed(d.start("INSERT INTO t VALUES (3, 1)")).await, SqlState::IO_ERROR);
+    });
+}
+
+/// A reader sees a commit before its sync; what it says of that waits for the sync, and only that.
+#[test]
+fn what_was_seen_waits_for_its_sync() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        let pages = "CREATE TABLE big (id int PRIMARY KEY, s text);
+            INSERT INTO big SELECT g, repeat('x', 500) FROM generate_series(1, 1000) g; CHECKPOINT";
+        for text in pages.split(';') {
+            run(&mut d.session(), text).await.expect("runs");
+        }
+        // one to write with, and one to read with meanwhile
+        let (one, two) =
+            (d.engine.connection(true).await.expect("leased"), d.engine.connection(true).await.expect("leased"));
+        d.engine.idle.put(one);
+        d.engine.idle.put(two);
+        writer.keep_disk_busy();
+        let committed = d.start("BEGIN; SAVEPOINT a; UPDATE big SET s = 'y' WHERE id = 900; COMMIT");
+        // (with a savepoint it is not left open for others)
+        while writer.commits() == writer.0.state.lock().synced {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (mut other, mut same, mut refused) = (d.session(), d.session(), d.session());
+        run(&mut other, "SELECT id FROM big WHERE id = 100").await.expect("reads");
+        assert_eq!(other.unsettled(), None, "it has read another page");
+        assert_eq!(run(&mut same, "SELECT id FROM big WHERE id = 900").await.expect("reads"), [900]);
+        let seen = same.unsettled().expect("it has seen what is not on disk");
+        run(&mut refused, "INSERT INTO big VALUES (900, 'z')").await.expect_err("is there already");
+        assert!(refused.unsettled().is_some());
+        let waiting = tokio::spawn(async move {
+            same.settle(seen).await.expect("syncs");
+            same.unsettled()
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!waiting.is_finished() && !committed.is_finished());
+        writer.let_disk_go().expect("syncs");
+        assert_eq!(waiting.await.expect("no panic"), None);
+        assert_eq!(refused.unsettled(), None);
+        succeeded(committed).await;
+    });
+}
+
+/// Who has seen a commit that SQLite is just making waits for it; if it comes to nothing, for the one before.
+#[test]
+fn a_commit_that_comes_to_nothing_keeps_nobody_waiting() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        writer.expect_commit(true).expect("the log is there");
+        let coming = writer.commits() + 1;
+        let mut session = d.session();
+        let waiting = tokio::spawn(async move { session.settle(coming).await });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!waiting.is_finished());
+        writer.not_committed();
+        waiting.await.expect("no panic").expect("there is nothing to wait for");
+        assert!(!writer.progress().has_unsynced());
+    });
+}
+
+/// Who has changed nothing beside others, but seen what is not on disk yet, waits for that.
+#[test]
+fn a_shared_transaction_without_changes_waits_for_what_it_has_seen() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        writer.keep_disk_busy();
+        let before = writer.commits();
+        let committed = d.start("BEGIN; SAVEPOINT a; INSERT INTO t VALUES (1, 1); COMMIT");
+        while writer.commits() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let none = d.start_as_member(1, "INSERT INTO t VALUES (1, 1) ON CONFLICT DO NOTHING").await;
+        let mut block = d.session();
+        run(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("commits for the other");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!none.is_finished());
+        writer.let_disk_go().expect("syncs");
+        succeeded(none).await;
+        succeeded(committed).await;
+    });
+}
+
+/// A number of a sequence that another session's commit covers is told after that commit's sync.
+#[test]
+fn a_number_is_told_when_what_covers_it_is_on_disk() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        writer.keep_disk_busy();
+        let before = writer.commits();
+        let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
+        while writer.commits() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let taken = d.start("SELECT nextval('s')");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!taken.is_finished(), "{:?}", taken.await);
+        writer.let_disk_go().expect("syncs");
+        assert_eq!(taken.await.expect("no panic").expect("a number"), [2]);
+        succeeded(stores).await;
+    });
+}
+
+/// DDL writes where sequences really stand, which is less than what commits before it have stored: those must not be taken for what the
+/// file says, though their syncs end later.
+#[test]
+fn a_number_is_not_covered_by_what_ddl_takes_back() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        writer.keep_disk_busy();
+        let before = writer.commits();
+        let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
+        while writer.commits() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut ddl = d.session();
+        run(&mut ddl, "BEGIN; CREATE TABLE other (i int); ALTER SEQUENCE s OWNED BY NONE").await.expect("runs");
+        writer.let_disk_go().expect("syncs");
+        succeeded(stores).await;
+        // nothing on disk covers it once the block is committed
+        let taken = d.start("SELECT nextval('s')");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!taken.is_finished(), "{:?}", taken.await);
+        run(&mut ddl, "COMMIT").await.expect("commits");
+        assert_eq!(taken.await.expect("no panic").expect("a number"), [2]);
+    });
+}
+
+/// Of a commit that nobody waits for with the disk, nothing is on disk.
+#[test]
+fn a_number_that_an_asynchronous_commit_covers_is_told_after_a_sync() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        run(&mut d.session(), "SET synchronous_commit = off; SELECT nextval('s')").await.expect("runs");
+        writer.keep_disk_busy();
+        let taken = d.start("SELECT nextval('s')");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!taken.is_finished(), "{:?}", taken.await);
+        writer.let_disk_go().expect("syncs");
+        assert_eq!(taken.await.expect("no panic").expect("a number"), [2]);
+    });
+}
+
+/// A log that has grown beside a reader is cut once it begins anew, and CHECKPOINT leaves an empty one.
+#[test]
+fn the_log_gets_shorter() {
+    test(async {
+        let d = Database::new().await;
+        let length = || {
+            let mut log = d.folder.file().into_os_string();
+            log.push("-wal");
+            std::fs::metadata(log).expect("is there").len()
+        };
+        run(&mut d.session(), "CREATE TABLE big (id int, s text)").await.expect("runs");
+        let mut reader = d.session();
+        run(&mut reader, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM t").await.expect("reads");
+        let rows = "INSERT INTO big SELECT g, repeat('x', 1000) FROM generate_series(1, 6000) g";
+        for _ in 0..4 {
+            run(&mut d.session(), rows).await.expect("inserts");
+        }
+        assert!(length() > 20 << 20, "{} bytes", length());
+        run(&mut reader, "COMMIT").await.expect("ends");
+        for i in 1..=3 {
+            let text = format!("INSERT INTO t VALUES ({i}, 1)");
+            run(&mut d.session(), &text).await.expect("inserts");
+        }
+        assert!(length() <= crate::wal::KEPT as u64, "{} bytes", length());
+        run(&mut d.session(), "CHECKPOINT").await.expect("runs");
+        assert_eq!(length(), 0);
+        assert_eq!(d.ids().await, [1, 2, 3]);
+    });
+}
+
+/// A sync that fails in one of SQLite's checkpoints stops writes as one of the writer's own does, and no later sync is believed.
+#[test]
+fn a_failed_sync_of_a_checkpoint_is_remembered() {
+    test(async {
+        let d = Database::new().await;
+        run(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
+        d.engine.writer.progress().fail();
+        let keeper = d.engine.connection(true).await.expect("a connection");
+        let checkpoint = keeper.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get::<_, i64>(0));
+        assert!(checkpoint.is_err(), "{checkpoint:?}");
+        for text in ["INSERT INTO t VALUES (2, 1)", "SET synchronous_commit = off; INSERT INTO t VALUES (3, 1)"] {
+            let refused = run(&mut d.session(), text).await.expect_err("nothing is written any more");
+            assert_eq!(refused.code(), SqlState::IO_ERROR);
+        }
+        assert_eq!(d.ids().await, [1]);
     });
 }
 

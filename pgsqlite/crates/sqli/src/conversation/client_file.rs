@@ -46,7 +46,7 @@ impl Conversation<'_> {
     /// Sends the request that is written and waits for its answer.
     async fn ask_for_file(&mut self) -> Step<FileAnswer> {
         self.client.out.eot();
-        self.client.flush().await?;
+        self.flush().await?;
         loop {
             match self.client.take(messages::decode_file_answer)? {
                 Some(FileAnswer::Other) => {

@@ -147,7 +147,7 @@ impl Conversation<'_> {
             let mut tuple = vec![];
             rows.get(i, &mut tuple).map_err(|e| Failure::text(format!("generated keys cannot be read: {e}")))?;
             self.client.out.key(&tuple);
-            self.client.flush_if_full().await?;
+            self.flush_if_full().await?;
         }
         Ok(())
     }

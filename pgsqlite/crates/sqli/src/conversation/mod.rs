@@ -13,7 +13,7 @@ mod put;
 mod statement;
 mod transaction;
 
-use crate::client::{Client, End};
+use crate::client::{Client, End, FLUSH};
 use crate::dialect::ast::Transaction;
 use crate::dialect::print::Keys;
 use crate::dialect::Environment;
@@ -139,7 +139,8 @@ pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Ide
     };
     loop {
         if let Err(end) = conversation.next().await {
-            return end;
+            // what is written is still to be sent
+            return conversation.wait_for_seen().await.err().unwrap_or(end);
         }
     }
 }
@@ -158,7 +159,7 @@ impl Conversation<'_> {
                 // a request that came while the group was at work was for it
                 self.watcher.interrupts.take();
                 self.client.out.eot();
-                return self.client.flush().await;
+                return self.flush().await;
             }
             Message::Exit => {
                 self.client.out.short(crate::wire::code::EXIT);
@@ -171,7 +172,34 @@ impl Conversation<'_> {
                 }
             }
         }
-        self.client.flush_if_full().await
+        self.flush_if_full().await
+    }
+
+    /// Sends the answers. What they tell of is on disk then: the session may have seen commits that are not yet.
+    async fn flush(&mut self) -> Result<(), End> {
+        self.wait_for_seen().await?;
+        self.client.flush().await
+    }
+
+    /// As [`Conversation::flush`], once enough has come together.
+    async fn flush_if_full(&mut self) -> Result<(), End> {
+        match self.client.out.buffer.len() >= FLUSH {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until all that the session has seen is on disk. If that fails, only this is told.
+    async fn wait_for_seen(&mut self) -> Result<(), End> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let Some(commit) = session.unsettled().filter(|_| !self.client.out.buffer.is_empty()) else { return Ok(()) };
+        match session.settle(commit).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.client.out.buffer.clear();
+                self.went_wrong(error.fatal().into())
+            }
+        }
     }
 
     fn went_wrong(&mut self, wrong: Wrong) -> Result<(), End> {
