@@ -20,7 +20,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -8
@@ -57,7 +57,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-entry test-session test-files test-memory test-bombs test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-entry test-session test-files test-memory test-bombs test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) test-faults $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -109,6 +109,10 @@ test-clients: debug build/venv/done
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
 
+# Calls that fail, and losses of power, at fixed points; `make test-slow` takes more of them, and looks at each call site of a sync.
+test-faults: debug
+	@python3 tests/faults/run.py --images 100 --faults 12 --seconds 5 --plain-sites
+
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
 	@python3 tests/memory/run.py
@@ -133,6 +137,7 @@ test-slow: debug
 	python3 tests/memory/limit.py --all
 	cd pgsqlite && cargo build --release && cd ..
 	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300
+	python3 tests/faults/run.py
 
 # No file of the scoreboard may be worse than its status says. Left out where there is no PostgreSQL to compare with (root can
 # install one) or no source package to take the corpus from. PostgreSQL's answers are kept: the first run takes minutes, later ones one or two.

@@ -105,9 +105,14 @@ class Connection:
 
     def until_ready(self, copy_data: bytes = b"") -> list[tuple[bytes, bytes]]:
         """All messages up to ReadyForQuery; answers CopyInResponse with `copy_data`."""
-        messages = []
+        messages: list[tuple[bytes, bytes]] = []
         while True:
-            kind, body = self.receive()
+            try:
+                kind, body = self.receive()
+            except ServerGone as e:
+                # what the server said last
+                last = [fields_of(b) for k, b in messages if k == b"E"][-1:]
+                raise ServerGone(*[f"{f.get('C')} {f.get('M')}" for f in last] or e.args) from e
             messages.append((kind, body))
             if kind == b"G":
                 if copy_data:

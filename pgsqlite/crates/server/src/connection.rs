@@ -195,7 +195,7 @@ impl Conversation {
             Message::FunctionCall { function, formats, values, result_format } => {
                 self.text = None;
                 if self.client.out.answered {
-                    self.client.flush().await?;
+                    self.flush().await?;
                 }
                 if let Err(error) = self.function_call(function, &formats, &values, result_format).await {
                     self.error(error).await?;
