@@ -106,7 +106,11 @@ impl Engine {
             .rusqlite()
             .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
             .map_err(|e| crate::error::open_error(&path, e))?;
-        if mode != "wal" {
+        // where the file's header could not be written SQLite may answer "wal" all the same: another connection reads it
+        let stored: String = crate::connection::open_file(room.path())?
+            .query_row("PRAGMA journal_mode", [], |r| r.get(0))
+            .map_err(|e| crate::error::open_error(&path, e))?;
+        if mode != "wal" || stored != "wal" {
             return Err(PgError::new(
                 SqlState::IO_ERROR,
                 format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
