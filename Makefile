@@ -20,7 +20,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -8
@@ -57,7 +57,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did.
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-entry test-session test-files test-memory test-bombs test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) test-faults $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	for part in test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) test-faults $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
 	  echo "== $$part"
 	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
 	done
@@ -72,6 +72,10 @@ test-sql: debug
 
 test-wire: debug
 	@python3 tests/wire/run.py --check
+
+# Sessions that wait; test-slow runs every schema change beside every waiting statement.
+test-waits: debug
+	@python3 tests/waits/run.py --check
 
 # Who gets in, as whom, and what they may do and set.
 test-entry: debug
@@ -132,6 +136,7 @@ test-slow: debug
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --seed 300000 --messages 500000; fi
+	python3 tests/waits/run.py --check --all
 	python3 tests/memory/run.py --mib 1024
 	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all

@@ -92,6 +92,13 @@ struct Flags {
     /// Seconds a statement waits for a free connection before it fails with 53300 [default: 30]
     #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
     pool_timeout: Option<u64>,
+    /// Seconds after which a session is ended whose client is silent in a transaction that has written, while others wait to
+    /// write, 0: never [default: 60]
+    #[arg(long, env = "PGSQLITE_IDLE_WRITER_TIMEOUT", value_name = "SECONDS")]
+    idle_writer_timeout: Option<u64>,
+    /// Append each error 0A000 (not implemented) and XX000 (a defect) to FILE, with its statement, as one line of JSON
+    #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
+    log_refused: Option<PathBuf>,
     /// Refuse TCP connections without TLS (with --tls-cert or --tls-self-signed)
     #[arg(long, env = "PGSQLITE_REQUIRE_TLS", value_parser = clap::builder::BoolishValueParser::new())]
     require_tls: bool,
@@ -162,6 +169,8 @@ struct FileConfig {
     use_pooling: Option<bool>,
     pool_size: Option<usize>,
     pool_timeout: Option<u64>,
+    idle_writer_timeout: Option<u64>,
+    log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
     authentication_timeout: Option<u64>,
@@ -217,6 +226,11 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
         pool_size: at_least_one("pool_size", flags.pool_size.or(file.pool_size).unwrap_or(100))?,
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
+        idle_writer_timeout: match flags.idle_writer_timeout.or(file.idle_writer_timeout).unwrap_or(60) {
+            0 => None,
+            seconds => Some(Duration::from_secs(seconds)),
+        },
+        log_refused: flags.log_refused.or(file.log_refused),
         max_connections: at_least_one(
             "max_connections",
             flags.max_connections.or(file.max_connections).unwrap_or(1000),

@@ -71,7 +71,8 @@ pub struct Engine {
     pub(crate) writer: Writer,
     pub(crate) plans: crate::session::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
-    pub(crate) advisory: crate::advisory::AdvisoryLocks,
+    pub(crate) locks: crate::locks::table::LockTable,
+    pub(crate) waits: crate::session::waiting::Waits,
     pub(crate) channels: crate::notify::Channels,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
@@ -150,7 +151,8 @@ impl Engine {
             leases,
             plans: Default::default(),
             sequences: Mutex::default(),
-            advisory: Default::default(),
+            locks: Default::default(),
+            waits: Default::default(),
             channels: Default::default(),
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
@@ -216,7 +218,7 @@ impl Engine {
 
     /// Waits for the writer, checkpoints and closes the WAL.
     pub async fn shutdown(&self) -> Result<()> {
-        let mut slot = self.writer.acquire().await?;
+        let mut slot = self.writer.acquire(Default::default()).await?;
         slot.commit_shared();
         self.settle_before_close();
         self.idle.clear();

@@ -8,7 +8,6 @@
 //! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
-mod advisory;
 mod bounded;
 pub mod connection;
 pub mod copy;
@@ -19,6 +18,7 @@ mod exclusion;
 pub mod files;
 mod large_object;
 mod lease;
+mod locks;
 mod memory;
 mod notify;
 mod patience;

@@ -71,6 +71,9 @@ struct Storing {
 /// The sequences as one session sees them.
 pub struct SessionSequences {
     pub engine: Weak<Engine>,
+    /// the session, which waits for others that change a sequence
+    pub(crate) server: Arc<crate::session::server_functions::SessionServer>,
+    pub(crate) locks: crate::locks::table::LockTable,
     pub own: Mutex<Own>,
 }
 
@@ -276,6 +279,14 @@ impl SequenceSource for SessionSequences {
     }
     fn nextval(&self, oid: Oid) -> Result<i64> {
         use pgsqlite_sql::acl::privilege::{UPDATE, USAGE};
+        if self.locks.has_relations() && self.server.heed_sequence(oid)? {
+            // the definition of before is no more; who waited for another's DDL has none of its own
+            let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+            let mut own = self.own.lock();
+            if !own.catalog.relations.values().any(|r| r.temporary) {
+                own.catalog = engine.catalog();
+            }
+        }
         let (name, definition) = self.definition(oid)?;
         self.check_privilege(oid, USAGE | UPDATE)?;
         self.check_writable(oid, "nextval()")?;

@@ -47,6 +47,10 @@ pub struct Config {
     pub pooling: bool,
     pub pool_size: usize,
     pub pool_timeout: Duration,
+    /// a session whose client is silent in a transaction that has written ends after this time, if others wait to write; None: never
+    pub idle_writer_timeout: Option<Duration>,
+    /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none
+    pub log_refused: Option<PathBuf>,
     pub max_connections: usize,
     /// the last of `max_connections` are for superusers
     pub reserved_connections: usize,

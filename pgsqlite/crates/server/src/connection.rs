@@ -48,7 +48,10 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     let end = match started {
         Ok(None) => End::Gone,
         Ok(Some(started)) => {
-            let Started { session, registered } = *started;
+            let Started { mut session, registered } = *started;
+            if let Some(watch) = client.stream.watch() {
+                session.watch_client(watch);
+            }
             let conversation =
                 Conversation { session, client, text: None, skip_to_sync: false, encoding: Encoding::Utf8 };
             let ended = own_thread::run(shared, Box::new(conversation)).await;
@@ -263,7 +266,7 @@ impl Conversation {
         if matches!(error.fields().severity, Severity::Fatal | Severity::Panic) {
             return Err(End::Fatal(error));
         }
-        self.session.observe_error(error.code());
+        self.session.observe_error(&error);
         self.session.failed().await;
         errors::write(&mut self.client.out, &error, b'E', self.text.as_deref());
         Ok(())

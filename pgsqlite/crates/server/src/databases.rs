@@ -9,6 +9,7 @@ use pgsqlite_engine::files::server_file::may_be_database;
 use pgsqlite_engine::session::{
     DatabasesHandle, EngineConfig, Flow, Location, OutputColumn, Row, RowSink, SessionOptions,
 };
+use pgsqlite_engine::statistics::refused::RefusedLog;
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
 use pgsqlite_types::codec::Context;
@@ -30,6 +31,7 @@ pub struct Registry {
 /// What the registry and the folder's DDL share.
 struct Shared {
     config: Config,
+    refused: Option<Arc<RefusedLog>>,
     statistics: Arc<Statistics>,
     /// By name; "" is the one of a server that serves one file. The map is locked for look-ups only.
     places: Mutex<HashMap<String, Arc<Place>>>,
@@ -90,9 +92,11 @@ impl Shared {
                     pooling: self.config.pooling,
                     pool_size: self.config.pool_size,
                     pool_timeout: self.config.pool_timeout,
+                    idle_writer_timeout: self.config.idle_writer_timeout,
                     founder: self.config.founder.clone(),
                     reserved_connections: self.config.reserved_connections,
                     server_files: self.config.server_files.clone(),
+                    refused: self.refused.clone(),
                     statistics: self.statistics.clone(),
                 })?;
                 *place = Some(engine.clone());
@@ -341,8 +345,12 @@ fn first_database(dir: &Path) -> Result<()> {
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
+        let refused = match &config.log_refused {
+            None => None,
+            Some(path) => Some(Arc::new(RefusedLog::open(path)?)),
+        };
         let statistics = Arc::<Statistics>::default();
-        let shared = Arc::new(Shared { config, statistics: statistics.clone(), places: Mutex::default() });
+        let shared = Arc::new(Shared { config, refused, statistics: statistics.clone(), places: Mutex::default() });
         let registry = Registry { shared, statistics };
         match &registry.shared.config.databases {
             Databases::File(path) => {

@@ -11,14 +11,17 @@
 //! Before it waits, a patient thread, or that of a session that others wait for, stays awake for a moment ([`crate::busy_poll`]).
 
 use crate::busy_poll::BusyPoll;
+use pgsqlite_engine::session::ClientWatch;
 use socket2::Socket as Handle;
+use std::future::Future;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
 /// So long a thread waits for its client's next message; most programs send the next statement far sooner.
 pub const PATIENCE: Duration = Duration::from_millis(4);
@@ -28,7 +31,8 @@ pub struct Socket {
     watch: Option<AsyncFd<RawFd>>,
     /// a second handle, registered for room to write, while a write waits for it
     full: Option<AsyncFd<Handle>>,
-    handle: Handle,
+    /// shared with who watches the client ([`Socket::watch`])
+    handle: Arc<Handle>,
     patient: bool,
     /// others wait for what comes next
     urgent: bool,
@@ -42,6 +46,7 @@ impl Socket {
         // each call says whether it waits
         handle.set_nonblocking(false)?;
         handle.set_read_timeout(Some(PATIENCE))?;
+        let handle = Arc::new(handle);
         Ok(Socket { watch: None, full: None, handle, patient: false, urgent: false, poll: BusyPoll::new(busy_poll) })
     }
 
@@ -56,6 +61,11 @@ impl Socket {
         self.patient = false;
     }
 
+    /// Who tells when the client has gone away.
+    pub fn watch(&self) -> Arc<dyn ClientWatch> {
+        Arc::new(Watch(Arc::downgrade(&self.handle)))
+    }
+
     /// Whether others wait for what comes next: the next read begins awake, a patient one or not.
     pub fn be_urgent(&mut self, urgent: bool) {
         self.urgent = urgent;
@@ -63,6 +73,30 @@ impl Socket {
 
     pub fn is_patient(&self) -> bool {
         self.patient
+    }
+}
+
+/// Watches a socket without reading from it.
+struct Watch(Weak<Handle>);
+
+impl ClientWatch for Watch {
+    fn gone(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let socket = self.0.clone();
+        Box::pin(async move {
+            let Some(handle) = socket.upgrade() else { return };
+            // a descriptor of its own: the socket's may be registered already
+            let watched = handle.try_clone().and_then(|second| register(second, Interest::READABLE));
+            drop(handle);
+            let Ok(watched) = watched else {
+                return std::future::pending().await;
+            };
+            loop {
+                match watched.ready(Interest::READABLE).await {
+                    Ok(mut guard) if !guard.ready().is_read_closed() => guard.clear_ready_matching(Ready::READABLE),
+                    _ => return,
+                }
+            }
+        })
     }
 }
 
@@ -183,7 +217,6 @@ mod tests {
     use std::future::poll_fn;
     use std::io::Write;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::Arc;
     use std::task::Wake;
 
     #[derive(Default)]

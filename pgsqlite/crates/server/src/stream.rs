@@ -58,6 +58,15 @@ impl Stream {
         }
     }
 
+    /// See [`Socket::watch`]; None: the stream is closed.
+    pub fn watch(&self) -> Option<std::sync::Arc<dyn pgsqlite_engine::session::ClientWatch>> {
+        match self {
+            Stream::Plain(socket) => Some(socket.watch()),
+            Stream::Tls(tls) => Some(tls.get_ref().0.watch()),
+            Stream::Closed => None,
+        }
+    }
+
     pub fn is_patient(&self) -> bool {
         match self {
             Stream::Plain(socket) => socket.is_patient(),

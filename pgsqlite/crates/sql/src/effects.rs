@@ -64,6 +64,30 @@ fn reads(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
     own || named_functions(catalog, &function.source).into_iter().any(|oid| reads(catalog, oid, seen))
 }
 
+/// PostgreSQL's own functions that wait for a time or a lock.
+const WAITING: [&str; 7] = [
+    "pg_sleep",
+    "pg_sleep_for",
+    "pg_sleep_until",
+    "pg_advisory_lock",
+    "pg_advisory_lock_shared",
+    "pg_advisory_xact_lock",
+    "pg_advisory_xact_lock_shared",
+];
+
+/// Whether a call of a built-in function waits for a time or a lock.
+pub fn waits(function: Oid) -> bool {
+    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| WAITING.contains(&p.name))
+}
+
+/// Whether somebody may notice that a volatile built-in function was called once more. (What waits is done once: the session
+/// remembers it.)
+pub fn leaves_traces(function: Oid) -> bool {
+    const TRACELESS: [&str; 6] = ["clock_timestamp", "timeofday", "random", "gen_random_uuid", "currval", "lastval"];
+    let is_traceless = |p: &crate::builtins::catalog::Proc| TRACELESS.contains(&p.name) || WAITING.contains(&p.name);
+    !crate::builtins::catalog::proc_by_oid(function).is_some_and(is_traceless)
+}
+
 /// PostgreSQL's own functions that change data.
 const BUILTIN_WRITERS: [&str; 8] =
     ["lo_creat", "lo_create", "lo_from_bytea", "lo_put", "lo_truncate", "lo_truncate64", "lo_unlink", "lowrite"];

@@ -78,6 +78,9 @@ pub struct QueryPlan {
     pub writes: bool,
     /// at most a handful of rows are touched by plan (key look-up, short write): runs inline on the worker thread
     pub bounded: bool,
+    /// it only reads and calls functions that wait (`pg_sleep`, `pg_advisory_lock`): it may be given up when it has to wait, and run
+    /// again afterwards, for nothing else that it calls leaves traces
+    pub waits_apart: bool,
     /// it is bounded, and calls nothing that may wait or take long: it may run in a transaction that other sessions wait for
     pub shares: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation

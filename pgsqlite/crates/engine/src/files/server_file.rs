@@ -68,6 +68,12 @@ impl ServerFile {
         Ok(file)
     }
 
+    /// Opens a file to write to its end: it is made if it is not there.
+    pub fn append(path: &Path) -> std::result::Result<ServerFile, Refused> {
+        check(path)?;
+        ServerFile::take(path, File::options().append(true).create(true).open(path)?)
+    }
+
     /// Another file may have come to the name meanwhile.
     fn take(path: &Path, file: File) -> std::result::Result<ServerFile, Refused> {
         let file = ServerFile(ManuallyDrop::new(file));

@@ -124,15 +124,19 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
         push("transactionid", false, "ShareLock", false, &[("transactionid", number), ("waitstart", since)]);
     }
     let database = databases.iter().find(|d| d.name == activity.database).map(|d| d.number);
-    for &(relation, mode) in &holder.locks.relations {
+    for &(relation, mode, waits_since) in &holder.locks.relations {
         let name = MODES.get(mode as usize).copied().unwrap_or_default();
         // weak ones are noted by the sessions themselves, as long as nobody has a strong one
         let strong = |h: &Holder| {
             h.activity.database == activity.database
-                && h.locks.relations.iter().any(|(r, m)| *r == relation && *m > SHARE_UPDATE_EXCLUSIVE)
+                && h.locks.relations.iter().any(|(r, m, _)| *r == relation && *m > SHARE_UPDATE_EXCLUSIVE)
         };
-        let more = [("database", database.into()), ("relation", int(relation))];
-        push("relation", true, name, mode < SHARE_UPDATE_EXCLUSIVE && !all.iter().any(strong), &more);
+        let mut more = vec![("database", database.into()), ("relation", int(relation))];
+        if let Some(at) = waits_since {
+            more.push(("waitstart", text(Timestamp(at).to_storage())));
+        }
+        let fast = waits_since.is_none() && mode < SHARE_UPDATE_EXCLUSIVE && !all.iter().any(strong);
+        push("relation", waits_since.is_none(), name, fast, &more);
     }
     for lock in &holder.locks.advisory {
         let (class, object, sub) = match lock.key {

@@ -36,6 +36,9 @@ pub struct EngineConfig {
     pub pool_size: usize,
     /// How long a statement waits for a connection before 53300.
     pub pool_timeout: Duration,
+    /// A session whose client is silent in a transaction that has the writer slot ends after this time, if others wait for the slot.
+    /// None: never.
+    pub idle_writer_timeout: Option<Duration>,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
     /// How many of the pool's connections are kept for superusers.
@@ -44,6 +47,8 @@ pub struct EngineConfig {
     pub server_files: Option<std::path::PathBuf>,
     /// A superuser that a new file has beside `postgres`.
     pub founder: Option<String>,
+    /// where refused statements are logged; None: nowhere
+    pub refused: Option<Arc<crate::statistics::refused::RefusedLog>>,
     /// shared by all databases of a server
     pub statistics: Arc<crate::statistics::Statistics>,
 }
@@ -57,10 +62,12 @@ impl EngineConfig {
             pooling: true,
             pool_size: 100,
             pool_timeout: Duration::from_secs(30),
+            idle_writer_timeout: None,
             databases: None,
             founder: None,
             reserved_connections: 0,
             server_files: None,
+            refused: None,
             statistics: Default::default(),
         }
     }
@@ -75,6 +82,12 @@ impl StatementSource {
         let raw = &self.0.statement;
         format!("{}{}", " ".repeat(raw.offset), raw.text)
     }
+}
+
+/// Looks after a session's client while the session waits.
+pub trait ClientWatch: Send + Sync {
+    /// Resolves when the client has gone away.
+    fn gone(&self) -> std::pin::Pin<Box<dyn std::future::Future<Output = ()> + Send>>;
 }
 
 /// What a client says of itself at connection start.

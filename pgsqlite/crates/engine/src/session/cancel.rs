@@ -5,7 +5,7 @@
 
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Why a statement is to end.
@@ -31,6 +31,8 @@ struct State {
     terminated: AtomicBool,
     /// terminated, and what runs is to end, too
     ends_statement: AtomicBool,
+    /// the number of a client's silence in which its session is to end; 0: of none
+    silence: AtomicU64,
     /// something for a session whose client is silent: termination, a notification
     wake: tokio::sync::Notify,
     /// a request came while a statement runs
@@ -80,6 +82,17 @@ impl CancelHandle {
     pub fn finish(&self) {
         self.0.terminated.store(true, Ordering::Release);
         self.0.wake.notify_one();
+    }
+
+    /// The session ends with 25P03 if its client is still in the silence of this number.
+    pub(super) fn end_silence(&self, number: u64) {
+        self.0.silence.store(number, Ordering::Release);
+        self.0.wake.notify_one();
+        self.0.stop.notify_one();
+    }
+
+    pub(super) fn ends_silence(&self, number: u64) -> bool {
+        self.0.silence.load(Ordering::Acquire) == number
     }
 
     pub fn is_terminated(&self) -> bool {

@@ -68,7 +68,8 @@ impl Session {
     pub(super) async fn begin_copy_from(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
         self.copy_relation(r)?;
-        self.begin_write("COPY FROM", false).await?;
+        let everything = !self.copy_relation(r)?.triggers.is_empty();
+        self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
         // what waited for the writer slot may have changed the table: it is looked up now
         self.begin_statement().await?;
         let relation = self.copy_relation(r)?;
@@ -280,7 +281,17 @@ impl Session {
 
     /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
     pub async fn copy_in_stopped(&mut self) -> PgError {
-        let error = self.cancel.requested().await;
+        let error = loop {
+            let silence = self.activity.fall_silent();
+            tokio::select! {
+                biased;
+                error = self.cancel.requested() => break error,
+                () = self.cancel.woken() => {}
+            }
+            if let Err(error) = self.check_silence(&silence) {
+                break error;
+            }
+        };
         match self.take_copy() {
             Ok(copy) => self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY")),
             Err(e) => e,

@@ -3,6 +3,7 @@
 use super::planning::{result_type_changed, same_result};
 use super::plans::Prepared;
 use super::portal::Portal;
+use super::rebinding::Given;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
@@ -150,6 +151,7 @@ impl Session {
                 format!("bind message has {} result formats but query has {columns} columns", result_formats.len()),
             ));
         }
+        let given_formats = formats;
         let formats = match result_formats {
             [] => vec![Format::Text; columns],
             [one] => vec![*one; columns],
@@ -159,7 +161,12 @@ impl Session {
             statement.executions += 1;
             self.source = statement.text.clone();
         }
+        let of_catalog = prepared.as_deref().is_some_and(super::rebinding::has_types_of_catalog);
         let mut bound = Portal::new(prepared, parameters, formats);
+        if of_catalog {
+            let values = values.iter().map(|v| v.map(Into::into)).collect();
+            bound.given = Given::Bound { portal: portal.to_string(), formats: given_formats.into(), values };
+        }
         bound.depth = self.transaction.savepoints.len();
         self.start_if_constant(&mut bound).await?;
         self.portals.insert(portal.to_string(), bound);
@@ -167,7 +174,7 @@ impl Session {
     }
 
     /// The parameters' values, decoded by the statement's types.
-    fn read_parameters(
+    pub(super) fn read_parameters(
         &self,
         portal: &str,
         prepared: Option<&Prepared>,

@@ -155,6 +155,7 @@ pub struct Gucs {
 pub struct Often {
     pub statement_timeout: u64,
     pub lock_timeout: u64,
+    pub deadlock_timeout: u64,
     pub idle_session_timeout: u64,
     pub idle_in_transaction_session_timeout: u64,
     /// synchronous_commit: a commit is told when it is on disk
@@ -166,6 +167,7 @@ impl Often {
     const DEFAULT: Often = Often {
         statement_timeout: 0,
         lock_timeout: 0,
+        deadlock_timeout: 1000,
         idle_session_timeout: 0,
         idle_in_transaction_session_timeout: 0,
         waits_for_disk: true,
@@ -177,6 +179,7 @@ impl Often {
         let place = match definition.name {
             "statement_timeout" => &mut self.statement_timeout,
             "lock_timeout" => &mut self.lock_timeout,
+            "deadlock_timeout" => &mut self.deadlock_timeout,
             "idle_session_timeout" => &mut self.idle_session_timeout,
             "idle_in_transaction_session_timeout" => &mut self.idle_in_transaction_session_timeout,
             "synchronous_commit" => {

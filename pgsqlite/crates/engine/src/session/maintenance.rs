@@ -61,7 +61,7 @@ fn options(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
 
 impl Session {
     /// The relation of a statement that PostgreSQL resolves without telling a position.
-    fn named_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
+    pub(super) fn named_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let view = self.view();
         let schema = (!r.schemaname.is_empty()).then_some(r.schemaname.as_str());
         if let Some(schema) = schema {
@@ -378,7 +378,6 @@ impl Session {
 
     // --- LOCK TABLE -------------------------------------------------------------------------------------------------------
 
-    /// Whatever the mode, nobody else writes until the transaction ends; readers go on with what is committed.
     pub(super) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
         if !self.transaction.block.is_block() {
             return Err(PgError::new(
@@ -386,7 +385,7 @@ impl Session {
                 "LOCK TABLE can only be used in transaction blocks",
             ));
         }
-        let (mut relations, mut locked) = (Vec::new(), Vec::new());
+        let mut locked = Vec::new();
         for node in &l.relations {
             let Some(NodeEnum::RangeVar(r)) = &node.node else { return Err(PgError::internal("LOCK TABLE")) };
             let relation = self.named_relation(r)?;
@@ -416,24 +415,16 @@ impl Session {
             let expanded =
                 |oid: &Oid| if r.inh || *oid != relation.oid { catalog.with_descendants(*oid) } else { vec![*oid] };
             locked.extend(all.iter().flat_map(expanded));
-            relations.push(relation);
         }
-        if l.nowait && !self.try_slot()? {
-            let name = relations.first().map_or("", |r| &r.name[..]);
-            return Err(PgError::new(
-                SqlState::LOCK_NOT_AVAILABLE,
-                format!("could not obtain lock on relation \"{name}\""),
-            ));
-        }
+        locked.dedup();
         self.settle_portals();
-        self.begin_slot(false).await?;
-        // what waited for the slot may have dropped a table
+        self.lock_relations(l, &locked).await?;
+        // a table may have been dropped meanwhile
         for node in &l.relations {
             if let Some(NodeEnum::RangeVar(r)) = &node.node {
                 self.named_relation(r)?;
             }
         }
-        self.server.lock_relations(locked, l.mode);
         Ok("LOCK TABLE".into())
     }
 }

@@ -9,6 +9,9 @@
 //! * [`view`]: the catalog snapshot and search path of a statement
 //! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
+//! * [`rebinding`]: values that are read again after a wait
+//! * [`relation_locks`]: LOCK TABLE and those that heed it
+//! * [`waiting`]: for locks, the writer slot, connections; what ends a wait
 //! * [`work`]: where what a session computes runs, and how requests end it
 //! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
@@ -50,16 +53,19 @@ mod observe;
 mod planning;
 pub mod plans;
 mod portal;
+mod rebinding;
+mod relation_locks;
 mod routines;
 mod script;
 mod seen;
-mod server_functions;
+pub(crate) mod server_functions;
 pub mod setting_rights;
 mod shared;
 mod spool;
 pub(crate) mod transaction;
 mod utility;
 mod view;
+pub(crate) mod waiting;
 mod work;
 
 pub use crate::engine::Engine;
@@ -183,11 +189,17 @@ impl Session {
         for (name, value) in options.server_settings.iter() {
             gucs.set_of_server(name, value);
         }
-        let sequences = crate::sequence::SessionSequences { engine: Arc::downgrade(&engine), own: Default::default() };
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
         let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
+        let sequences = crate::sequence::SessionSequences {
+            engine: Arc::downgrade(&engine),
+            server: server.clone(),
+            locks: engine.locks.clone(),
+            own: Default::default(),
+        };
         let activity = observe::enter(&engine, &options, server.number());
+        server.set_activity(&activity);
         let mut session = Session {
             engine,
             options,
@@ -566,6 +578,7 @@ impl Session {
             }
         };
         let pending = self.transaction_status() == TransactionStatus::Idle && !self.server.mailbox.is_empty();
+        let silence = self.activity.fall_silent();
         let event = async {
             if !pending && !self.cancel.is_terminated() {
                 self.cancel.woken().await;
@@ -579,7 +592,22 @@ impl Session {
         if self.cancel.is_terminated() {
             return Err(cancel::terminated());
         }
-        Ok(())
+        self.check_silence(&silence)
+    }
+
+    /// 25P03 if the client's silence has kept others from the writer slot for too long.
+    fn check_silence(&self, silence: &crate::statistics::activity::Silence<'_>) -> Result<()> {
+        if !self.cancel.ends_silence(silence.number) || self.transaction.slot.is_none() {
+            return Ok(());
+        }
+        let limit = self.engine.config.idle_writer_timeout.unwrap_or_default().as_secs_f64();
+        Err(PgError::new(
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            "terminating connection due to idle-in-transaction timeout",
+        )
+        .detail(format!("The session was silent for {limit} seconds in a transaction that has written, while others waited to write."))
+        .hint("Commit before waiting for something else, or start the server with a longer --idle-writer-timeout.")
+        .fatal())
     }
 
     pub fn cancel_handle(&self) -> CancelHandle {

@@ -26,9 +26,9 @@ impl SessionVariables {
             inner.0 = gucs.clone();
         }
     }
-    /// In milliseconds; 0: for ever.
-    pub fn lock_timeout(&self) -> u64 {
-        self.inner.lock().0.often.lock_timeout
+    /// How long a native function may wait.
+    pub(crate) fn limits(&self) -> super::waiting::Limits {
+        super::waiting::Limits::of(&self.inner.lock().0)
     }
     pub fn take_changes(&self) -> Vec<Change> {
         std::mem::take(&mut self.inner.lock().1)

@@ -11,7 +11,7 @@ use crate::statistics::add;
 use crate::statistics::statements::Entry;
 use pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
 use pgsqlite_sql::parse::NodeEnum;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::{PgError, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,8 +85,11 @@ impl Session {
     }
 
     /// An error is told to the client.
-    pub fn observe_error(&self, state: SqlState) {
-        self.engine.config.statistics.failed(state);
+    pub fn observe_error(&self, error: &PgError) {
+        self.engine.config.statistics.failed(error.code());
+        if let Some(refused) = &self.engine.config.refused {
+            refused.write(error, &self.activity, &self.source);
+        }
     }
 
     /// The session ends.

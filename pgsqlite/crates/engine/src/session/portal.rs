@@ -21,6 +21,8 @@ pub(super) struct Portal {
     /// boxed: SQLite reads bound values in place
     pub parameters: Box<[Datum]>,
     pub formats: Vec<Format>,
+    /// where the parameters come from
+    pub given: super::rebinding::Given,
     state: State,
     /// a connection that this portal alone reads from
     own: Option<Connection>,
@@ -68,6 +70,7 @@ impl Portal {
             prepared,
             parameters: parameters.into_boxed_slice(),
             formats,
+            given: Default::default(),
             state: State::New,
             own: None,
             spool: Spool::new(Keep::Nothing),
@@ -233,6 +236,7 @@ impl Session {
             // executed again after it ended: nothing more comes
             return Ok(Execution::Complete(tag_of_rerun(tag)));
         }
+        let began_without = self.transaction.slot.is_none() && !self.transaction.sqlite;
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
                 // a lock that cannot be had is met when rows are read
@@ -261,6 +265,10 @@ impl Session {
                 if let Some((cursor, tables)) = &query.current_of {
                     self.show_current(cursor, tables)?;
                 }
+                let mark = self.may_wait_apart(portal, query).then(|| sink.mark()).flatten();
+                if mark.is_some() {
+                    self.begin_apart();
+                }
                 let result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
                 if query.current_of.is_some() {
                     if let Some(connection) = &self.connection {
@@ -270,6 +278,14 @@ impl Session {
                 if matches!(portal.state, State::Stale) {
                     portal.state = State::New;
                     return Box::pin(self.run_portal(portal, max_rows, sink)).await;
+                }
+                if let Some(mark) = mark {
+                    if self.wait_apart().await? {
+                        // nothing has happened yet
+                        sink.take_back(mark);
+                        portal.begin_anew();
+                        return Box::pin(self.run_portal(portal, max_rows, sink)).await;
+                    }
                 }
                 let result = match (&query.triggered, &query.rewritten) {
                     (_, Some(_)) => result,
@@ -286,10 +302,34 @@ impl Session {
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
                     portal.state = State::Done(tag.clone());
+                    if began_without && tag.ends_with(" 0") {
+                        self.give_back_unused_slot(query)?;
+                    }
                 }
                 result
             }
         }
+    }
+
+    /// A statement of a block took the slot, and has changed and locked nothing: others may have it.
+    fn give_back_unused_slot(&mut self, query: &QueryPlan) -> Result<()> {
+        let t = &self.transaction;
+        let in_plain_block = t.block.is_open() && t.slot.is_some() && t.members.is_none() && !t.repeatable;
+        let does_no_more =
+            !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
+        if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
+            self.give_slot_back()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a portal may be given up when it has to wait, and begun anew afterwards.
+    fn may_wait_apart(&self, portal: &Portal, query: &QueryPlan) -> bool {
+        query.waits_apart
+            && portal.is_new()
+            && portal.own.is_none()
+            && portal.spool.keep == Keep::Nothing
+            && self.transaction.members.is_none()
     }
 
     /// Runs what steps SQLite: cancel requests interrupt it, and what may take long does not hold up other sessions.
@@ -404,24 +444,27 @@ impl Session {
                 ));
             }
         }
-        if self.needs_slot(&plan.query) {
-            self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
-        } else {
-            self.begin_read()?;
-        }
-        let view = self.view();
-        if prepared.epoch != view.catalog.epoch || prepared.role != view.role {
-            let (new, _) = self.plan(&prepared.statement, &prepared.parameters)?;
-            if !super::planning::same_result(&new.columns, &prepared.columns) || new.parameters != prepared.parameters {
-                return Err(super::planning::result_type_changed());
+        let had_slot = self.transaction.slot.is_some();
+        loop {
+            let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
+            // (who waits in these goes on with another state of the catalog)
+            self.heed_locks(&plan.query).await?;
+            if self.needs_slot(&plan.query) {
+                self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
+                if self.is_locked_meanwhile(&plan.query, had_slot)? {
+                    continue;
+                }
+            } else {
+                self.begin_read()?;
             }
+            let view = self.view();
+            if prepared.epoch == view.catalog.epoch && prepared.role == view.role {
+                break;
+            }
+            let new = self.plan_anew(portal, prepared)?;
             if let Body::Plan(plan) = &new.body {
                 if self.transaction.members.is_some() && !plan.query.shares {
                     self.withdraw()?;
-                    self.begin_statement().await?;
-                }
-                if self.needs_slot(&plan.query) {
-                    self.begin_write(command(plan.query.tag), false).await?;
                 }
             }
             *prepared = new;
@@ -429,6 +472,7 @@ impl Session {
             // natives see the catalog that the new plan was made for
             self.begin_statement().await?;
         }
+        let view = self.view();
         if prepared.shows_session {
             self.show_session()?;
         }

@@ -161,6 +161,15 @@ impl Session {
         self.cancel.arm(self.connection()?.interrupt_handle())
     }
 
+    /// Before a body runs: the slot if it may write.
+    async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
+        if writes && !self.is_read_only() {
+            self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true).await
+        } else {
+            self.begin_read()
+        }
+    }
+
     /// Runs what steps SQLite in functions, outside of any statement.
     fn on_routines<R>(&mut self, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
         let connection = self.connection()?;
@@ -212,20 +221,26 @@ impl Session {
                 return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist")))
             }
         }
-        let program = self.on_routines(|host| {
-            let program = Program::inline(host, &code)
-                .map_err(|e| crate::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
-            let writes = program.may_write(host);
-            // SAFETY: it is run on the session's connection, by the thread that runs the session.
-            Ok((writes, unsafe { Unshared::new(program) }))
-        })?;
+        let (mut seen, mut program);
+        loop {
+            seen = self.view();
+            let compiled = self.on_routines(|host| {
+                let program = Program::inline(host, &code)
+                    .map_err(|e| crate::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
+                let writes = program.may_write(host);
+                // SAFETY: it is run on the session's connection, by the thread that runs the session.
+                Ok((writes, unsafe { Unshared::new(program) }))
+            })?;
+            program = compiled;
+            self.begin_routine("DO", program.0).await?;
+            // what waited for the slot may have changed what the body names
+            if self.view().catalog.epoch == seen.catalog.epoch {
+                break;
+            }
+            self.begin_statement().await?;
+        }
         let (writes, program) = program;
         let ends = self.is_outside_block() && self.may_end_transactions(&code);
-        if writes && !self.is_read_only() {
-            self.begin_write("DO", false).await?;
-        } else {
-            self.begin_read()?;
-        }
         self.transaction.queried = true;
         match ends {
             true => self.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
@@ -273,13 +288,17 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<String> {
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
-        let view = self.view();
-        let (procedure, query, types) = self.with_environment(&view, |e| analyze_call(e, call, None, given))?;
-        let writes = effects::may_write(&view.catalog, procedure);
-        if writes && !self.is_read_only() {
-            self.begin_write("CALL", false).await?;
-        } else {
-            self.begin_read()?;
+        let (mut procedure, mut query, mut types, mut writes);
+        loop {
+            let view = self.view();
+            (procedure, query, types) = self.with_environment(&view, |e| analyze_call(e, call, None, given))?;
+            writes = effects::may_write(&view.catalog, procedure);
+            self.begin_routine("CALL", writes).await?;
+            // what waited for the slot may have changed the procedure
+            if self.view().catalog.epoch == view.catalog.epoch {
+                break;
+            }
+            self.begin_statement().await?;
         }
         self.transaction.queried = true;
         let ends = self.is_outside_block() && self.may_end_transactions("call");

@@ -127,7 +127,9 @@ impl Session {
             }
         };
         let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-        self.portals.insert(SCRIPT_PORTAL.into(), Portal::new(Some(prepared), values, formats));
+        let mut portal = Portal::new(Some(prepared), values, formats);
+        portal.given = super::rebinding::Given::Script;
+        self.portals.insert(SCRIPT_PORTAL.into(), portal);
         Ok(())
     }
 

@@ -1,20 +1,19 @@
 //! What native functions ask of the server: advisory locks, other sessions, the transaction's number.
 
-use super::CancelHandle;
-use crate::advisory::Wait;
+use super::waiting::{Apart, Limits, Step, Wanted};
+use super::{CancelHandle, ClientWatch};
 use crate::engine::Engine;
 use crate::large_object::Descriptors;
+use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
-use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions};
+use crate::statistics::activity::{Activity, Wait};
+use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, LockHolder, ServerFunctions};
 use parking_lot::Mutex;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
-
-/// How often a sleeping session looks whether it was cancelled.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// A session as the others of this process reach it.
 struct Known {
@@ -28,6 +27,18 @@ fn sessions() -> &'static Mutex<HashMap<i32, Known>> {
     SESSIONS.get_or_init(Mutex::default)
 }
 
+/// The session with this process number.
+pub(super) fn session_of(pid: i32) -> Option<Arc<SessionServer>> {
+    sessions().lock().get(&pid)?.server.upgrade()
+}
+
+/// The sessions of a database.
+pub(super) fn sessions_of(engine: &Arc<Engine>) -> Vec<Arc<SessionServer>> {
+    let own = Arc::downgrade(engine);
+    let all: Vec<_> = sessions().lock().values().filter_map(|known| known.server.upgrade()).collect();
+    all.into_iter().filter(|server| server.engine.ptr_eq(&own)).collect()
+}
+
 /// One session's side.
 pub struct SessionServer {
     engine: Weak<Engine>,
@@ -35,6 +46,13 @@ pub struct SessionServer {
     number: u64,
     pid: i32,
     variables: Arc<super::natives::SessionVariables>,
+    cancel: CancelHandle,
+    activity: OnceLock<Arc<Activity>>,
+    client: Mutex<Option<Arc<dyn ClientWatch>>>,
+    /// what the running statement waits for apart
+    pub(super) apart: Mutex<Apart>,
+    /// the transaction may have locks in the database's table
+    locked: AtomicBool,
     transaction_id: Mutex<Option<u64>>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
@@ -60,6 +78,11 @@ impl SessionServer {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             pid,
             variables: variables.clone(),
+            cancel: cancel.clone(),
+            activity: OnceLock::new(),
+            client: Mutex::default(),
+            apart: Mutex::default(),
+            locked: AtomicBool::new(false),
             transaction_id: Mutex::default(),
             relations: Mutex::default(),
             unnamed: AtomicU64::new(0),
@@ -86,16 +109,82 @@ impl SessionServer {
 
     /// What the session holds and waits for; `writes`: it has the writer slot.
     fn locks(&self, writes: bool) -> LockHolder {
-        let transaction = match writes {
-            true => Some(*self.transaction_id.lock().get_or_insert_with(crate::engine::next_number)),
-            false => *self.transaction_id.lock(),
-        };
-        let (advisory, waits_for) = match self.engine.upgrade() {
-            Some(engine) => engine.advisory.of(self.number),
-            None => (vec![], vec![]),
-        };
-        let relations = self.relations.lock().clone();
-        LockHolder { session: self.number, transaction, relations, advisory, waits_for }
+        let transaction = if writes { self.own_transaction_id() } else { *self.transaction_id.lock() };
+        let mut relations: Vec<(Oid, i32, Option<i64>)> =
+            self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
+        let mut holder =
+            LockHolder { session: self.number, transaction, relations: vec![], advisory: vec![], waits_for: vec![] };
+        if let Some(engine) = self.engine.upgrade() {
+            for shown in engine.locks.of(self.number) {
+                match shown.target {
+                    Target::Advisory(key) => {
+                        let shared = shown.mode == Mode::Share;
+                        holder.advisory.push(AdvisoryLock { key, shared, waits_since: shown.waits_since });
+                    }
+                    Target::Relation(oid) => {
+                        let lock = (oid, shown.mode as i32, shown.waits_since);
+                        if !relations.contains(&lock) {
+                            relations.push(lock);
+                        }
+                    }
+                }
+                if shown.waits_since.is_some() {
+                    holder.waits_for = engine.blockers_of(self.number);
+                }
+            }
+        }
+        holder.relations = relations;
+        holder
+    }
+
+    /// The number of the transaction, which gets one if it has none.
+    pub(super) fn own_transaction_id(&self) -> Option<u64> {
+        Some(*self.transaction_id.lock().get_or_insert_with(crate::engine::next_number))
+    }
+
+    /// The session as others see it; None: it is being made.
+    pub(super) fn activity(&self) -> Option<&Arc<Activity>> {
+        self.activity.get()
+    }
+
+    pub(super) fn set_activity(&self, activity: &Arc<Activity>) {
+        let _ = self.activity.set(activity.clone());
+    }
+
+    pub(super) fn cancel(&self) -> &CancelHandle {
+        &self.cancel
+    }
+
+    pub(super) fn client_watch(&self) -> Option<Arc<dyn ClientWatch>> {
+        self.client.lock().clone()
+    }
+
+    pub(super) fn set_client_watch(&self, watch: Arc<dyn ClientWatch>) {
+        *self.client.lock() = Some(watch);
+    }
+
+    /// The transaction takes locks of the database's table.
+    pub(super) fn note_locked(&self) {
+        self.locked.store(true, Ordering::Relaxed);
+    }
+
+    /// What the transaction has noted of a relation becomes a lock of the database's table, until it ends.
+    pub(super) fn publish_relation(&self, engine: &Engine, relation: Oid) {
+        // (held: the transaction does not end meanwhile)
+        let noted = self.relations.lock();
+        for mode in noted.iter().filter(|(r, _)| *r == relation).filter_map(|(_, mode)| Mode::numbered(*mode)) {
+            self.note_locked();
+            engine.locks.hold(Request {
+                session: self.number,
+                target: Target::Relation(relation),
+                mode,
+                transaction: true,
+            });
+        }
+    }
+
+    pub(super) fn limits_of_natives(&self) -> Limits {
+        self.variables.limits()
     }
 
     /// Tells sessions apart.
@@ -125,12 +214,14 @@ impl SessionServer {
         *self.transaction_id.lock() = None;
         self.relations.lock().clear();
         self.large_objects.lock().close_all();
-        if let Some(engine) = self.engine.upgrade() {
-            engine.advisory.release_transaction(self.number);
+        if self.locked.swap(false, Ordering::Relaxed) {
+            if let Some(engine) = self.engine.upgrade() {
+                engine.locks.release_all(self.number, true);
+            }
         }
     }
 
-    fn engine(&self) -> Result<Arc<Engine>> {
+    pub(super) fn engine(&self) -> Result<Arc<Engine>> {
         self.engine.upgrade().ok_or_else(|| PgError::internal("a session without an engine"))
     }
 
@@ -141,8 +232,8 @@ impl SessionServer {
             sessions().lock().remove(&self.pid);
         }
         if let Some(engine) = self.engine.upgrade() {
-            engine.advisory.release_transaction(self.number);
-            engine.advisory.release_session(self.number);
+            engine.locks.release_all(self.number, true);
+            engine.locks.release_all(self.number, false);
             engine.channels.leave(self.number);
         }
     }
@@ -175,32 +266,37 @@ impl ServerFunctions for SessionServer {
     fn listening(&self) -> Result<Vec<String>> {
         Ok(self.engine()?.channels.of(self.number).into_iter().collect())
     }
-    fn advisory_lock(
-        &self,
-        key: AdvisoryKey,
-        shared: bool,
-        transaction: bool,
-        wait: bool,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<bool> {
+    fn advisory_lock(&self, key: AdvisoryKey, shared: bool, transaction: bool, wait: bool) -> Result<bool> {
         let engine = self.engine()?;
-        if engine.advisory.acquire(self.number, key, shared, transaction, Wait::No)? {
+        let target = Target::Advisory(key);
+        let request = Request { session: self.number, target, mode: Mode::advisory(shared), transaction };
+        let wanted = Wanted::Lock(request);
+        let step = if wait { self.step(wanted) } else { Step::Here };
+        if step == Step::Done {
+            return Ok(true);
+        }
+        if transaction {
+            self.note_locked();
+        }
+        if engine.locks.try_acquire(request) {
+            self.got(wanted);
             return Ok(true);
         }
         if !wait {
             return Ok(false);
         }
-        let timeout = self.variables.lock_timeout();
-        let timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
-        super::work::apart(|| {
-            engine.advisory.acquire(self.number, key, shared, transaction, Wait::Until { timeout, interrupted })
-        })
+        if step == Step::Apart {
+            return Err(self.give_up_for(wanted));
+        }
+        self.wait_here(Wait::Advisory, self.variables.limits(), self.turn(request, true))?;
+        Ok(true)
     }
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool> {
-        Ok(self.engine()?.advisory.release(self.number, key, shared))
+        let (session, target, mode) = (self.number, Target::Advisory(key), Mode::advisory(shared));
+        Ok(self.engine()?.locks.release(Request { session, target, mode, transaction: false }))
     }
     fn advisory_unlock_all(&self) -> Result<()> {
-        self.engine()?.advisory.release_session(self.number);
+        self.engine()?.locks.release_all(self.number, false);
         Ok(())
     }
     fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder> {
@@ -219,18 +315,22 @@ impl ServerFunctions for SessionServer {
     fn latest_transaction_id(&self) -> Result<u64> {
         Ok(self.transaction_id.lock().unwrap_or_else(crate::engine::coming_number))
     }
-    fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool {
-        let end = std::time::Instant::now() + duration;
-        super::work::apart(|| loop {
-            let left = end.saturating_duration_since(std::time::Instant::now());
-            if left.is_zero() {
-                return true;
+    fn sleep(&self, duration: Duration) -> Result<()> {
+        if duration.is_zero() {
+            return Ok(());
+        }
+        let wanted = Wanted::Sleep(duration);
+        match self.step(wanted) {
+            Step::Done => Ok(()),
+            Step::Apart => Err(self.give_up_for(wanted)),
+            Step::Here => {
+                let limits = Limits { lock_timeout: None, ..self.variables.limits() };
+                self.wait_here(Wait::Sleep, limits, async {
+                    tokio::time::sleep(duration).await;
+                    Ok(())
+                })
             }
-            if interrupted() {
-                return false;
-            }
-            std::thread::sleep(left.min(LOOK));
-        })
+        }
     }
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>> {
         Some(self.engine.upgrade()?.config.statistics.clone())

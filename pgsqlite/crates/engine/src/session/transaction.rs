@@ -11,7 +11,7 @@ use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
-use crate::writer::{Members, Slot};
+use crate::writer::{Applicant, Members, Slot};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -35,6 +35,8 @@ pub(super) struct Transaction {
     /// SQLite has a transaction open
     pub sqlite: bool,
     pub slot: Option<Slot>,
+    /// how many savepoints there were when the slot was taken
+    pub slot_depth: usize,
     /// it has joined a transaction that others left open ([`super::shared`]): those wait for its end
     pub members: Option<Members>,
     /// one snapshot for the whole transaction
@@ -78,15 +80,6 @@ impl Transaction {
             || self.catalog.is_some()
             || self.gucs.is_some()
             || self.started.is_some()
-    }
-}
-
-/// Waiting is over when this is dropped, however it ends.
-struct Waited<'a>(&'a crate::statistics::activity::Activity);
-
-impl Drop for Waited<'_> {
-    fn drop(&mut self) {
-        self.0.set_wait(Wait::Nothing);
     }
 }
 
@@ -137,13 +130,8 @@ impl Session {
                 Some(connection) => connection,
                 None => {
                     let superuser = self.is_superuser(&self.catalog());
-                    self.activity.set_wait(Wait::Pool);
-                    let _waited = Waited(&self.activity);
-                    tokio::select! {
-                        biased;
-                        leased = self.engine.connection(superuser) => leased?,
-                        stopped = self.cancel.requested() => return Err(stopped),
-                    }
+                    let leased = self.engine.connection(superuser);
+                    self.server.wait(Wait::Pool, self.limits(), leased).await?
                 }
             };
             // the state of random() is the session's, not the connection's
@@ -241,7 +229,7 @@ impl Session {
     /// The writer slot, if it is free now.
     pub(super) fn try_slot(&mut self) -> Result<bool> {
         if self.transaction.slot.is_none() {
-            if let Some(mut slot) = self.engine.writer.try_acquire()? {
+            if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
                 slot.commit_shared();
                 self.transaction.slot = Some(slot);
             }
@@ -261,41 +249,32 @@ impl Session {
 
     /// Waits for the writer slot.
     async fn wait_for_slot(&mut self) -> Result<Slot> {
-        let wait = self.gucs.often.lock_timeout;
-        let limit = async {
-            match wait {
-                0 => std::future::pending().await,
-                wait => tokio::time::sleep(std::time::Duration::from_millis(wait)).await,
-            }
-        };
-        self.activity.set_wait(Wait::Writer);
-        let _waited = Waited(&self.activity);
-        tokio::select! {
-            biased;
-            slot = self.engine.writer.acquire() => slot,
-            stopped = self.cancel.requested() => Err(stopped),
-            () = limit => Err(PgError::new(
-                SqlState::LOCK_NOT_AVAILABLE,
-                "canceling statement due to lock timeout",
-            )),
+        let slot = self.engine.writer.acquire(self.applicant());
+        self.server.wait(Wait::Writer, self.limits(), slot).await
+    }
+
+    /// The session as one that asks for the writer slot.
+    pub(super) fn applicant(&self) -> Applicant {
+        Applicant {
+            session: self.server.number(),
+            in_block: self.transaction.block.is_explicit(),
+            keeps_lease: self.connection.is_some(),
         }
     }
 
     /// The writer slot, and a SQLite transaction in it: one of its own, or (`shares`) one that others have left open.
     pub(super) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
         if self.transaction.slot.is_none() {
-            let slot = match self.engine.writer.try_acquire()? {
+            let slot = match self.engine.writer.try_acquire(self.applicant())? {
                 Some(slot) => slot,
                 None => {
                     // many may wait: what they would do nothing with meanwhile is for others
-                    if !self.transaction.sqlite && self.connection_is_passing() {
-                        self.settle_portals();
-                        self.give_connection_back();
-                    }
+                    self.release_for_wait();
                     self.wait_for_slot().await?
                 }
             };
             self.enter_slot(slot, shares).await?;
+            self.transaction.slot_depth = self.transaction.savepoints.len();
         }
         if !self.transaction.sqlite {
             self.begin_immediate().await?;
@@ -480,6 +459,12 @@ impl Session {
         }
         self.portals = portals;
         result
+    }
+
+    /// In a block that has written nothing (any more): the slot goes to others, and is taken again for the next write.
+    pub(super) fn give_slot_back(&mut self) -> Result<()> {
+        self.transaction.keys = Default::default();
+        self.end_sqlite("ROLLBACK")
     }
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
@@ -799,6 +784,8 @@ impl Session {
                 self.close_portals(|p| p.depth > i && !p.is_held());
                 self.lost_portals.clear();
                 self.settle_portals();
+                let t = &self.transaction;
+                let began_since = t.slot.is_some() && t.slot_depth > i && t.members.is_none() && !t.repeatable;
                 if self.transaction.sqlite {
                     // whatever has failed since, keys are checked from now on when the transaction says so
                     let deferred = if self.transaction.defers_all { "ON" } else { "OFF" };
@@ -821,6 +808,10 @@ impl Session {
                 self.gucs = gucs;
                 self.apply_characteristics();
                 self.transaction.block.resume();
+                if began_since {
+                    // nothing is left of what the transaction has written: others may write
+                    self.give_slot_back()?;
+                }
                 Ok("ROLLBACK".into())
             }
             K::TransStmtPrepare => {

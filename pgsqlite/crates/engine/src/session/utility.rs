@@ -2,6 +2,7 @@
 
 use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
+use super::rebinding::Given;
 use super::setting_rights::Permit;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
@@ -197,6 +198,8 @@ impl Session {
         let mut executed = None;
         if let NodeEnum::CreateTableAsStmt(c) = &raw.node {
             if let Some(NodeEnum::ExecuteStmt(e)) = c.query.as_ref().and_then(|q| q.node.as_ref()) {
+                // its arguments are read when nobody can change the schema any more
+                self.begin_ddl(raw).await?;
                 let (select, types, values) = self.executed_query(e)?;
                 parameters = (types, values);
                 executed = Some(select);
@@ -214,8 +217,7 @@ impl Session {
         executed: Option<&ast::SelectStmt>,
     ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
-        let command = if self.is_read_only() { pgsqlite_sql::command::name(&raw.node) } else { String::new() };
-        self.begin_write(&command, false).await?;
+        self.begin_ddl(raw).await?;
         self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
@@ -606,7 +608,11 @@ impl Session {
                 statement.executions += 1;
             }
             let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-            let portal = Portal::new(Some(prepared), values, formats);
+            let of_catalog = super::rebinding::has_types_of_catalog(&prepared);
+            let mut portal = Portal::new(Some(prepared), values, formats);
+            if of_catalog {
+                portal.given = Given::Arguments(Box::new(e.clone()));
+            }
             self.portals.insert(EXECUTE.into(), portal);
         }
         let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use pgsqlite_types::Oid;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicU8, Ordering};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub enum Wait {
     Sync,
     /// a connection of the pool
     Pool,
+    Advisory,
+    Relation,
+    /// `pg_sleep`
+    Sleep,
 }
 
 impl Wait {
@@ -49,6 +53,9 @@ impl Wait {
             Wait::Writer => Some(("Lock", "transactionid")),
             Wait::Sync => Some(("IO", "WALSync")),
             Wait::Pool => Some(("Extension", "ConnectionPool")),
+            Wait::Advisory => Some(("Lock", "advisory")),
+            Wait::Relation => Some(("Lock", "relation")),
+            Wait::Sleep => Some(("Timeout", "PgSleep")),
         }
     }
 }
@@ -68,7 +75,21 @@ pub struct Activity {
     /// when it began to wait for the writer slot
     waits_since: AtomicI64,
     writes: AtomicBool,
+    /// how often the client has begun to be silent, and has ended that: odd while it is
+    silence: AtomicU64,
     live: Mutex<Live>,
+}
+
+/// A silence of a client.
+pub(crate) struct Silence<'a> {
+    activity: &'a Activity,
+    pub number: u64,
+}
+
+impl Drop for Silence<'_> {
+    fn drop(&mut self) {
+        self.activity.silence.store(self.number + 1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +137,7 @@ impl Activity {
             wait: AtomicU8::new(Wait::Nothing as u8),
             waits_since: AtomicI64::new(0),
             writes: AtomicBool::new(false),
+            silence: AtomicU64::new(0),
             live: Mutex::new(live),
         }
     }
@@ -134,7 +156,21 @@ impl Activity {
 
     pub fn wait(&self) -> Wait {
         let now = self.wait.load(Ordering::Relaxed);
-        [Wait::Writer, Wait::Sync, Wait::Pool].into_iter().find(|w| *w as u8 == now).unwrap_or(Wait::Nothing)
+        use Wait::*;
+        [Writer, Sync, Pool, Advisory, Relation, Sleep].into_iter().find(|w| *w as u8 == now).unwrap_or(Nothing)
+    }
+
+    /// The number of the client's silence; None: it has said something that is not yet answered.
+    pub(crate) fn silence(&self) -> Option<u64> {
+        let number = self.silence.load(Ordering::Relaxed);
+        (number % 2 == 1).then_some(number)
+    }
+
+    /// Nothing is to be done until the client says something: its silence lasts until what is returned is dropped. By the session alone.
+    pub(crate) fn fall_silent(&self) -> Silence<'_> {
+        let number = self.silence.load(Ordering::Relaxed) | 1;
+        self.silence.store(number, Ordering::Relaxed);
+        Silence { activity: self, number }
     }
 
     /// The session has (or has no more) the writer slot of its database.

@@ -130,9 +130,7 @@ fn sleep(c: &Call) -> Result<Datum> {
     // A year is as good as for ever.
     let seconds = c.float(0)?;
     let seconds = if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 366.0 * 86_400.0) };
-    if !server(c)?.sleep(Duration::from_secs_f64(seconds), &|| c.interrupted()) {
-        return Err(PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
-    }
+    server(c)?.sleep(Duration::from_secs_f64(seconds))?;
     void()
 }
 
@@ -163,7 +161,7 @@ fn key(c: &Call) -> Result<AdvisoryKey> {
     })
 }
 fn take(c: &Call, shared: bool, transaction: bool, wait: bool) -> Result<Datum> {
-    let got = server(c)?.advisory_lock(key(c)?, shared, transaction, wait, &|| c.interrupted())?;
+    let got = server(c)?.advisory_lock(key(c)?, shared, transaction, wait)?;
     if wait {
         void()
     } else {

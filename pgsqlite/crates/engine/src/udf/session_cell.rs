@@ -51,7 +51,7 @@ pub trait Variables {
 /// The settings that a function's SET clause has put aside, to be put back when it ends.
 pub type PutAside = Vec<(String, Option<String>)>;
 
-/// What the server as a whole knows. `interrupted` says whether the running statement is to end.
+/// What the server as a whole knows.
 pub trait ServerFunctions {
     /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
@@ -60,14 +60,7 @@ pub trait ServerFunctions {
     /// `pg_listening_channels`
     fn listening(&self) -> Result<Vec<String>>;
     /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
-    fn advisory_lock(
-        &self,
-        key: AdvisoryKey,
-        shared: bool,
-        transaction: bool,
-        wait: bool,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<bool>;
+    fn advisory_lock(&self, key: AdvisoryKey, shared: bool, transaction: bool, wait: bool) -> Result<bool>;
     /// `pg_advisory_unlock…`: whether the session held it.
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
     fn advisory_unlock_all(&self) -> Result<()>;
@@ -81,8 +74,8 @@ pub trait ServerFunctions {
     fn next_portal(&self) -> String;
     /// The large objects that the transaction holds open.
     fn large_objects(&self) -> &parking_lot::Mutex<crate::large_object::Descriptors>;
-    /// Waits; false if the statement was interrupted meanwhile.
-    fn sleep(&self, duration: Duration, interrupted: &dyn Fn() -> bool) -> bool;
+    /// `pg_sleep`. Errors: 57014, 57P01.
+    fn sleep(&self, duration: Duration) -> Result<()>;
     /// What the server counts; None: there is no server any more.
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
     /// Microseconds since 2000-01-01 UTC.
@@ -111,10 +104,10 @@ pub struct LockHolder {
     /// the number that tells sessions apart
     pub session: u64,
     pub transaction: Option<u64>,
-    /// with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
-    pub relations: Vec<(Oid, i32)>,
+    /// with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE), and since when it is waited for
+    pub relations: Vec<(Oid, i32, Option<i64>)>,
     pub advisory: Vec<AdvisoryLock>,
-    /// the sessions that keep it from an advisory lock
+    /// the sessions that keep it from a lock
     pub waits_for: Vec<u64>,
 }
 

@@ -56,12 +56,30 @@ impl Members {
     }
 }
 
+/// A session that asks for the slot.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Applicant {
+    /// the number that tells sessions apart; 0: none
+    pub session: u64,
+    /// it will keep the slot until its client ends a block
+    pub in_block: bool,
+    /// it has a pooled connection while it waits
+    pub keeps_lease: bool,
+}
+
+struct Waiting {
+    who: Applicant,
+    turn: oneshot::Sender<Slot>,
+}
+
 #[derive(Default)]
 struct State {
     /// somebody has the slot (or it is on its way to them)
     held: bool,
+    /// who has it; session 0: the committer, or nobody
+    holder: Applicant,
     /// who waits for it
-    queue: VecDeque<oneshot::Sender<Slot>>,
+    queue: VecDeque<Waiting>,
     /// left open by the slot's last holder
     open: Option<Shared>,
     /// the slot, with what is open, is the committer's
@@ -190,11 +208,13 @@ impl Inner {
                 }
                 if state.open.is_some() && !state.syncing {
                     state.due = true;
+                    state.holder = Applicant::default();
                     None
                 } else {
                     let next = state.queue.pop_front();
                     state.held = next.is_some();
-                    next.map(|next| (next, state.open.take()))
+                    state.holder = next.as_ref().map(|next| next.who).unwrap_or_default();
+                    next.map(|next| (next.turn, state.open.take()))
                 }
             };
             match next {
@@ -285,32 +305,50 @@ impl Writer {
     }
 
     /// The slot, if nobody has it or waits for it. Errors: 58030 after a sync has failed.
-    pub fn try_acquire(&self) -> Result<Option<Slot>> {
+    pub fn try_acquire(&self, who: Applicant) -> Result<Option<Slot>> {
         let mut state = self.0.state.lock();
         state.check(&self.0.log.progress)?;
         if state.held {
             return Ok(None);
         }
         state.held = true;
+        state.holder = who;
         Ok(Some(Slot::new(&self.0, state.open.take())))
     }
 
     /// Waits for the slot, in order of asking. Errors: as [`Writer::try_acquire`].
-    pub async fn acquire(&self) -> Result<Slot> {
+    pub async fn acquire(&self, who: Applicant) -> Result<Slot> {
         let turn = {
             let mut state = self.0.state.lock();
             state.check(&self.0.log.progress)?;
             if !state.held {
                 state.held = true;
+                state.holder = who;
                 return Ok(Slot::new(&self.0, state.open.take()));
             }
             let (sender, turn) = oneshot::channel();
-            state.queue.push_back(sender);
+            state.queue.push_back(Waiting { who, turn: sender });
             turn
         };
         let slot = turn.await.map_err(|_| PgError::internal("the queue of the writers is gone"))?;
         self.check()?;
         Ok(slot)
+    }
+
+    /// Who has the slot. None: nobody, or the committer.
+    pub fn holder(&self) -> Option<Applicant> {
+        let state = self.0.state.lock();
+        (state.held && state.holder.session != 0).then_some(state.holder)
+    }
+
+    /// Whether the committer has the slot, or is about to.
+    pub fn is_committing(&self) -> bool {
+        self.0.state.lock().due
+    }
+
+    /// Those that wait for the slot, first first.
+    pub fn waiting(&self) -> Vec<Applicant> {
+        self.0.state.lock().queue.iter().filter(|w| !w.turn.is_closed()).map(|w| w.who).collect()
     }
 
     /// Whether commits reach a disk.

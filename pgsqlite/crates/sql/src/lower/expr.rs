@@ -452,7 +452,11 @@ impl Lowerer<'_> {
         }
         self.may_wait |= crate::effects::may_wait(proc);
         self.builtin_writes |= crate::effects::builtin_writes(proc);
-        self.volatile |= builtin::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v');
+        if builtin::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v') {
+            self.volatile = true;
+            self.waits |= crate::effects::waits(proc);
+            self.leaves_traces |= crate::effects::leaves_traces(proc);
+        }
         let how = imp(proc).ok_or_else(|| {
             let name = builtin::proc_by_oid(proc).map_or(proc.to_string(), |p| {
                 let args: Vec<String> =

@@ -45,6 +45,20 @@ pub(super) fn of_modify(modify: &Modify) -> Locks {
     locks
 }
 
+/// Whether the rows of a query's FROM list are those of tables, directly or in a subquery.
+fn reads_tables(query: &Query) -> bool {
+    let of_set = match &query.body {
+        QueryBody::SetOperation { left, right, .. } => reads_tables(left) || reads_tables(right),
+        _ => false,
+    };
+    of_set
+        || query.range_table.iter().any(|entry| match &entry.kind {
+            RteKind::Relation(_) => true,
+            RteKind::Subquery { query, .. } => reads_tables(query),
+            _ => false,
+        })
+}
+
 impl Locks {
     fn query(&mut self, query: &Query) {
         self.from(query);
@@ -57,7 +71,7 @@ impl Locks {
 
     /// The query itself and those in its FROM and WITH, not those in its expressions.
     fn from(&mut self, query: &Query) {
-        if let Some(locking) = &query.locking {
+        if let Some(locking) = query.locking.as_ref().filter(|_| reads_tables(query)) {
             self.any = true;
             if locking.nowait && self.nowait.is_none() {
                 let table = query.range_table.iter().find_map(|entry| match &entry.kind {

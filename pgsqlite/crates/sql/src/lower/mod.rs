@@ -255,6 +255,10 @@ struct Lowerer<'a> {
     builtin_writes: bool,
     /// it calls a built-in function that is volatile
     volatile: bool,
+    /// it calls a built-in function that waits
+    waits: bool,
+    /// it calls a built-in function that cannot be called twice for one call of the client's
+    leaves_traces: bool,
     /// how many parameters the statement has
     parameters: usize,
     /// steps that come behind all that change rows
@@ -278,6 +282,8 @@ impl<'a> Lowerer<'a> {
             may_wait: false,
             builtin_writes: false,
             volatile: false,
+            waits: false,
+            leaves_traces: false,
             parameters: 0,
             after_statements: vec![],
             read_back: None,
@@ -318,6 +324,7 @@ impl<'a> Lowerer<'a> {
                 triggered: None,
                 shape: crate::plan::Shape::of_query(&query),
                 bounded: is_bounded(&query, self.env),
+                waits_apart: reads_only && self.waits && !self.leaves_traces && self.routines.is_empty(),
                 shares: false,
                 constant: is_constant(&query),
                 steps,

@@ -91,6 +91,7 @@ impl Lowerer<'_> {
                 tag,
                 writes: true,
                 bounded,
+                waits_apart: false,
                 shares: bounded && self.routines.is_empty() && !self.may_wait,
                 constant: false,
                 modifies,

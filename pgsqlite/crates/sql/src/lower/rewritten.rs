@@ -46,6 +46,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         tag,
         writes: true,
         bounded: false,
+        waits_apart: false,
         shares: false,
         constant: false,
         modifies,

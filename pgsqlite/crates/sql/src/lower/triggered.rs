@@ -229,6 +229,7 @@ impl Lowerer<'_> {
             tag,
             writes: true,
             bounded: false,
+            waits_apart: false,
             shares: false,
             modifies,
             constant: false,

@@ -1,0 +1,374 @@
+"""Scripts of several sessions: each checks that a wait holds nothing that others need, and that something ends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+import pgwire
+import server
+
+# A wait that should be over at once is given so long: far more than it takes, far less than a hang.
+SOON = 15
+
+
+class Told(Exception):
+    pass
+
+
+class Later:
+    """A statement that runs on a thread of its own."""
+
+    def __init__(self, connection: pgwire.Connection, sql: str):
+        self.lines: list[str] | None = None
+        self.connection = connection
+        self.sql = sql
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.lines = lines(self.connection, self.sql)
+        except (OSError, pgwire.ServerGone, AttributeError) as error:
+            self.lines = [f"gone {error}"]
+
+    def result(self, seconds: float = SOON) -> list[str]:
+        self.thread.join(seconds)
+        if self.lines is None:
+            raise Told(f"{self.sql!r} still waits after {seconds} s")
+        return self.lines
+
+    def waits(self) -> bool:
+        return self.lines is None
+
+
+def lines(connection: pgwire.Connection, sql: str) -> list[str]:
+    out = []
+    for kind, body in connection.simple(sql):
+        if kind == b"E":
+            fields = pgwire.fields_of(body)
+            out.append(f"{fields['C']} {fields['M']}" + (f" | {fields['D']}" if "D" in fields else ""))
+        elif kind == b"D":
+            out.append("|".join("" if v is None else v.decode() for v in pgwire.data_row(body)))
+        elif kind == b"C":
+            out.append(body[:-1].decode())
+    return out
+
+
+def expect(got: object, wanted: object, what: str) -> None:
+    if got != wanted:
+        raise Told(f"{what}: {got!r} instead of {wanted!r}")
+
+
+class Room:
+    def __init__(self, running: server.Server):
+        self.running = running
+        self.open: list[pgwire.Connection] = []
+
+    def session(self, user: str = "postgres") -> pgwire.Connection:
+        connection = pgwire.Connection(self.running.dir, self.running.port, user, "main", timeout=60)
+        self.open.append(connection)
+        return connection
+
+    def until(self, looker: pgwire.Connection, condition: str, what: str) -> None:
+        deadline = time.monotonic() + SOON
+        while lines(looker, f"SELECT {condition}")[0] != "t":
+            if time.monotonic() > deadline:
+                raise Told(f"never: {what}")
+            time.sleep(0.005)
+
+    def until_blocked(self, looker: pgwire.Connection, connection: pgwire.Connection) -> None:
+        self.until(looker, f"pg_blocking_pids({connection.pid}) <> '{{}}'", "a session waits")
+
+
+SITUATIONS = []
+
+
+def situation(*flags: str):
+    def register(function):
+        SITUATIONS.append((function, flags))
+        return function
+
+    return register
+
+
+def numbered(room: Room, count: int) -> list[pgwire.Connection]:
+    sessions = [room.session() for _ in range(count)]
+    for session in sessions:
+        session.pid = int(lines(session, "SELECT pg_backend_pid()")[0])
+    return sessions
+
+
+@situation()
+def an_advisory_lock_against_the_writer_slot_is_a_deadlock_that_ends(room: Room) -> None:
+    a, b, look = numbered(room, 3)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0)")
+    lines(a, "SELECT pg_advisory_lock(9)")
+    lines(b, "BEGIN; UPDATE t SET v = 1 WHERE id = 1")
+    locked = Later(b, "SELECT pg_advisory_lock(9)")
+    room.until_blocked(look, b)
+    expect(lines(look, f"SELECT wait_event_type, wait_event FROM pg_stat_activity WHERE pid = {b.pid}")[0], "Lock|advisory", "wait_event")
+    expect(lines(look, f"SELECT mode, granted, waitstart IS NOT NULL FROM pg_locks WHERE locktype = 'advisory' AND pid = {b.pid}")[0],
+           "ExclusiveLock|f|t", "pg_locks")
+    updated = Later(a, "UPDATE t SET v = 2 WHERE id = 2")
+    results = []
+    for later in (locked, updated):
+        later.thread.join(SOON)
+    first = next((later for later in (locked, updated) if later.lines and later.lines[0].startswith("40P01")), None)
+    if first is None:
+        raise Told(f"no deadlock was found: {locked.lines} {updated.lines}")
+    other = updated if first is locked else locked
+    if first is locked:
+        lines(b, "ROLLBACK")
+    else:
+        lines(a, "SELECT pg_advisory_unlock(9)")
+    results = other.result()
+    expect(results[-1], "UPDATE 1" if other is updated else "SELECT 1", "the other goes on")
+    detail = first.lines[0].split(" | ")[1].split("\n")
+    mine, theirs = (b, a) if first is locked else (a, b)
+    waits = {b.pid: "ExclusiveLock on advisory lock [1,0,9,1]"}
+    for line, (one, two) in zip(detail, [(mine, theirs), (theirs, mine)]):
+        what = waits.get(one.pid) or line.split(" waits for ")[1].split(";")[0]
+        expect(line, f"Process {one.pid} waits for {what}; blocked by process {two.pid}.", "the detail")
+
+
+@situation()
+def advisory_locks_in_a_circle(room: Room) -> None:
+    a, b, look = numbered(room, 3)
+    lines(a, "SELECT pg_advisory_lock(1)")
+    lines(b, "SELECT pg_advisory_lock(2)")
+    first = Later(a, "SELECT pg_advisory_lock(2)")
+    room.until_blocked(look, a)
+    second = Later(b, "DO $$ BEGIN PERFORM pg_advisory_lock(1); END $$")
+    for later in (first, second):
+        later.thread.join(SOON / 3)
+    broken = [later for later in (first, second) if later.lines and later.lines[0].startswith("40P01 deadlock detected")]
+    expect(len(broken), 1, f"victims of {first.lines} {second.lines}")
+    loser, winner = (a, second) if broken[0] is first else (b, first)
+    lines(loser, "SELECT pg_advisory_unlock_all()")
+    winner.result()
+
+
+@situation("--pool-size", "3")
+def who_waits_for_an_advisory_lock_has_no_connection(room: Room) -> None:
+    holder, look, *waiters = numbered(room, 12)
+    lines(holder, "SELECT pg_advisory_lock(7)")
+    later = [Later(w, "SELECT pg_advisory_lock(7)") for w in waiters]
+    for w in waiters:
+        room.until_blocked(look, w)
+    expect(lines(holder, "SELECT pg_advisory_unlock(7)"), ["t", "SELECT 1"], "the holder works")
+    while later:
+        got = next((each for each in later if not each.waits()), None)
+        if got is None:
+            time.sleep(0.005)
+            continue
+        later.remove(got)
+        expect(got.result(), ["", "SELECT 1"], "each gets it")
+        expect(lines(got.connection, "SELECT pg_advisory_unlock(7)"), ["t", "SELECT 1"], "and gives it back")
+
+
+@situation("--pool-size", "2")
+def who_sleeps_has_no_connection(room: Room) -> None:
+    look, *sleepers = numbered(room, 20)
+    began = time.monotonic()
+    later = [Later(s, "SELECT 1 AS before, pg_sleep(1), pg_sleep(0.2), 2 AS after") for s in sleepers]
+    room.until(look, "(SELECT count(*) = 19 FROM pg_stat_activity WHERE wait_event = 'PgSleep')", "all sleep")
+    for each in later:
+        expect(each.result(), ["1|||2", "SELECT 1"], "a sleeper's row")
+    if time.monotonic() - began < 1.2:
+        raise Told("they slept too short")
+
+
+@situation("--pool-size", "2")
+def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
+    holder, first, second, look = numbered(room, 4)
+    lines(holder, "CREATE TABLE t (a int)")
+    lines(holder, "SELECT pg_advisory_lock(7)")
+    body = "DO $$ BEGIN PERFORM pg_advisory_lock(7); PERFORM pg_advisory_unlock(7); END $$"
+    waiting = [Later(s, body) for s in (first, second)]
+    time.sleep(0.3)
+    # both connections are those of waiters: this needs one
+    expect(lines(holder, "SELECT pg_advisory_unlock(7)")[-1].split(" ")[0] in ("SELECT", "40P01"), True, "an end")
+    for each in waiting:
+        each.result()
+
+
+@situation()
+def a_client_that_is_gone_waits_no_more(room: Room) -> None:
+    holder, look, *gone = numbered(room, 6)
+    lines(holder, "CREATE TABLE t (a int)")
+    lines(holder, "SELECT pg_advisory_lock(5)")
+    lines(holder, "BEGIN; INSERT INTO t VALUES (1)")
+    texts = ["SELECT pg_advisory_lock(5)", "INSERT INTO t VALUES (2)", "SELECT pg_sleep(1000)", "DO $$ BEGIN PERFORM pg_sleep(1000); END $$"]
+    for session, text in zip(gone, texts):
+        session.send(b"Q", text.encode() + b"\0")
+    room.until(look, "(SELECT count(*) = 4 FROM pg_stat_activity WHERE wait_event IS NOT NULL AND state = 'active')", "all four wait")
+    for session in gone:
+        session.sock.close()
+    room.until(look, "(SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'client backend')", "their sessions are gone")
+    lines(holder, "COMMIT")
+    expect(lines(look, "SELECT a FROM t"), ["1", "SELECT 1"], "what is stored")
+
+
+@situation()
+def a_long_wait_is_logged_with_both_statements(room: Room) -> None:
+    holder, waiter = numbered(room, 2)
+    lines(holder, "CREATE TABLE t (a int)")
+    lines(holder, "BEGIN")
+    lines(holder, "INSERT INTO t VALUES (111)")
+    waiting = Later(waiter, "INSERT INTO t VALUES (222)")
+    deadline = time.monotonic() + SOON
+    wanted = [f"process {waiter.pid} still waits", f"process {holder.pid} of user postgres holds it, idle in transaction for",
+              "waiting statement: INSERT INTO t VALUES (222)", "holder's statement: INSERT INTO t VALUES (111)"]
+    while True:
+        log = room.running.log_text().replace("\\n", "\n")
+        missing = [w for w in wanted if w not in log]
+        if not missing:
+            break
+        if time.monotonic() > deadline:
+            raise Told(f"not in the log: {missing}; the log: {log}")
+        time.sleep(0.05)
+    lines(holder, "COMMIT")
+    waiting.result()
+
+
+@situation("--idle-writer-timeout", "1")
+def a_silent_writer_is_ended_while_others_wait(room: Room) -> None:
+    for text in ("BEGIN; INSERT INTO t VALUES (1)", "BEGIN; COPY t FROM STDIN", None):
+        holder, waiter, look = numbered(room, 3)
+        lines(look, "CREATE TABLE IF NOT EXISTS t (a int)")
+        if text is None:
+            # Execute and Flush, no Sync
+            parse = b"\0INSERT INTO t VALUES (3)\0\0\0"
+            for kind, body in ((b"P", parse), (b"B", b"\0\0" + b"\0\0" * 3), (b"E", b"\0" + b"\0" * 4), (b"H", b"")):
+                holder.send(kind, body)
+            while holder.receive()[0] != b"C":
+                pass
+        else:
+            holder.send(b"Q", text.encode() + b"\0")
+            while holder.receive()[0] not in (b"Z", b"G"):
+                pass
+        expect(Later(waiter, "INSERT INTO t VALUES (2)").result(), ["INSERT 0 1"], "the waiter")
+        told = None
+        while told is None:
+            kind, body = holder.receive()
+            if kind == b"E":
+                told = pgwire.fields_of(body)
+        expect((told["S"], told["C"]), ("FATAL", "25P03"), "the holder is told")
+    # without anybody who waits nothing happens
+    holder, look = numbered(room, 2)
+    lines(holder, "BEGIN; INSERT INTO t VALUES (4)")
+    time.sleep(1.5)
+    expect(lines(holder, "COMMIT"), ["COMMIT"], "nobody waited")
+
+
+@situation()
+def lock_table_takes_no_slot_and_conflicts_as_in_postgresql(room: Room) -> None:
+    a, b, look = numbered(room, 3)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1); CREATE TABLE u (a int)")
+    modes = ["ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE", "EXCLUSIVE", "ACCESS EXCLUSIVE"]
+    conflicts = {1: [8], 2: [7, 8], 3: [5, 6, 7, 8], 4: [4, 5, 6, 7, 8], 5: [3, 4, 6, 7, 8], 6: [3, 4, 5, 6, 7, 8], 7: [2, 3, 4, 5, 6, 7, 8], 8: list(range(1, 9))}
+    free = {"SELECT count(*) FROM t": 1, "SELECT id FROM t FOR UPDATE": 2, "UPDATE t SET v = v + 1": 3, "INSERT INTO t VALUES (5, 5)": 3,
+            "CREATE INDEX i ON t (v)": 5, "ALTER TABLE t ADD COLUMN z int": 8, "INSERT INTO u VALUES (1)": 0, "CREATE TABLE z (a int)": 0}
+    for i, mode in enumerate(modes, 1):
+        lines(a, "BEGIN")
+        expect(lines(a, f"LOCK TABLE t IN {mode} MODE"), ["LOCK TABLE"], "LOCK TABLE")
+        for j, other in enumerate(modes, 1):
+            lines(b, "BEGIN")
+            got = lines(b, f"LOCK TABLE t IN {other} MODE NOWAIT")
+            lines(b, "ROLLBACK")
+            expect(got[0].startswith("55P03"), j in conflicts[i], f"{other} beside {mode}")
+        for statement, needed in free.items():
+            lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+            got = lines(b, statement)
+            lines(b, "ROLLBACK")
+            expect(got[0].startswith("55P03"), bool(needed) and needed in conflicts[i], f"{statement} beside {mode}: {got}")
+        lines(a, "ROLLBACK")
+    # what a transaction has written before keeps the lock away
+    lines(b, "BEGIN; UPDATE t SET v = 9")
+    lines(a, "BEGIN")
+    expect(lines(a, "LOCK TABLE t IN SHARE MODE NOWAIT")[0].startswith("55P03"), True, "a writer's lock")
+    lines(a, "ROLLBACK; BEGIN")
+    waiting = Later(a, "LOCK TABLE t IN SHARE MODE")
+    room.until_blocked(look, a)
+    lines(b, "COMMIT")
+    expect(waiting.result(), ["LOCK TABLE"], "after the writer")
+    expect(lines(a, "SELECT v FROM t"), ["9", "SELECT 1"], "what the writer left")
+    lines(a, "COMMIT")
+    # writes that are not in the statement's text wait, too
+    lines(a, "CREATE FUNCTION fw() RETURNS int LANGUAGE plpgsql AS 'BEGIN UPDATE t SET v = 10; RETURN 1; END'")
+    lines(a, "CREATE TABLE c (id int PRIMARY KEY REFERENCES t ON DELETE CASCADE); INSERT INTO c VALUES (1)")
+    lines(a, "BEGIN; LOCK TABLE t, c IN EXCLUSIVE MODE")
+    for text in ("SELECT fw()", "DO $$ BEGIN PERFORM fw(); END $$", "DELETE FROM t", "TRUNCATE c", "DROP TABLE t CASCADE"):
+        lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+        expect(lines(b, text)[0].split(" ")[0], "55P03", text)
+        lines(b, "ROLLBACK")
+    lines(a, "COMMIT")
+
+
+@situation()
+def a_transaction_that_wrote_nothing_holds_nobody_up(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1)")
+    lines(a, "CREATE ROLE nobody LOGIN")
+    for text in (
+        "BEGIN; UPDATE t SET v = 1 WHERE false",
+        "BEGIN; DELETE FROM t WHERE id = 77",
+        "BEGIN; SELECT * FROM t WHERE id = 77 FOR UPDATE",
+        "BEGIN; SELECT 1 FROM (VALUES (1)) v FOR UPDATE",
+        "BEGIN; LOCK TABLE t IN ACCESS SHARE MODE",
+        "BEGIN; SAVEPOINT s; UPDATE t SET v = 5; ROLLBACK TO s",
+        "BEGIN; SAVEPOINT s; CREATE TABLE x (a int); ROLLBACK TO s",
+        "BEGIN; INSERT INTO t VALUES (1, 1) ON CONFLICT DO NOTHING",
+    ):
+        lines(a, text)
+        lines(b, "SET lock_timeout = '2s'")
+        expect(lines(b, "UPDATE t SET v = v + 1"), ["UPDATE 1"], f"beside {text}")
+        before = lines(a, "SELECT v FROM t")[0]
+        expect(lines(a, "UPDATE t SET v = v + 100"), ["UPDATE 1"], f"later in {text}")
+        expect(lines(a, "COMMIT"), ["COMMIT"], text)
+        expect(lines(b, "SELECT v FROM t")[0], str(int(before) + 100), f"what {text} left")
+
+
+@situation("--log-refused", "FILE")
+def refused_statements_are_logged_as_json(room: Room) -> None:
+    (a,) = numbered(room, 1)
+    lines(a, "SET application_name = 'ä app'")
+    lines(a, "SELECT 1/0")
+    got = lines(a, "CREATE TABLE t (a int) TABLESPACE nowhere; ")
+    text = "SELECT 'ä', 1 FROM generate_series(1,2); CLUSTER pg_class"
+    got = lines(a, text)[-1]
+    path = os.path.join(room.running.dir, "refused.jsonl")
+    with open(path, encoding="utf-8") as file:
+        written = [json.loads(line) for line in file]
+    if not got.startswith("0A000"):
+        raise Told(f"the test needs another refused statement: {got}")
+    last = written[-1]
+    expect((last["sqlstate"], last["statement"], last["user"], last["database"], last["application_name"], last["pid"]),
+           ("0A000", text, "postgres", "main", "ä app", a.pid), "the line")
+    expect(all(w["sqlstate"] in ("0A000", "XX000") for w in written), True, "only refusals")
+
+
+def run() -> None:
+    failed = 0
+    for function, flags in SITUATIONS:
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="pgsqlite-waits.") as folder:
+            flags = [os.path.join(folder, "refused.jsonl") if f == "FILE" else f for f in flags]
+            with server.Server(*flags, directory=folder) as running:
+                room = Room(running)
+                try:
+                    function(room)
+                except (Told, pgwire.ServerGone, OSError, IndexError, RuntimeError) as error:
+                    failed += 1
+                    print(f"{function.__name__}: {type(error).__name__} {error}")
+                    if os.environ.get("WAITS_LOG"):
+                        print(running.log_text())
+                for connection in room.open:
+                    connection.close()
+    print(f"tests/waits: {len(SITUATIONS)} situations, {failed} failed")
+    if failed:
+        raise SystemExit(1)
