@@ -74,7 +74,8 @@ def main() -> None:
         host, port = os.environ["PGHOST"], int(os.environ["PGPORT"])
         results = run_cases(lambda user: pgwire.Connection(host, port, user, "postgres"), names, None)
         before = json.loads(EXPECTED.read_text()) if EXPECTED.exists() and arguments.words else {}
-        EXPECTED.write_text(json.dumps({**before, **results}, indent=0, ensure_ascii=False) + "\n")
+        lines = (f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in {**before, **results}.items())
+        EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         return
     if not arguments.words:
         situations.run()

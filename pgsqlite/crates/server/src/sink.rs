@@ -91,6 +91,14 @@ impl RowSink for WireSink<'_> {
         self.out.answered
     }
 
+    fn mark(&self) -> Option<usize> {
+        Some(self.out.buffer.len())
+    }
+
+    fn take_back(&mut self, mark: usize) {
+        self.out.buffer.truncate(mark);
+    }
+
     fn takes_rows_aside(&self) -> bool {
         self.describe
     }

@@ -159,6 +159,12 @@ pub trait RowSink: Send {
     fn holds_answers(&self) -> bool {
         false
     }
+    /// Where the next row will stand, if what is given from now on can be taken back until a row or the end of a call has asked to pause.
+    fn mark(&self) -> Option<usize> {
+        None
+    }
+    /// What was given since [`RowSink::mark`] gave this has not been given.
+    fn take_back(&mut self, _mark: usize) {}
     /// COPY … TO STDOUT begins with this many columns (`formats`: one per column).
     fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {
         Err(takes_no_copy())

@@ -1,7 +1,7 @@
 //! The log of refused statements: each error 0A000 (not implemented) and XX000 (a defect) that a client is told, one JSON object a line.
 
 use super::activity::Activity;
-use crate::files::server_file::{may_be_database, ServerFile};
+use crate::files::server_file::{may_be_database, Refused, ServerFile};
 use parking_lot::Mutex;
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -27,7 +27,10 @@ impl RefusedLog {
             let message = format!("\"{}\" is a database, and no log", path.display());
             return Err(PgError::new(SqlState::OBJECT_IN_USE, message));
         }
-        let file = ServerFile::append(path).map_err(|e| e.error(path))?;
+        let file = ServerFile::append(path).map_err(|refused| match refused {
+            Refused::Io(e) => PgError::new(SqlState::IO_ERROR, format!("file \"{}\": {e}", path.display())),
+            Refused::Database(e) => e,
+        })?;
         Ok(RefusedLog(Mutex::new(file)))
     }
 

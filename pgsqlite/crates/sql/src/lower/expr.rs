@@ -453,7 +453,6 @@ impl Lowerer<'_> {
         self.may_wait |= crate::effects::may_wait(proc);
         self.builtin_writes |= crate::effects::builtin_writes(proc);
         if builtin::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v') {
-            self.volatile = true;
             self.waits |= crate::effects::waits(proc);
             self.leaves_traces |= crate::effects::leaves_traces(proc);
         }

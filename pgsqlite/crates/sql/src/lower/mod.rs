@@ -253,8 +253,6 @@ struct Lowerer<'a> {
     may_wait: bool,
     /// it calls a built-in function that changes data
     builtin_writes: bool,
-    /// it calls a built-in function that is volatile
-    volatile: bool,
     /// it calls a built-in function that waits
     waits: bool,
     /// it calls a built-in function that cannot be called twice for one call of the client's
@@ -281,7 +279,6 @@ impl<'a> Lowerer<'a> {
             routines: vec![],
             may_wait: false,
             builtin_writes: false,
-            volatile: false,
             waits: false,
             leaves_traces: false,
             parameters: 0,
@@ -324,7 +321,12 @@ impl<'a> Lowerer<'a> {
                 triggered: None,
                 shape: crate::plan::Shape::of_query(&query),
                 bounded: is_bounded(&query, self.env),
-                waits_apart: reads_only && self.waits && !self.leaves_traces && self.routines.is_empty(),
+                waits_apart: modifies.is_empty()
+                    && !locks.any
+                    && steps.len() == 1
+                    && self.waits
+                    && !self.leaves_traces
+                    && self.routines.is_empty(),
                 shares: false,
                 constant: is_constant(&query),
                 steps,
