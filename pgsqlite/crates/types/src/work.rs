@@ -8,7 +8,7 @@
 //! What can give no error (a comparison, a printer) calls [`pulse`] instead: it unwinds to the [`catching`] around the native, which
 //! makes an error of that. There is no unwinding through SQLite: whatever SQLite calls is itself caught, or [`sheltered`].
 
-use crate::{PgError, Result};
+use crate::{memory, PgError, Result};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -63,14 +63,31 @@ pub fn tick(steps: usize) -> Result<()> {
 }
 
 /// So many bytes are about to be made or read: as [`tick`] with the steps that this takes. What makes a large value calls it before.
+/// Errors: also 53200 where so much would pass the server's memory limit.
 #[inline]
 pub fn room(bytes: usize) -> Result<()> {
+    if bytes >= PIECE {
+        pgsqlite_memory::reserve(bytes).map_err(memory::out_of_memory)?;
+    }
     tick(bytes / 8)
 }
 
-/// Looks at once.
+/// Makes place for `more` bytes at the end of a text that grows, with the [`room`] that its new buffer takes.
+fn grow(out: &mut String, more: usize) -> Result<()> {
+    if out.capacity() - out.len() < more {
+        let capacity = (out.len() + more).max(2 * out.capacity());
+        if capacity >= PIECE {
+            pgsqlite_memory::reserve(capacity).map_err(memory::out_of_memory)?;
+        }
+        out.reserve(more);
+    }
+    Ok(())
+}
+
+/// Looks at once: at the server's memory limit (53200), and at what the overseer knows.
 #[cold]
 pub fn look(long: bool) -> Result<()> {
+    memory::check()?;
     match PRESENT.get() {
         // SAFETY: whoever put it there is still within `overseen`, on this thread.
         Some(overseer) => unsafe { overseer.as_ref() }.look(long),
@@ -202,10 +219,11 @@ pub fn matches<'t>(text: &'t str, part: &'t str) -> impl Iterator<Item = (usize,
 pub fn append(out: &mut String, text: &str) -> Result<()> {
     if text.len() <= PIECE {
         tick(text.len() / 16 + 1)?;
+        grow(out, text.len())?;
         out.push_str(text);
         return Ok(());
     }
-    out.reserve(text.len());
+    grow(out, text.len())?;
     for piece in pieces(text) {
         tick(piece.len() / 16)?;
         out.push_str(piece);

@@ -3,6 +3,7 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, NewState, State};
 use pgsqlite_sql::builtins::catalog::Proc;
+use pgsqlite_types::work;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::Interval;
 use pgsqlite_types::int::Width;
@@ -425,8 +426,11 @@ impl State for Strings {
         Ok(())
     }
     fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
-        let mut out = Vec::new();
+        let length = self.rows.iter().map(|(delimiter, value)| delimiter.len() + value.len()).sum();
+        work::room(length)?;
+        let mut out = Vec::with_capacity(length);
         for (i, (delimiter, value)) in self.rows.iter().enumerate() {
+            work::tick(1)?;
             if i > 0 {
                 out.extend_from_slice(delimiter);
             }
