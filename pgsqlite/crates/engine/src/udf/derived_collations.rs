@@ -43,7 +43,6 @@ fn derived(db: &Db, query: &str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "not yet run against the whole list of queries"]
 fn texts_are_compared_as_texts_whatever_is_compared_inside_them() {
     let mut db = Db::new();
     let cell = Arc::new(SessionCell::default());
