@@ -970,12 +970,7 @@ impl Ddl<'_> {
         let column = &relation.columns[attnum as usize - 1];
         let target = Some((column.type_oid, column.typmod));
         let (expr, text) = self.expression(node, Some(relation), target, "column generation expression")?;
-        self.check_immutable(
-            &expr,
-            (&text, &relation),
-            "a generated column",
-            "generation expression is not immutable",
-        )?;
+        self.check_immutable(&expr, (&text, relation), "a generated column", "generation expression is not immutable")?;
         if let Some(location) = pgsqlite_sql::deparse::whole_row(&expr) {
             return Err(PgError::new(
                 SqlState::INVALID_OBJECT_DEFINITION,

@@ -50,7 +50,7 @@ impl Ddl<'_> {
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(relation), Some((oid::BOOL, -1)), "index predicate")?;
                 let refusal = "functions in index predicate must be marked IMMUTABLE";
-                self.check_immutable(&expr, (&text, &relation), "an index predicate", refusal)?;
+                self.check_immutable(&expr, (&text, relation), "an index predicate", refusal)?;
                 Some(text)
             }
         };

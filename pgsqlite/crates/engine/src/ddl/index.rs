@@ -372,7 +372,7 @@ impl Ddl<'_> {
                     ));
                 }
                 let refusal = "functions in index expression must be marked IMMUTABLE";
-                self.check_immutable(&expr, (&text, &relation), "an index expression", refusal)?;
+                self.check_immutable(&expr, (&text, relation), "an index expression", refusal)?;
                 let collation = match expr.collation {
                     0 => naming::default_collation(&self.catalog, expr.ty),
                     NO_COLLATION if element.collation.is_empty() => {

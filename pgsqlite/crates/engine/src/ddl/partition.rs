@@ -89,7 +89,7 @@ impl Ddl<'_> {
                     (KeyPart::Column(column.attnum), column.type_oid, column.typmod, column.collation)
                 } else {
                     let refusal = "functions in partition key expression must be marked IMMUTABLE";
-                    self.check_immutable(&expr, (&text, &relation), "a partition key", refusal)?;
+                    self.check_immutable(&expr, (&text, relation), "a partition key", refusal)?;
                     if used.is_empty() {
                         return Err(invalid_object("cannot use constant expression as partition key"));
                     }

@@ -475,8 +475,8 @@ impl Ddl<'_> {
         let properties = &self.catalog.properties;
         let database = acl::AclObject::Database;
         let has = acl::privileges(&self.catalog, user, database, properties.owner, properties.acl.as_ref());
-        let may_create = has & acl::privilege::CREATE != 0;
-        if !acl::is_superuser(&self.catalog, user) && !(may_create && known.trusted) {
+        let may_create = known.trusted && has & acl::privilege::CREATE != 0;
+        if !may_create && !acl::is_superuser(&self.catalog, user) {
             let message = format!("permission denied to create extension \"{name}\"");
             return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).hint(match known.trusted {
                 true => "Must have CREATE privilege on current database to create this extension.",

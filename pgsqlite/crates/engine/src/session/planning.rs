@@ -142,8 +142,7 @@ pub(super) fn result_type_changed() -> PgError {
 
 /// Whether an error is [`result_type_changed`].
 pub(super) fn is_result_type_changed(error: &PgError) -> bool {
-    error.code() == SqlState::FEATURE_NOT_SUPPORTED
-        && error.fields().routine.as_deref() == Some("RevalidateCachedQuery")
+    error.code() == SqlState::FEATURE_NOT_SUPPORTED && error.fields().routine == Some("RevalidateCachedQuery")
 }
 
 /// RowDescription's view of a plan's columns.

@@ -3,11 +3,11 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, NewState, State};
 use pgsqlite_sql::builtins::catalog::Proc;
-use pgsqlite_types::work;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::Interval;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work;
 use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -80,7 +80,7 @@ impl Database {
     async fn new() -> Database {
         let folder = MemoryFolder::new().expect("a folder");
         let config = EngineConfig { pool_size: 3, ..EngineConfig::new(Location::File(folder.file()), "test") };
-        let database = Database { engine: Engine::open(config).expect("opens"), folder: folder };
+        let database = Database { engine: Engine::open(config).expect("opens"), folder };
         let tables = "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1);
             CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p DEFERRABLE INITIALLY DEFERRED, s text)";
         run(&mut database.session(), tables).await.expect("runs");
