@@ -22,6 +22,7 @@ pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<(Vec<i6
     let mut lower: Vec<i64> = Vec::new();
     let int = |t: &str| -> Option<i64> { t.parse::<i32>().ok().map(i64::from) };
     while let Some(inner) = rest.trim_start().strip_prefix('[') {
+        crate::work::tick(1)?;
         if lengths.len() >= MAX_DIMENSIONS {
             return Err(too_deep(lengths.len() + 1));
         }
