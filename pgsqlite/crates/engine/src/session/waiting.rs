@@ -233,7 +233,7 @@ impl SessionServer {
         let waiting = self.wait(what, limits, future);
         match Handle::try_current() {
             Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-                tokio::task::block_in_place(|| handle.block_on(waiting))
+                super::work::apart(|| handle.block_on(waiting))
             }
             _ => std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {
