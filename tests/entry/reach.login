@@ -665,6 +665,8 @@ login {"user": "mallory"}
 < ERROR 42501 permission denied for language c
 > CREATE FUNCTION mine.i(int) RETURNS int LANGUAGE internal AS 'int4abs'
 < ERROR 42501 permission denied for language internal
+> CREATE LANGUAGE mine HANDLER plpgsql_call_handler
+< ERROR 42501 must be superuser to create custom procedural language
 > CREATE PROCEDURE mine.p() LANGUAGE sql AS 'DELETE FROM public.secret'
 < CREATE PROCEDURE
 > CALL mine.p()

@@ -40,6 +40,8 @@ import server  # noqa: E402
 CORPUS = ROOT / "build" / "regress"
 STATUS = HERE / "status.json"
 DATABASE = "regression"
+# COPY reads the corpus' data and writes to temporary folders.
+FILES = ("--server-files", "/")
 SETUP = "test_setup"
 # What pg_regress sets for the tests.
 SETTINGS = {
@@ -220,7 +222,7 @@ class Subject:
         return script.Player(connect, {}, "postgres", DATABASE)
 
     def prepare(self, steps: list) -> list:
-        with server.Server(directory=str(self.prepared), database=str(self.prepared / f"{DATABASE}.db")) as s:
+        with server.Server(*FILES, directory=str(self.prepared), database=str(self.prepared / f"{DATABASE}.db")) as s:
             player = self.player(s)
             results = [player.play(step) for step in steps]
             player.close()
@@ -232,14 +234,14 @@ class Subject:
             if name != SETUP:
                 for path in self.prepared.glob(f"{DATABASE}.db*"):
                     shutil.copy(path, folder)
-            s = server.Server(directory=folder, database=os.path.join(folder, f"{DATABASE}.db"))
+            s = server.Server(*FILES, directory=folder, database=os.path.join(folder, f"{DATABASE}.db"))
             try:
                 player = self.player(s)
                 results = []
                 for step in steps:
                     if s.process.poll() is not None:  # a crash costs its statement, not the rest of the file
                         s.stop()
-                        s = server.Server(directory=folder, database=os.path.join(folder, f"{DATABASE}.db"))
+                        s = server.Server(*FILES, directory=folder, database=os.path.join(folder, f"{DATABASE}.db"))
                         player.connect = self.player(s).connect
                         player.session = None
                     results.append(player.play(step))

@@ -103,7 +103,7 @@ fn encryption_that_is_not_offered_is_declined() {
 fn a_newer_protocol_is_negotiated_down() {
     let (_folder, server) = in_memory();
     let mut client = server.connect();
-    client.send(&packet(b"\0\x03\0\x02user\0u\0database\0main\0_pq_.new\0on\0\0"));
+    client.send(&packet(b"\0\x03\0\x02user\0postgres\0database\0main\0_pq_.new\0on\0\0"));
     let (kind, body) = client.receive();
     assert_eq!((kind, &body[..]), (b'v', &b"\0\x03\0\0\0\0\0\x01_pq_.new\0"[..]));
     client.until_ready();
@@ -114,14 +114,22 @@ fn a_newer_protocol_is_negotiated_down() {
 fn what_is_no_startup_packet_ends_its_connection_only() {
     let (_folder, server) = in_memory();
     let mut bystander = server.session();
+    // what is no packet at all gets no answer, as from PostgreSQL
+    for bytes in [
+        &b"\0\0\0\x03"[..],
+        b"\0\0\0\x07\0\0\0",
+        b"\x40\0\0\0",
+        b"\xff\xff\xff\xff",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", // a TLS ClientHello
+    ] {
+        let mut client = server.connect();
+        client.send(bytes);
+        client.closed();
+        bystander.is_served();
+    }
     for (bytes, code) in [
-        (&b"\0\0\0\x03"[..], "08P01"),
-        (b"\0\0\0\x07\0\0\0", "08P01"),
-        (b"\x40\0\0\0", "08P01"),
-        (b"\xff\xff\xff\xff", "08P01"),
-        (b"GET / HTTP/1.1\r\n\r\n", "08P01"),
-        (b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", "08P01"), // a TLS ClientHello
-        (b"\0\0\0\x08\0\x02\0\0", "0A000"),
+        (&b"\0\0\0\x08\0\x02\0\0"[..], "0A000"),
         (b"\0\0\0\x0c\0\x03\0\0user", "08P01"),
         (b"\0\0\0\x11\0\x03\0\0user\0u\0\0x", "08P01"),
         (b"\0\0\0\x10\0\x03\0\0user\0\xff\0\0", "22021"),

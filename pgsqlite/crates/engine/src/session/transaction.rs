@@ -767,6 +767,8 @@ impl Session {
                     self.apply_characteristics();
                 }
                 self.transaction.savepoints.truncate(i);
+                // what was done within belongs to what is around it
+                self.transaction.slot_depth = self.transaction.slot_depth.min(i);
                 for (_, _, depth) in &mut self.transaction.restarted {
                     *depth = (*depth).min(i);
                 }

@@ -394,7 +394,9 @@ fn a_number_is_not_covered_by_what_ddl_takes_back() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!taken.is_finished(), "{:?}", taken.await);
         run(&mut ddl, "COMMIT").await.expect("commits");
-        assert_eq!(taken.await.expect("no panic").expect("a number"), [2]);
+        // (the statement has begun anew, for the schema has changed: a number may be left out)
+        let taken = taken.await.expect("no panic").expect("a number");
+        assert!(taken[0] >= 2, "{taken:?}");
     });
 }
 

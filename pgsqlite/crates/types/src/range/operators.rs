@@ -3,6 +3,7 @@
 //! A range without values is in no place: it is before, after and beside nothing, and every range contains it.
 
 use super::{compare_bound_values, compare_bounds, compare_spans, Bound, End, Multirange, Range, RangeType, Span};
+use crate::work::Ticking;
 use crate::{Datum, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -156,11 +157,11 @@ pub fn extent(multirange: &[Span]) -> Option<Span> {
 
 /// Whether each range of `inner` is in one of `outer`.
 pub fn contains_all(t: &RangeType, outer: &[Span], inner: &[Span]) -> bool {
-    inner.iter().all(|i| outer.iter().any(|o| o.contains(t, i)))
+    inner.iter().all(|i| outer.iter().pulsing().any(|o| o.contains(t, i)))
 }
 
 pub fn overlap(t: &RangeType, a: &[Span], b: &[Span]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| x.overlaps(t, y)))
+    a.iter().any(|x| b.iter().pulsing().any(|y| x.overlaps(t, y)))
 }
 
 /// `+` of multiranges.
@@ -168,10 +169,19 @@ pub fn union(t: &RangeType, a: Multirange, b: Multirange) -> Result<Multirange> 
     joined(t, a.into_iter().chain(b).map(Range::Span).collect())
 }
 
-/// `*` of multiranges.
+/// `*` of multiranges, whose spans are in order: of the two that are looked at, the one that ends first meets nothing more.
 pub fn intersection(t: &RangeType, a: &[Span], b: &[Span]) -> Result<Multirange> {
-    let both = a.iter().flat_map(|x| b.iter().map(move |y| Range::from(x.intersection(t, y))));
-    joined(t, both.collect())
+    let (mut i, mut j) = (0, 0);
+    let mut both = Vec::new();
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        crate::work::tick(1)?;
+        both.extend(x.intersection(t, y).map(Range::Span));
+        match compare_bounds(t, x.high(), y.high()).is_le() {
+            true => i += 1,
+            false => j += 1,
+        }
+    }
+    joined(t, both)
 }
 
 /// `-` of multiranges.
