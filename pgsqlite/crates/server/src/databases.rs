@@ -61,6 +61,14 @@ impl Shared {
         engine
     }
 
+    /// The one database of a server that serves a file or memory: it is open from the start. Others look at its place for moments only,
+    /// which are waited for.
+    fn always_open(&self) -> Option<Arc<Engine>> {
+        let place = self.places.lock().get("")?.clone();
+        let engine = place.lock().clone();
+        engine
+    }
+
     /// Whether a database is open, or somebody opens it now.
     fn is_open(&self, name: &str) -> bool {
         let Some(place) = self.places.lock().get(name).cloned() else { return false };
@@ -376,7 +384,7 @@ impl Registry {
 
     /// Whether any role of the one database may log in with a password; None: a folder of databases.
     pub fn knows_password(&self) -> Option<bool> {
-        Some(self.shared.open_now("")?.users().iter().any(|role| role.password.is_some()))
+        Some(self.shared.always_open()?.users().iter().any(|role| role.password.is_some()))
     }
 
     /// The databases of a folder; None: there is one, which has every name.
@@ -411,7 +419,7 @@ impl Registry {
     /// The database a client names; 3D000 if there is none.
     pub fn get(&self, name: &str) -> Result<Arc<Engine>> {
         let Databases::Directory(dir) = &self.shared.config.databases else {
-            return self.shared.open_now("").ok_or_else(|| PgError::internal("the database is closed"));
+            return self.shared.always_open().ok_or_else(|| PgError::internal("the database is closed"));
         };
         let unknown =
             || PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")).fatal();

@@ -203,17 +203,6 @@ fn enum_values_are_added_in_place() {
 }
 
 #[test]
-fn functions_of_indexes_are_immutable() {
-    let mut db = Db::new();
-    db.ok(
-        "CREATE FUNCTION now_and_then(x int) RETURNS int LANGUAGE sql STABLE AS 'SELECT x * 2'; CREATE TABLE t (a int)",
-    );
-    let refused = |place: &str| error("42P17", &format!("functions in {place} must be marked IMMUTABLE"));
-    assert_eq!(db.fails("CREATE INDEX ON t (now_and_then(a))"), refused("index expression"));
-    assert_eq!(db.fails("CREATE INDEX ON t (a) WHERE now_and_then(a) > 2"), refused("index predicate"));
-}
-
-#[test]
 fn duplicates_stop_a_unique_index() {
     let mut db = Db::new();
     db.ok("CREATE TABLE t (a int)");

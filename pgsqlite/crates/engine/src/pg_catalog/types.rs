@@ -82,7 +82,8 @@ fn array_row(catalog: &Catalog, array: Oid, element: Oid, name: &str, schema: Oi
     functions(&mut row, io::ARRAY);
     row.extend([
         ("typlen", int(-1i64)),
-        ("typalign", character(align)),
+        // an array begins with numbers of four bytes
+        ("typalign", character(if align == b'd' { b'd' } else { b'i' })),
         ("typstorage", text("x")),
         ("typelem", int(element)),
         ("typsubscript", int(io::ARRAY_SUBSCRIPT)),

@@ -225,7 +225,8 @@ impl Session {
             statement_timestamp: 0,
             keeps_connection: false,
             sync_follows: false,
-            own_thread: true,
+            // whoever gives it a thread of its own says so: until then others' tasks wait for the thread
+            own_thread: false,
             beside_others: 0,
             seen: 0,
             random: [0, 0],

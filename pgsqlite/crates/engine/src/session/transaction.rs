@@ -789,10 +789,7 @@ impl Session {
                 let t = &self.transaction;
                 let began_since = t.slot.is_some() && t.slot_depth > i && t.members.is_none() && !t.repeatable;
                 if self.transaction.sqlite {
-                    // whatever has failed since, keys are checked from now on when the transaction says so
-                    let deferred = if self.transaction.defers_all { "ON" } else { "OFF" };
-                    self.connection()?
-                        .exec(&format!("ROLLBACK TO pg_sp_{i}; PRAGMA defer_foreign_keys = {deferred}"))?;
+                    self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines.rollback_to(i);
                 }
