@@ -27,7 +27,7 @@ help:
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
-	  echo "(Debian, Ubuntu: apt-get install rustup), or its rustc and cargo if they are version 1.89 or newer."; exit 1; }
+	  echo "(Debian, Ubuntu: apt-get install rustup), or its rustc and cargo if they are version 1.91 or newer."; exit 1; }
 	@command -v cc >/dev/null || { echo "A C compiler is missing (Debian, Ubuntu: apt-get install build-essential)."; exit 1; }
 	@command -v python3 >/dev/null || { echo "Python 3.9 or newer is missing (Debian, Ubuntu: apt-get install python3 python3-pip python3-venv)."; exit 1; }
 	@tools/libclang.sh
