@@ -27,6 +27,10 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-type-conversion': 'off',
       '@typescript-eslint/no-dynamic-delete': 'off',
       '@typescript-eslint/no-unsafe-enum-assignment': 'off',
+      // Sockets, streams and TLS sockets stand for one another by what they can do.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // Places in an array that a loop is bounded by.
+      '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
   {

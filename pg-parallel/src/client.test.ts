@@ -112,3 +112,87 @@ test('shutdown cancels on the server what does not end in time', async () => {
   await slow
   assert.equal(fake.cancels.length, 1)
 })
+
+test('shutdown ends a call that waits for a server that is not there', async () => {
+  const { fake, db } = await setup(undefined, { retry: { maxAttempts: 1_000, initialDelayMs: 20 } })
+  await fake.stop()
+  const call = assert.rejects(db.query('SELECT 1'), { category: 'closed' })
+  await new Promise((done) => db.once('connectFailed', done))
+  await db.shutdown({ timeoutMs: 40 })
+  await call
+})
+
+test('shutdown takes no longer than it may, whatever the server does', async () => {
+  const { fake, db } = await setup((_text, session) => {
+    session.cancel = (): void => {} // it hears nothing
+    return { hang: true }
+  })
+  const slow = assert.rejects(db.query('SELECT slow', [], { retry: false }))
+  while (fake.texts.length === 0) await new Promise(setImmediate)
+  const started = performance.now()
+  await db.shutdown({ timeoutMs: 200 })
+  await slow
+  // The contract is about time; cancelTimeoutMs and the goodbye would have added seven seconds.
+  assert(performance.now() - started < 3_000)
+})
+
+/** Messages that no ReadyForQuery follows: of an unknown type, without a length, half an error. */
+const BROKEN: Record<string, Buffer> = {
+  'an unknown type': Buffer.from([0x7f, 0, 0, 0, 4]),
+  'no length': Buffer.from([0x7f, 0, 0, 0, 0]),
+  'half an error': Buffer.concat([Buffer.from([0x45, 0, 0, 0, 90]), Buffer.from('SERROR\0C22012\0')]),
+  'an error alone': Buffer.concat([Buffer.from([0x45, 0, 0, 0, 19]), Buffer.from('SERROR\0C22012\0\0')]),
+}
+for (const [what, raw] of Object.entries(BROKEN)) {
+  test(`the connection’s place is free again after ${what}`, async () => {
+    const { db } = await setup((text) => (text === 'SELECT broken' ? { raw } : {}), { max: 1, cancelTimeoutMs: 30 })
+    await assert.rejects(db.query('SELECT broken', [], { retry: false, timeoutMs: 500 }))
+    await db.query('SELECT 1')
+    assert.equal(db.stats.pool.total, 1)
+    await db.shutdown()
+  })
+}
+
+test('what was tried once is not reported as ten attempts', async () => {
+  const { fake, db } = await setup(undefined, { retry: { initialDelayMs: 1 } })
+  fake.refuse = '28P01'
+  for (const call of [
+    db.query('SELECT 1'),
+    db.transaction(async () => {}),
+    (async () => {
+      for await (const row of db.stream('SELECT 1')) assert(row)
+    })(),
+  ]) {
+    await assert.rejects(call, { category: 'authentication', attempts: 1 })
+  }
+})
+
+test('what the protocol cannot express is refused before it is sent', async () => {
+  const { fake, db } = await setup(undefined, { max: 1 })
+  const many = Array.from({ length: 70_000 }, (_, n) => n)
+  for (const call of [
+    db.query('SELECT $1', many),
+    db.query("SELECT '\0'"),
+    db.query({ name: 'a\0', text: 'SELECT 1' }),
+    db.transaction((tx) => tx.query('SELECT $1', many)),
+  ]) {
+    await assert.rejects(call, { category: 'configuration', mayHaveExecuted: false })
+  }
+  await db.query('SELECT 1')
+  assert.equal(fake.sessions.length, 1)
+})
+
+test('transactions by plain statements are refused, and a Cursor in a transaction is not taken for a query', async () => {
+  const { db } = await setup()
+  await assert.rejects(db.query('BEGIN'), /transaction\(\)/)
+  await assert.rejects(db.query({ text: 'LISTEN x' }), /listened/)
+  await assert.rejects(
+    db.transaction((tx) => tx.query('COMMIT')),
+    /return to commit/,
+  )
+  const cursor = { text: 'SELECT 1', submit: () => {} }
+  await assert.rejects(
+    db.transaction((tx) => tx.query(cursor)),
+    /use stream/,
+  )
+})

@@ -1,7 +1,9 @@
 /** What every kind of call works with: settings, pool, breaker, and who is told. One per {@link PgParallel}. */
 import { ErrorUtils, PgParallelError } from './errors'
+import { FateTellers } from './fate'
+import { ReadFunctions } from './functions'
 import { Events, type CallKind } from './observe/events'
-import { Observer } from './observe/observer'
+import { Observer, type CallObserver } from './observe/observer'
 import type { CallOptions, Settings } from './options'
 import { CircuitBreaker, type BreakerPass } from './policy/breaker'
 import { Deadline } from './policy/deadline'
@@ -27,7 +29,9 @@ export class Core {
   readonly pool: Pool
   readonly breaker: CircuitBreaker | undefined
   readonly events: Events
-  readonly observer: Observer
+  readonly observer: CallObserver
+  readonly fates = new FateTellers()
+  readonly functions = new ReadFunctions()
   readonly calls: CallStats = { started: 0, succeeded: 0, failed: 0, retried: 0 }
   /** Set by `shutdown`: no new call gets in. */
   closed: PgParallelError | undefined
@@ -37,13 +41,17 @@ export class Core {
   #running = 0
   #onIdle: (() => void) | undefined
 
-  constructor(settings: Settings, hooks: Partial<PoolHooks>) {
+  constructor(settings: Settings, hooks: Partial<PoolHooks>, observer?: CallObserver) {
     this.settings = settings
     const { logger, circuitBreaker } = settings
     this.events = new Events((error) => {
       logger.error('a listener threw', error)
     })
-    this.observer = new Observer(settings.tracing, settings.client.database)
+    const { addresses } = settings.hosts
+    const only = addresses.length === 1 ? addresses[0] : undefined
+    this.observer =
+      observer ??
+      new Observer(settings.tracing, { database: settings.client.database, host: only?.host, port: only?.port })
     this.breaker =
       circuitBreaker === false
         ? undefined
@@ -55,6 +63,9 @@ export class Core {
     this.pool = new Pool(settings, {
       connected: (connection) => {
         const { address, processID } = connection
+        connection.onNotice = (notice) => {
+          this.events.emit('notice', { notice, address, processID })
+        }
         hooks.connected?.(connection)
         this.events.emit('connect', { address, processID })
       },
@@ -170,7 +181,7 @@ export class Core {
         },
         refuse: (error) => {
           forget?.()
-          reject(new RefusedByPool(error))
+          reject(new RefusedByPool(error, Math.max(1, waiter.tried ?? 0)))
         },
       }
       const forget = deadline?.onEnd((reason) => {
@@ -184,9 +195,12 @@ export class Core {
 /** The pool used up the call's patience: its failures are counted already, and there is no further attempt. */
 export class RefusedByPool extends Error {
   readonly error: PgParallelError
+  /** How often the pool has tried to connect for this call. */
+  readonly tried: number
 
-  constructor(error: PgParallelError) {
+  constructor(error: PgParallelError, tried: number) {
     super(error.message)
     this.error = error
+    this.tried = tried
   }
 }

@@ -19,7 +19,7 @@ const ROWS: [string, string, boolean, boolean, boolean][] = [
   ['57014', 'timeout', false, true, false],
   ['58030', 'resource', false, false, false],
   ['08006', 'connection', true, true, true],
-  ['08P01', 'connection', false, true, true],
+  ['08P01', 'protocol', false, true, true],
   ['28P01', 'authentication', false, false, true],
   ['3D000', 'configuration', false, false, true],
   ['26000', 'plan', true, false, false],
@@ -87,4 +87,20 @@ test('retryable means safe and sensible', () => {
   assert.equal(ErrorUtils.wrap(withCode('ECONNRESET')).retryable, true)
   assert.equal(ErrorUtils.wrap(withCode('ECONNRESET'), { mayHaveExecuted: true }).retryable, false)
   assert.equal(ErrorUtils.wrap(withCode('23505')).retryable, false)
+})
+
+test('what OpenSSL and Node say of certificates is TLS, and trying again changes nothing', () => {
+  for (const code of [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'CERT_HAS_EXPIRED',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'EPROTO',
+  ]) {
+    const error = ErrorUtils.wrap(Object.assign(new Error('x'), { code }))
+    assert.deepEqual([error.category, error.retryable], ['tls', false], code)
+  }
+  assert.equal(ErrorUtils.category(new Error('The server does not support SSL connections')), 'tls')
 })

@@ -11,6 +11,10 @@ export type ErrorCategory =
   | 'connection'
   /** A deadline passed, here or on the server. */
   | 'timeout'
+  /** One side broke the protocol: the connection is closed, and trying again changes nothing. */
+  | 'protocol'
+  /** The TLS connection could not be made: certificate, host name, protocol version. */
+  | 'tls'
   /** The server has no room: too many connections, memory, disk. */
   | 'resource'
   /** The server is shutting down, starting up, or ended this session. */
@@ -39,6 +43,8 @@ export type ErrorCategory =
   | 'configuration'
   /** Integrity constraint violation (class 23). */
   | 'constraint'
+  /** The rows are not as many as the caller asked for, or not what the schema asks for. */
+  | 'rows'
   /** Anything else that the statement itself did wrong. */
   | 'statement'
 
@@ -67,7 +73,7 @@ const TABLE: Readonly<Record<string, ErrorClass>> = {
   // SQLSTATE classes and codes
   '08': row('connection', 'tid'),
   '08004': row('authentication', 'id'), // the server rejected the connection: trying again changes nothing
-  '08P01': row('connection', 'id'), // protocol violation: a defect on one side, never cured by repetition
+  '08P01': row('protocol', 'id'), // a defect on one side, never cured by repetition
   '0A000': row('statement', ''), // refined by message: see isStalePlan
   '23': row('constraint', ''),
   '25006': row('read-only', 'd'), // refined by the executor: transient only where a writable server was asked for
@@ -101,6 +107,7 @@ const TABLE: Readonly<Record<string, ErrorClass>> = {
   EAI_AGAIN: row('connection', 'tid'),
   ENOTFOUND: row('connection', 'tid'), // names come and go during a failover
   ENOENT: row('connection', 'tid'), // the Unix socket is not there while the server restarts
+  EPROTO: row('tls', 'd'), // the other side does not speak TLS, or another version of it
   EMFILE: row('resource', 'tid'),
   ENFILE: row('resource', 'tid'),
   ENOBUFS: row('resource', 'tid'),
@@ -112,11 +119,18 @@ const LOST_CONNECTION = [
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
   'timeout expired',
-  'The server does not support SSL connections',
   'There was an error establishing an SSL connection',
 ]
 
+/**
+ * What OpenSSL and Node call a certificate that does not fit: the names of X509_V_ERR_… without that prefix, and Node's
+ * own ERR_TLS_… and ERR_SSL_….
+ */
+const TLS_CODE =
+  /^(ERR_(TLS|SSL)_|CERT_|CRL_|UNABLE_TO_|ERROR_IN_C|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|PATH_LENGTH_|HOSTNAME_MISMATCH)/
+
 const LOST = row('connection', 'tid')
+const TLS = row('tls', 'd')
 const UNKNOWN = row('statement', '')
 const STALE_PLAN = row('plan', 't')
 
@@ -203,6 +217,7 @@ function classify(error: unknown): ErrorClass {
     if (!isSqlState(code)) {
       const known = TABLE[code]
       if (known) return known
+      if (TLS_CODE.test(code)) return TLS
     } else {
       for (let length = 5; length >= 2; length--) {
         const found = TABLE[code.slice(0, length)]
@@ -217,6 +232,7 @@ function classify(error: unknown): ErrorClass {
     if (first !== undefined) return classify(first)
   }
   const message = error instanceof Error ? error.message : ''
+  if (message.includes('The server does not support SSL connections')) return TLS
   return LOST_CONNECTION.some((lost) => message.includes(lost)) ? LOST : UNKNOWN
 }
 
@@ -258,6 +274,8 @@ export class PgParallelError extends Error implements ServerErrorFields {
   readonly attempts: number
   /** Not before this many milliseconds is another try sensible. */
   readonly retryAfterMs: number | undefined
+  /** Of a batch: the place of the statement that failed, from 0. */
+  declare batchIndex?: number
   /** @internal */
   readonly class: ErrorClass
 

@@ -6,10 +6,16 @@ test('what the package exports, and that the tools are the ones the instance use
   assert.deepEqual(Object.keys(all).sort(), [
     'CircuitBreaker',
     'CircuitBreakerUtils',
+    'CopyFrom',
+    'CopyTo',
     'ErrorUtils',
     'PgParallel',
     'PgParallelError',
+    'PgParallelPool',
+    'PooledClient',
     'RetryUtils',
+    'Sql',
+    'sql',
   ])
   assert(all.CircuitBreakerUtils.create() instanceof all.CircuitBreaker)
   assert(all.ErrorUtils.wrap(new Error('x')) instanceof all.PgParallelError)

@@ -6,7 +6,7 @@ test('the defaults', () => {
   const settings = resolveSettings({ host: 'h', user: 'u' })
   assert.deepEqual(
     [settings.max, settings.min, settings.maxQueue, settings.pipelineDepth, settings.idleTimeoutMs, settings.timeoutMs],
-    [10, 0, 100_000, 1, 10_000, undefined],
+    [10, 0, 100_000, 16, 10_000, undefined],
   )
   assert(settings.maxWorkers >= 1 && settings.maxWorkers <= 4)
   assert.equal(settings.client.keepAlive, true)
@@ -30,7 +30,9 @@ test('query_timeout is the time limit of calls, also from the connection string'
   assert.equal(resolveSettings({ query_timeout: 7, timeoutMs: 5 }).timeoutMs, 5)
 })
 
-test('pipelining is opt-in', () => {
+test('pipelining is for reads unless something else is said', () => {
+  assert.deepEqual([resolveSettings().pipelineDepth, resolveSettings().pipelineWrites], [16, false])
+  assert.equal(resolveSettings({ pipeline: true }).pipelineWrites, true)
   assert.equal(resolveSettings({ pipeline: true }).pipelineDepth, 16)
   assert.equal(resolveSettings({ pipeline: { depth: 3 } }).pipelineDepth, 3)
   assert.equal(resolveSettings({ pipeline: false }).pipelineDepth, 1)

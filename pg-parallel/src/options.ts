@@ -1,7 +1,13 @@
 /** What a {@link PgParallel} is told: the options, their defaults, and the checks on them. */
+import { pathToFileURL } from 'node:url'
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits } from 'node:worker_threads'
-import type { PoolConfig } from 'pg'
+import type { HeldClient } from './pool/held'
+import type { CustomTypes } from './types'
+import { camelCase, chosenTypes, type DateChoice, type Int8Choice } from './wire/choices'
+import type { LoginOptions } from './wire/login'
+import { SeenTexts } from './wire/prepared'
+import type { SessionOptions } from './wire/session'
 import { PgParallelError } from './errors'
 import type { CircuitBreakerOptions } from './policy/breaker'
 import type { DeadlineOptions } from './policy/deadline'
@@ -21,8 +27,63 @@ export interface PipelineOptions {
   depth: number
 }
 
-/** Options of {@link PgParallel}; everything that `pg.Pool` takes is taken too. */
-export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
+/** What `pg.Pool` takes. */
+export interface PoolOptions extends LoginOptions {
+  /**
+   * `postgres://user:password@host:port/database?option=value`, or libpq's `host=… dbname=…`; it goes before the other
+   * options.
+   */
+  connectionString?: string | undefined
+  /** A section of libpq's service file (`~/.pg_service.conf`) that has what is not said otherwise. */
+  service?: string | undefined
+  /** A name, an address, a folder with a Unix socket, or a list of them separated by commas. */
+  host?: string | undefined
+  port?: number | undefined
+  /** Most connections. */
+  max?: number | undefined
+  /** Idle connections are closed down to this number. */
+  min?: number | undefined
+  /** An idle connection is closed after this time; 0 for never. */
+  idleTimeoutMillis?: number | null | undefined
+  /** The time for one attempt to connect. */
+  connectionTimeoutMillis?: number | undefined
+  /** A connection is closed after so many statements. */
+  maxUses?: number | undefined
+  /** A connection is closed after this time; 0 for never. */
+  maxLifetimeSeconds?: number | undefined
+  /** Idle connections do not keep the process alive. */
+  allowExitOnIdle?: boolean | undefined
+  /** Time limit of statements that set none of their own. */
+  query_timeout?: number | undefined
+  /** Where parsers of values come from, in place of `pg-types`. */
+  types?: CustomTypes | undefined
+  /** What int8 is read as. Default: `string`, as in `pg`. `number` is an error where it would not be exact. */
+  int8?: Int8Choice | undefined
+  /** What date, time, timestamp and timestamptz are read as. Default: `date`, which leaves time a string, as in `pg`. */
+  dates?: DateChoice | undefined
+  /** Names of columns in rows: `first_name` becomes `firstName`. */
+  camelCase?: boolean | undefined
+  /** Results in binary format. */
+  binary?: boolean | undefined
+  /** Called with every new connection before anybody gets it. */
+  onConnect?: ((client: HeldClient) => unknown) | undefined
+  /** As `onConnect`, with a callback. */
+  verify?: ((client: HeldClient, callback: (error?: Error) => void) => void) | undefined
+  log?: ((...messages: unknown[]) => void) | undefined
+  Promise?: PromiseConstructorLike | undefined
+}
+
+/** Options of {@link PgParallel}; everything that `pg.Pool` takes is taken too, but no other `Client` and `Promise`. */
+export interface PgParallelOptions extends PoolOptions {
+  /**
+   * Statements with parameters that come again are prepared, so many per connection at most; the one used longest ago
+   * goes first. 0, or false, for none. Default: 256.
+   */
+  prepare?: number | boolean | undefined
+  /** A statement whose rows take more bytes fails, and its connection is closed. Default: no limit. */
+  maxResultBytes?: number | undefined
+  /** A statement with more rows fails, and its connection is closed. Default: no limit. */
+  maxRows?: number | undefined
   /** Most worker threads. 0 switches `task` and `worker` off. Default: the machine's parallelism, 4 at most. */
   maxWorkers?: number | undefined
   /** How failures that may pass are met; `false` tries everything once. */
@@ -39,7 +100,10 @@ export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
   hosts?: readonly HostAddress[] | undefined
   /** What a connection must offer, as libpq's `target_session_attrs`. */
   targetSessionAttrs?: TargetSessionAttrs | undefined
-  /** Send statements before earlier ones are answered. Default: off. */
+  /**
+   * Send statements before earlier ones are answered. Default: those that only read; `true` for all, so that more of
+   * them may have run when a connection is lost; `false` for none.
+   */
   pipeline?: boolean | Partial<PipelineOptions> | undefined
   /** A connection idle for longer is asked for a sign of life before a statement that must not be sent twice. */
   validateAfterIdleMs?: number | undefined
@@ -47,12 +111,19 @@ export interface PgParallelOptions extends Omit<PoolConfig, 'pipeline'> {
   cancelTimeoutMs?: number | undefined
   /** A thread with nothing to do for this long ends. Default: never. */
   idleWorkerTimeoutMs?: number | undefined
+  /**
+   * A module (a path or a `file:` URL) that each thread loads before anything else, to set type parsers there. What it
+   * exports as `types`, `onConnect`, `verify`, `ssl` or `stream` is used for the thread's connection in place of the option
+   * of that name, which `worker` needs where the option cannot be sent to a thread.
+   */
+  setup?: string | undefined
   /** Limits on each thread's memory; a task that exceeds them is rejected and its thread replaced. */
   workerResourceLimits?: ResourceLimits | undefined
   /**
    * How far threads stand back behind the event loop and everything else on the machine, as by `nice`: 0 (not at all)
-   * to 19. Where cores are scarce this is what keeps the event loop free. Linux only. Default: 19, so that threads get
-   * what nobody else wants; lower it on a machine that other work keeps busy all the time, or tasks take very long.
+   * to 19. Where cores are scarce this is what keeps the event loop free. Linux only. Default: 5, a third of the time
+   * that the event loop gets where both want the same core. At 19 threads get what nobody else wants, and on a machine
+   * that other work keeps busy all the time tasks take very long, with whatever locks they hold in the database.
    */
   workerNice?: number | undefined
   /** Make OpenTelemetry spans where `@opentelemetry/api` is installed. Default: true. */
@@ -69,8 +140,10 @@ export interface CallOptions extends DeadlineOptions {
 
 /** Options with every default filled in. */
 export interface Settings {
-  /** Ready for `new Client(...)` once a host is put in. */
-  readonly client: PoolConfig
+  /** How to log in, but for the address. */
+  readonly client: PoolOptions
+  /** What every session may use. */
+  readonly session: SessionOptions
   readonly hosts: HostPlan
   readonly max: number
   readonly min: number
@@ -81,6 +154,7 @@ export interface Settings {
   readonly logger: Logger
   readonly timeoutMs: number | undefined
   readonly pipelineDepth: number
+  readonly pipelineWrites: boolean
   readonly validateAfterIdleMs: number
   readonly cancelTimeoutMs: number
   readonly connectTimeoutMs: number
@@ -88,6 +162,7 @@ export interface Settings {
   readonly idleWorkerTimeoutMs: number
   readonly workerResourceLimits: ResourceLimits | undefined
   readonly workerNice: number
+  readonly setup: string | undefined
   readonly maxLifetimeMs: number
   readonly maxUses: number
   readonly allowExitOnIdle: boolean
@@ -105,6 +180,15 @@ function whole(name: string, value: unknown, fallback: number, least: number): n
     })
   }
   return value
+}
+
+/** The URL of the threads' first module; a relative path starts from the working directory. */
+function checkedSetup(setup: unknown): string | undefined {
+  if (setup === undefined) return undefined
+  if (typeof setup !== 'string' || setup === '') {
+    throw new PgParallelError('setup must be the path or file: URL of a module', { category: 'configuration' })
+  }
+  return setup.startsWith('file:') ? setup : pathToFileURL(setup).href
 }
 
 /** Fills in defaults and refuses what makes no sense. */
@@ -127,6 +211,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     idleWorkerTimeoutMs,
     workerResourceLimits,
     workerNice,
+    setup,
     maxUses,
     maxLifetimeSeconds,
     allowExitOnIdle,
@@ -135,10 +220,27 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     log,
     Promise: promise,
     connectionTimeoutMillis,
+    int8,
+    dates,
+    camelCase: camels,
+    prepare,
+    maxResultBytes,
+    maxRows,
     ...rest
   } = options
+  const { Client: client } = options as { Client?: unknown }
+  if (client !== undefined) {
+    throw new PgParallelError('Client is not supported: the connections are this package’s own', {
+      category: 'configuration',
+    })
+  }
   if (promise !== undefined && promise !== Promise) {
     throw new PgParallelError('another Promise than the built-in one is not supported', { category: 'configuration' })
+  }
+  if (options.binary === true && (int8 !== undefined || dates !== undefined)) {
+    throw new PgParallelError('int8 and dates are about results in text format, which binary switches off', {
+      category: 'configuration',
+    })
   }
   const resolved = resolveHosts(rest, hosts, targetSessionAttrs)
   const most = whole('max', max, 10, 1)
@@ -146,9 +248,24 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
   // A connection string may carry query_timeout as text.
   const fromString: unknown = (resolved.client as { query_timeout?: unknown }).query_timeout
   delete (resolved.client as { query_timeout?: unknown }).query_timeout
-  const connectTimeoutMs = whole('connectionTimeoutMillis', connectionTimeoutMillis, 5_000, 0)
+  const cancelLimit = whole('cancelTimeoutMs', cancelTimeoutMs, 2_000, 0)
+  // libpq's connect_timeout is in seconds.
+  const { connect_timeout: seconds } = resolved.client as { connect_timeout?: string }
+  delete (resolved.client as { connect_timeout?: unknown }).connect_timeout
+  const stringTimeout = seconds === undefined ? undefined : whole('connect_timeout', Number(seconds), 5, 0) * 1_000
+  const connectTimeoutMs = whole('connectionTimeoutMillis', connectionTimeoutMillis ?? stringTimeout, 5_000, 0)
   return {
     client: { keepAlive: true, ...resolved.client },
+    session: {
+      types: chosenTypes({ int8, dates }, resolved.client.types),
+      rename: camels === true ? camelCase : undefined,
+      binary: resolved.client.binary === true,
+      maxPrepared: prepare === false ? 0 : prepare === true ? 256 : whole('prepare', prepare, 256, 0),
+      seen: new SeenTexts(),
+      maxResultBytes: whole('maxResultBytes', maxResultBytes, Infinity, 1),
+      maxRows: whole('maxRows', maxRows, Infinity, 1),
+      errorTimeoutMs: cancelLimit,
+    },
     hosts: resolved.plan,
     max: most,
     min: Math.min(whole('min', min, 0, 0), most),
@@ -158,9 +275,10 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     circuitBreaker: circuitBreaker ?? {},
     logger: logger ?? (log ? { info: log, warn: log, error: log } : SILENT),
     timeoutMs: timeoutMs ?? queryTimeout ?? (fromString === undefined ? undefined : Number(fromString)),
-    pipelineDepth: pipeline === undefined || pipeline === false ? 1 : whole('pipeline.depth', depth, 16, 1),
+    pipelineDepth: pipeline === false ? 1 : whole('pipeline.depth', depth, 16, 1),
+    pipelineWrites: pipeline !== undefined && pipeline !== false,
     validateAfterIdleMs: whole('validateAfterIdleMs', validateAfterIdleMs, 500, 0),
-    cancelTimeoutMs: whole('cancelTimeoutMs', cancelTimeoutMs, 2_000, 0),
+    cancelTimeoutMs: cancelLimit,
     // 0 means "no limit" in pg; here a connection attempt must end, or one black hole would hold its slot for ever.
     connectTimeoutMs: connectTimeoutMs === 0 ? 60_000 : connectTimeoutMs,
     // pg: 0 or null switches the idle timer off.
@@ -168,7 +286,8 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
       idleTimeoutMillis === null ? Infinity : whole('idleTimeoutMillis', idleTimeoutMillis, 10_000, 0) || Infinity,
     idleWorkerTimeoutMs: whole('idleWorkerTimeoutMs', idleWorkerTimeoutMs, Infinity, 0),
     workerResourceLimits,
-    workerNice: Math.min(whole('workerNice', workerNice, 19, 0), 19),
+    setup: checkedSetup(setup),
+    workerNice: Math.min(whole('workerNice', workerNice, 5, 0), 19),
     maxLifetimeMs: whole('maxLifetimeSeconds', maxLifetimeSeconds, 0, 0) * 1_000 || Infinity,
     maxUses: whole('maxUses', maxUses, Infinity, 1),
     allowExitOnIdle: allowExitOnIdle ?? false,

@@ -60,11 +60,29 @@ test('attempts are limited, by the instance and by the call', async () => {
 test('a stale plan is forgotten and the statement sent once more, which is no second attempt', async () => {
   const { fake, core } = await onFake(first({ error: '26000' }, {}), { retry: false })
   await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
-  assert.deepEqual(fake.texts, ['INSERT', 'DEALLOCATE "one"', 'INSERT'])
+  assert.deepEqual(fake.texts, ['INSERT', 'INSERT'])
   assert.equal(core.calls.retried, 0)
   const { core: hopeless } = await onFake((text) => (text === 'INSERT' ? { error: '26000' } : {}))
   const error = await failure(callQuery(hopeless, { name: 'one', text: 'INSERT' }, undefined, undefined))
   assert.equal(error.category, 'plan')
+})
+
+test('a name that somebody else has taken behind a pooler is closed, and the statement parsed again', async () => {
+  const { fake, core } = await onFake(first({ error: '42P05' }, {}), { retry: false })
+  await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
+  const heard = fake.sessions[0]?.heard.filter((one) => /^(Parse|Close)/.test(one))
+  assert.deepEqual(heard, ['Parse INSERT', 'Close Sone', 'Parse INSERT'])
+})
+
+test('a text whose Parse fails does not keep others from being prepared', async () => {
+  const { fake, core } = await onFake((text) => (text.startsWith('bad') ? { error: '42601' } : {}), { max: 1 })
+  await Promise.allSettled(Array.from({ length: 6 }, (_, n) => callQuery(core, 'bad $1', [n], undefined)))
+  for (let n = 0; n < 4; n++) await callQuery(core, 'SELECT $1', [n], undefined)
+  assert.equal(
+    fake.sessions.flatMap(({ heard }) => heard).filter((text) => text === 'Parse SELECT $1').length,
+    2,
+    'parsed without a name, and then with one',
+  )
 })
 
 test('a time limit cancels on the server, and the connection serves the next', async () => {

@@ -5,58 +5,124 @@
  * well costs one promise. Everything else (pauses, a second attempt, a sign of life from a connection that was long
  * idle, the end of its time) happens on the side.
  */
-import type { QueryArrayConfig, QueryConfig, QueryResult } from 'pg'
 import { RefusedByPool, type Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
 import type { Followed } from './observe/observer'
 import type { CallOptions } from './options'
 import type { BreakerPass } from './policy/breaker'
 import type { Deadline } from './policy/deadline'
-import { natureOf } from './policy/replay'
+import { refusedAlone } from './policy/control'
+import { natureOf, type StatementNature } from './policy/replay'
 import { RetryUtils, type RetryOptions } from './policy/retry'
 import { judge, verdictError } from './policy/verdict'
+import { checkedRows, checkSchema, type StandardSchema } from './rows'
+import { Sql } from './sql'
 import type { Connection } from './pool/connection'
 import type { Waiter } from './pool/queue'
-import type { Statement } from './pool/statement'
+import type { QueryArrayConfig, QueryConfig, QueryResult } from './types'
+import type { Packing, StatementConfig, StatementEnd } from './wire/statement'
 
 /** Answer to a sign-of-life request: not longer than a human notices, and long enough for another continent. */
 const PING_TIMEOUT_MS = 1_000
 
+const MOST_PARAMETERS = 65_535
+/** Each of as many connections may find that a pooler has taken its statements away. */
+const MOST_FRESH_PLANS = 100
+
 /** A query and how to call it: what `pg` takes, and what every call takes here. */
-export interface QueryCallConfig extends QueryConfig<unknown[]>, CallOptions {}
+export interface QueryCallConfig extends QueryConfig, CallOptions {
+  /** Checks each row, and says what the caller gets for it: Zod's, Valibot's or any other Standard Schema. */
+  schema?: StandardSchema | undefined
+  /**
+   * `thread`: a worker thread runs the statement, and the main thread makes a row when it is looked at. For large
+   * results: the event loop is free meanwhile.
+   */
+  decode?: 'main' | 'thread' | undefined
+}
 
 /** The same, for rows as arrays. */
-export interface QueryArrayCallConfig extends QueryArrayConfig<unknown[]>, CallOptions {}
+export interface QueryArrayCallConfig extends QueryArrayConfig, CallOptions {
+  decode?: 'main' | 'thread' | undefined
+}
 
-type Result = QueryResult<Record<string, unknown>>
+type Result = QueryResult
 
 /** `query` of an instance and of a worker's client. */
 export function callQuery(
   core: Core,
   text: string | QueryCallConfig | QueryArrayCallConfig,
-  values: readonly unknown[] | undefined,
-  options: CallOptions | undefined,
+  given: readonly unknown[] | CallOptions | undefined,
+  givenOptions: CallOptions | undefined,
+  packed?: Packing,
 ): Promise<Result> {
-  return new Promise<Result>((resolve, reject) => {
+  const schema = typeof text === 'string' ? undefined : (text as QueryCallConfig | null)?.schema
+  const answer = new Promise<Result>((resolve, reject) => {
+    let values = given as readonly unknown[] | undefined
+    let options = givenOptions
+    if (text instanceof Sql) ({ values, options } = argumentsOfSql(given, givenOptions))
+    if (schema !== undefined) checkSchema(schema)
     if (typeof values === 'function' || typeof options === 'function')
       throw refusal('callbacks are not taken: use the promise')
     if (typeof text === 'string') {
-      new QueryCall(core, { text }, values, options, resolve, reject)
+      checkSendable(text, undefined, values)
+      refuse(refusedAlone(text))
+      new QueryCall(core, packed ? { text, packed } : { text }, values, options, resolve, reject)
     } else {
       const config = checkedConfig(text)
-      new QueryCall(core, config, values ?? config.values, options ?? config, resolve, reject)
+      checkSendable(config.text, config.name, values ?? config.values)
+      refuse(refusedAlone(config.text))
+      if (config.decode === 'thread') throw refusal('decode: "thread" is for query and stream of the instance itself')
+      new QueryCall(
+        core,
+        packed ? { ...config, packed } : config,
+        values ?? config.values,
+        options ?? config,
+        resolve,
+        reject,
+      )
     }
   }).catch((error: unknown) => {
     // The error was made where the answer came in; its reader wants to know where the question was asked.
     if (error instanceof PgParallelError) Error.captureStackTrace(error)
     throw error
   })
+  if (schema === undefined) return answer
+  return answer.then((result) => checkedRows(result, schema, (text as QueryCallConfig).text))
+}
+
+interface Arguments {
+  readonly values: readonly unknown[] | undefined
+  readonly options: CallOptions | undefined
+}
+
+/** What may follow a statement made by `sql`, which has its values in it: the options. */
+export function argumentsOfSql(given: unknown, options: CallOptions | undefined): Arguments {
+  if (Array.isArray(given)) throw refusal('a statement made by sql has its values in it already')
+  return { values: undefined, options: options ?? (given as CallOptions | undefined) }
 }
 
 const refusal = (message: string): PgParallelError => new PgParallelError(message, { category: 'configuration' })
 
+/** Throws what there is to throw. */
+export const refuse = (error: PgParallelError | undefined): void => {
+  if (error) throw error
+}
+
+/** The protocol counts parameters in two bytes and ends texts with a NUL: what it cannot express is refused here. */
+export function checkSendable(text: unknown, name: string | undefined, values: readonly unknown[] | undefined): void {
+  if ((typeof text === 'string' && text.includes('\0')) || name?.includes('\0')) {
+    throw refusal('a statement’s text and name cannot have a NUL character in them')
+  }
+  const count = Array.isArray(values) ? values.length : 0
+  if (count > MOST_PARAMETERS) {
+    throw refusal(
+      `a statement takes at most ${MOST_PARAMETERS} parameters, not ${count}: send an array, as in "= ANY($1)"`,
+    )
+  }
+}
+
 /** What callers from JavaScript may get wrong. */
-function checkedConfig(config: unknown): QueryCallConfig {
+export function checkedConfig(config: unknown): QueryCallConfig {
   if (typeof config !== 'object' || config === null) {
     throw refusal(`query takes a text or a query object, not ${String(config)}`)
   }
@@ -67,15 +133,33 @@ function checkedConfig(config: unknown): QueryCallConfig {
   return timeoutMs === undefined ? (config as QueryCallConfig) : { timeoutMs, ...rest }
 }
 
+/** What was put on the wire, and how far it got. */
+export interface Sent {
+  /** False as long as nothing that could take effect was sent. */
+  readonly sent: boolean
+  /** The server did its part, and reading the answer failed on this side. */
+  readonly answered: boolean
+  /** The server does not have a prepared statement that was used: nothing has run. */
+  readonly lostStatement: boolean
+}
+
+/** What is to be put on the wire in place of one statement. */
+export interface Work {
+  readonly nature: StatementNature
+  submit(connection: Connection, done: StatementEnd): Sent
+}
+
 /** See the top of the file. */
 export class QueryCall implements Waiter {
   readonly kind: 'shared' | 'exclusive'
   patience: number
+  tried = 0
   next: Waiter | undefined
   previous: Waiter | undefined
   queued = false
   readonly #core: Core
-  readonly #config: QueryConfig
+  readonly #config: StatementConfig & { text: string }
+  readonly #work: Work | undefined
   readonly #values: readonly unknown[] | undefined
   readonly #options: CallOptions | undefined
   readonly #retry: RetryOptions
@@ -86,10 +170,10 @@ export class QueryCall implements Waiter {
   #attempts = 0
   #pass: BreakerPass | undefined
   #connection: Connection | undefined
-  #statement: Statement | undefined
+  #statement: Sent | undefined
   #backoff: { next(): number } | undefined
   #endPause: (() => void) | undefined
-  #freshPlan = false
+  #freshPlans = 0
   /** Connections opened before that moment must show a sign of life. */
   #distrust = Infinity
   /** An earlier attempt may have taken effect. */
@@ -99,14 +183,16 @@ export class QueryCall implements Waiter {
 
   constructor(
     core: Core,
-    config: QueryConfig,
+    config: StatementConfig & { text: string },
     values: readonly unknown[] | undefined,
     options: CallOptions | undefined,
     resolve: (result: Result) => void,
     reject: (error: unknown) => void,
+    work?: Work,
   ) {
     this.#core = core
     this.#config = config
+    this.#work = work
     this.#values = values
     this.#options = options
     this.#resolve = resolve
@@ -114,7 +200,9 @@ export class QueryCall implements Waiter {
     this.#retry = core.retryOf(options)
     this.#deadline = core.deadlineOf(options)
     // A statement that may be cancelled shares its connection with nobody: the server cancels whatever runs there.
-    this.kind = this.#deadline ? 'exclusive' : 'shared'
+    // A write that shares it would be one of several that may have run when the connection is lost.
+    const alone = this.#deadline !== undefined || !(core.settings.pipelineWrites || this.#nature.readOnly)
+    this.kind = alone ? 'exclusive' : 'shared'
     this.patience = this.#retry.maxAttempts
     core.begin()
     this.#followed = core.observer.begin('query', config.text, config.name)
@@ -134,6 +222,7 @@ export class QueryCall implements Waiter {
       return
     }
     this.patience = this.#retry.maxAttempts - this.#attempts + 1
+    this.tried = 0
     this.#core.pool.acquire(this)
   }
 
@@ -168,29 +257,30 @@ export class QueryCall implements Waiter {
   }
 
   #repeatable(): boolean {
-    return this.#options?.idempotent === true || natureOf(this.#config.text).readOnly
+    return this.#options?.idempotent === true || this.#nature.readOnly
+  }
+
+  /** What running it does, as far as its text tells. */
+  get #nature(): StatementNature {
+    return this.#work ? this.#work.nature : this.#core.functions.judge(natureOf(this.#config.text))
   }
 
   #send(connection: Connection): void {
     this.#statement = undefined
-    this.#statement = connection.submit(this.#config, this.#values, this.#done)
+    this.#statement = this.#work
+      ? this.#work.submit(connection, this.#done)
+      : connection.submit(this.#config, this.#values, this.#done, true)
   }
 
-  readonly #done = (error: Error | null, result?: Result): void => {
+  readonly #done: StatementEnd = (error, result) => {
     const connection = this.#connection as Connection
     if (error) {
-      if (this.#statement?.sent) {
-        this.#failed(connection, error)
-      } else {
-        // pg reports what it does not send before it has made itself ready for the next statement.
-        queueMicrotask(() => {
-          this.#failed(connection, error)
-        })
-      }
+      this.#failed(connection, error)
       return
     }
     this.#connection = undefined
     this.#core.pool.release(connection)
+    if (this.#nature.calls) void this.#core.functions.learn(this.#core)
     if (this.#over) return
     this.#pass?.success()
     this.#succeed(result as Result)
@@ -201,51 +291,29 @@ export class QueryCall implements Waiter {
     const statement = this.#statement
     this.#connection = undefined
     const verdict = judge(error, {
-      text: this.#config.text,
+      nature: this.#nature,
       idempotent: this.#options?.idempotent,
       sent: statement?.sent ?? false,
       answered: statement?.answered ?? false,
       wantsWritable: settings.hosts.target === 'read-write' || settings.hosts.target === 'primary',
     })
-    const giveBack = (then: () => void): void => {
-      if (verdict.class.connectionDead) connection.fail(error)
-      connection.settled(() => {
-        const { name } = this.#config
-        if (verdict.stalePlan && name !== undefined && connection.usable && connection.transactionStatus === 'I') {
-          connection.forgetStatement(name).then(
-            () => {
-              pool.release(connection)
-              then()
-            },
-            (trouble: unknown) => {
-              pool.discard(connection, ErrorUtils.wrap(trouble))
-              then()
-            },
-          )
-          return
-        }
-        pool.release(connection)
-        then()
-      })
-    }
-    if (this.#over) {
-      giveBack(() => {})
-      return
-    }
+    const { name } = this.#config
+    if (verdict.class.connectionDead) connection.fail(error)
+    if (verdict.stalePlan && name !== undefined) connection.forgetStatement(name)
+    pool.release(connection)
+    if (this.#over) return
     this.#pass?.failure(error)
     this.#pass = undefined
-    this.#mayHaveExecuted ||= verdict.mayHaveExecuted
+    this.#mayHaveExecuted ||= verdict.mayHaveExecuted && statement?.lostStatement !== true
     this.#lastError = error
-    if (verdict.stalePlan && !this.#freshPlan && this.#config.name !== undefined) {
-      // The statement did not run; a fresh plan is no second attempt.
-      this.#freshPlan = true
-      giveBack(() => {
-        this.#attempts--
-        if (!this.#over) this.#attempt()
-      })
+    // The statement did not run, and a fresh plan is no second attempt. Behind a pooler it may have to be asked for again.
+    if (
+      statement?.lostStatement ? this.#freshPlans++ < MOST_FRESH_PLANS : verdict.stalePlan && this.#freshPlans++ === 0
+    ) {
+      this.#attempts--
+      this.#attempt()
       return
     }
-    giveBack(() => {})
     const failure = verdictError(error, { ...verdict, mayHaveExecuted: this.#mayHaveExecuted }, this.#attempts)
     if (verdict.repeat && !verdict.stalePlan) this.#again(failure, 0)
     else this.#fail(failure)
@@ -258,10 +326,7 @@ export class QueryCall implements Waiter {
     this.#fail(
       ErrorUtils.wrap(error, {
         mayHaveExecuted: this.#mayHaveExecuted,
-        attempts: Math.max(
-          this.#attempts,
-          error.category === 'overload' || error.category === 'closed' ? 1 : this.#retry.maxAttempts,
-        ),
+        attempts: this.#attempts - 1 + Math.max(1, this.tried),
       }),
     )
   }
@@ -289,7 +354,7 @@ export class QueryCall implements Waiter {
     let mayHaveExecuted = this.#mayHaveExecuted
     if (this.#connection) {
       const sent = this.#statement?.sent ?? false
-      mayHaveExecuted ||= sent && !natureOf(this.#config.text).readOnly
+      mayHaveExecuted ||= sent && !this.#nature.readOnly
       // The answer, when it comes, gives the connection back.
       this.#connection.cancel(settings.cancelTimeoutMs)
       this.#pass?.failure(reason)
@@ -358,23 +423,19 @@ export function runOn(
         resolve(result as Result)
         return
       }
-      queueMicrotask(() => {
-        const verdict = judge(error, {
-          text: config.text,
-          idempotent: options.idempotent,
-          sent: statement.sent,
-          answered: statement.answered,
-          wantsWritable: false,
-        })
-        if (verdict.class.connectionDead) connection.fail(error)
-        connection.settled(() => {
-          reject(verdictError(error, verdict, 1))
-        })
+      const verdict = judge(error, {
+        nature: natureOf(config.text),
+        idempotent: options.idempotent,
+        sent: statement.sent,
+        answered: statement.answered,
+        wantsWritable: false,
       })
+      if (verdict.class.connectionDead) connection.fail(error)
+      reject(verdictError(error, verdict, 1))
     })
   })
 }
 
-/** What the pool refused is final; everything else is judged by the caller. */
-export const refusedBy = (error: unknown): PgParallelError | undefined =>
-  error instanceof RefusedByPool ? error.error : undefined
+/** What the pool refused, after `before` attempts, is final; everything else is judged by the caller. */
+export const refusedBy = (error: unknown, before: number): PgParallelError | undefined =>
+  error instanceof RefusedByPool ? ErrorUtils.wrap(error.error, { attempts: before + error.tried }) : undefined

@@ -2,18 +2,28 @@
  * `transaction(fn)`: BEGIN, the function, COMMIT, on one connection.
  *
  * When the connection is lost before COMMIT was sent, the server has certainly rolled back, so the function is run
- * again on another connection (`retry: false` switches that off). Once COMMIT is on its way only the server's answer
- * tells what happened; where none arrives the caller gets `mayHaveExecuted`.
+ * again on another connection (`retry: false` switches that off). Once COMMIT is on its way only the server can say
+ * what happened; where no answer arrives it is asked on another connection (see `fate.ts`), and where it cannot say the
+ * caller gets `mayHaveExecuted`.
  */
-import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import { CopyFrom, CopyTo, copyText, type CopyPlace } from './copy'
 import type { Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
+import { askIdentity, fateOf, type TransactionIdentity } from './fate'
 import type { CallOptions } from './options'
+import type { CallObserver, Followed } from './observe/observer'
+import { refusedInTransaction } from './policy/control'
+import { natureOf } from './policy/replay'
 import { Deadline, type DeadlineOptions } from './policy/deadline'
 import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
-import { refusedBy, runOn } from './query'
-import { portalFor, readBatch, type StreamOptions } from './stream'
+import { argumentsOfSql, checkedConfig, checkSendable, refuse, refusedBy, runOn } from './query'
+import type { QueryConfig, QueryResult } from './types'
+import { Queryable } from './queryable'
+import { checkedRows, checkSchema, type StandardSchema } from './rows'
+import { Sql } from './sql'
+import { checkedBatch, portalFor, readBatch, readingOf, type Reading, type StreamOptions } from './stream'
+import type { Row } from './wire/portal'
 
 /** Isolation levels of SQL. */
 export type IsolationLevel = 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable'
@@ -27,6 +37,9 @@ export interface TransactionOptions extends CallOptions {
   /** Run the function again after a serialization failure (40001) or deadlock (40P01). Default: false. */
   retrySerializable?: boolean | undefined
 }
+
+/** How a stream of a transaction is read. */
+export type TransactionStreamOptions = Pick<StreamOptions, 'batchSize' | 'schema' | keyof DeadlineOptions>
 
 const LEVELS: readonly string[] = ['read uncommitted', 'read committed', 'repeatable read', 'serializable']
 
@@ -51,23 +64,48 @@ function beginText(options: TransactionOptions | undefined): string {
 const over = (): PgParallelError =>
   new PgParallelError('the transaction is over: a statement came after its function had ended', { category: 'closed' })
 
+/** A statement of a transaction, and its time limit. */
+export interface TransactionQuery extends QueryConfig, DeadlineOptions {
+  /** Checks each row, and says what the caller gets for it. */
+  schema?: StandardSchema | undefined
+}
+
 /** What the function given to `transaction` works with. It is dead once the function has ended. */
-export class Transaction {
+export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
   readonly #connection: Connection
   readonly #deadline: Deadline | undefined
   readonly #cancelTimeoutMs: number
+  readonly #observer: CallObserver | undefined
+  readonly #followed: Followed | undefined
   /** Ends with the last statement, and never rejects. */
   #tail: Promise<unknown> = Promise.resolve()
   #over = false
+  readonly #copies = new Set<CopyFrom | CopyTo>()
   /** Savepoints and portals so far. */
   #names = 0
   #lastError: PgParallelError | undefined
+  /** The server can tell what became of it. */
+  readonly #canTell: boolean
+  #identity: TransactionIdentity | undefined
+  #identified: Promise<void> | undefined
+  #mayHaveWritten = false
 
   /** @internal */
-  constructor(connection: Connection, deadline: Deadline | undefined, cancelTimeoutMs: number) {
+  constructor(
+    connection: Connection,
+    deadline: Deadline | undefined,
+    cancelTimeoutMs: number,
+    observer?: CallObserver,
+    followed?: Followed,
+    canTell = false,
+  ) {
+    super()
+    this.#canTell = canTell
     this.#connection = connection
     this.#deadline = deadline
     this.#cancelTimeoutMs = cancelTimeoutMs
+    this.#observer = observer
+    this.#followed = followed
   }
 
   /**
@@ -76,16 +114,53 @@ export class Transaction {
    * @param options - a time limit or signal of its own. A statement that it ends has failed, and the transaction with it,
    * unless a savepoint is around it
    */
-  query<R extends QueryResultRow = Record<string, unknown>>(
-    text: string | (QueryConfig<unknown[]> & DeadlineOptions),
+  query<R extends object>(query: Sql<R>, options?: DeadlineOptions): Promise<QueryResult<R>>
+  query<R extends object = Record<string, unknown>>(
+    text: string | TransactionQuery,
     values?: readonly unknown[],
     options?: DeadlineOptions,
-  ): Promise<QueryResult<R>> {
+  ): Promise<QueryResult<R>>
+  query(
+    text: string | TransactionQuery,
+    given?: readonly unknown[] | DeadlineOptions,
+    givenOptions?: DeadlineOptions,
+  ): Promise<QueryResult> {
+    return this.run(text, given, givenOptions)
+  }
+
+  /** @internal */
+  protected run(
+    text: string | TransactionQuery,
+    given: readonly unknown[] | DeadlineOptions | undefined,
+    givenOptions: DeadlineOptions | undefined,
+  ): Promise<QueryResult> {
     if (this.#over) return Promise.reject(over())
-    const config = typeof text === 'string' ? { text } : text
-    return this.run(config, values, options ?? config) as Promise<QueryResult<QueryResultRow>> as Promise<
-      QueryResult<R>
-    >
+    let config: TransactionQuery
+    let values = given as readonly unknown[] | undefined
+    let options = givenOptions
+    try {
+      config = typeof text === 'string' ? { text } : checkedConfig(text)
+      if (text instanceof Sql) ({ values, options } = argumentsOfSql(given, givenOptions))
+      checkSendable(config.text, config.name, values ?? config.values)
+      refuse(refusedInTransaction(config.text))
+      if (config.schema !== undefined) checkSchema(config.schema)
+    } catch (error) {
+      return Promise.reject(ErrorUtils.wrap(error))
+    }
+    const followed = this.#observer?.begin('query', config.text, config.name, this.#followed)
+    const answer = this.send(config, values, options ?? config)
+    if (followed) {
+      answer.then(
+        () => {
+          followed.end(1)
+        },
+        (error: unknown) => {
+          followed.fail(error, 1)
+        },
+      )
+    }
+    const { schema } = config
+    return schema === undefined ? answer : answer.then((result) => checkedRows(result, schema, config.text))
   }
 
   /**
@@ -93,50 +168,140 @@ export class Transaction {
    *
    * @param options - a time limit or signal ends the loop as it ends a statement of {@link Transaction.query}
    */
-  async *stream<R extends QueryResultRow = Record<string, unknown>>(
-    text: string,
-    values?: readonly unknown[],
-    options?: Pick<StreamOptions, 'batchSize' | keyof DeadlineOptions>,
+  async *stream<R extends object = Record<string, unknown>>(
+    query: string | Sql<R>,
+    values?: readonly unknown[] | TransactionStreamOptions,
+    options?: TransactionStreamOptions,
   ): AsyncGenerator<R, void, undefined> {
+    for await (const { rows, own } of this.#batches(readingOf(query, values, options))) {
+      for (const row of rows) {
+        yield row as R
+        own?.check()
+      }
+    }
+  }
+
+  /** The same rows in batches of `batchSize`. */
+  async *cursor<R extends object = Record<string, unknown>>(
+    query: string | Sql<R>,
+    values?: readonly unknown[] | TransactionStreamOptions,
+    options?: TransactionStreamOptions,
+  ): AsyncGenerator<R[], void, undefined> {
+    for await (const { rows } of this.#batches(readingOf(query, values, options))) yield rows as R[]
+  }
+
+  async *#batches({
+    text,
+    values,
+    options,
+    schema,
+  }: Reading): AsyncGenerator<{ rows: Row[]; own: Deadline | undefined }, void, undefined> {
     const portal = portalFor(text, values, options?.batchSize, `pg_parallel_${++this.#names}`)
+    this.#mayHaveWritten ||= !natureOf(text).readOnly
     const own = Deadline.from(options)
+    const followed = this.#observer?.begin('stream', text, undefined, this.#followed)
+    let failure: unknown
+    let handed = 0
     const run = { deadlines: [this.#deadline, own], cancelTimeoutMs: this.#cancelTimeoutMs }
     try {
       for (;;) {
         if (this.#over) throw over()
         const rows = await this.#inTurn(() => readBatch(portal, this.#connection, run))
         if (!rows) return
-        for (const row of rows) {
-          yield row as R
-          own?.check()
-        }
+        yield { rows: schema ? await checkedBatch(rows, schema, handed, text) : rows, own }
+        handed += rows.length
+        own?.check()
       }
+    } catch (error) {
+      failure = error
+      throw error
     } finally {
       own?.dispose()
+      if (failure === undefined) followed?.end(1)
+      else followed?.fail(failure, 1)
       // Afterwards the connection is somebody else's, and the portal went with the transaction.
       if (!this.#over && this.#connection.usable) {
         await this.#inTurn(
           () =>
             new Promise<void>((resolve) => {
-              portal.end(this.#connection)
-              this.#connection.settled(resolve)
+              portal.end(this.#connection.session)
+              this.#connection.settled(resolve, this.#cancelTimeoutMs)
             }),
         )
       }
     }
   }
 
+  /** As {@link PgParallel.copyFrom}, in the transaction. Its other statements wait until the stream has ended. */
+  copyFrom(text: string | Sql, options?: DeadlineOptions): CopyFrom {
+    return this.#copying(new CopyFrom(this.#copyPlace(copyText(text), options)))
+  }
+
+  /** As {@link PgParallel.copyTo}, in the transaction. Its other statements wait until the stream has ended. */
+  copyTo(text: string | Sql, options?: DeadlineOptions): CopyTo {
+    return this.#copying(new CopyTo(this.#copyPlace(copyText(text), options)))
+  }
+
+  #copying<T extends CopyFrom | CopyTo>(stream: T): T {
+    this.#copies.add(stream)
+    stream.once('close', () => {
+      this.#copies.delete(stream)
+    })
+    return stream
+  }
+
+  #copyPlace(text: string, options: DeadlineOptions | undefined): CopyPlace {
+    this.#mayHaveWritten = true
+    const own = Deadline.from(options)
+    const followed = this.#observer?.begin('copy', text, undefined, this.#followed)
+    let turnOver: ((error: PgParallelError | undefined) => void) | undefined
+    return {
+      text,
+      cancelTimeoutMs: this.#cancelTimeoutMs,
+      begin: () => {
+        if (this.#over) throw over()
+        return [this.#deadline, own]
+      },
+      lease: () =>
+        new Promise((resolve, reject) => {
+          const turn = this.#inTurn(
+            () =>
+              new Promise<void>((done, fail) => {
+                if (!this.#connection.usable) {
+                  fail(ErrorUtils.wrap(this.#connection.failure ?? new Error('Connection terminated')))
+                  return
+                }
+                turnOver = (error) => {
+                  if (error) fail(error)
+                  else done()
+                }
+                resolve(this.#connection)
+              }),
+          )
+          turn.catch(reject)
+        }),
+      release: (_connection, error) => turnOver?.(error),
+      // Only the transaction as a whole can be tried again.
+      again: (error) => Promise.reject(error),
+      finish: (error) => {
+        own?.dispose()
+        if (error) followed?.fail(error, 1)
+        else followed?.end(1)
+      },
+    }
+  }
+
   /** Runs `fn` in a savepoint: what it did is undone when it throws, and the transaction goes on. */
   async savepoint<T>(fn: (tx: Transaction) => Promise<T>): Promise<T> {
     const name = `pg_parallel_${++this.#names}`
-    await this.query(`SAVEPOINT ${name}`)
+    await this.send({ text: `SAVEPOINT ${name}` }, undefined, undefined, false)
     try {
       const result = await fn(this)
-      await this.query(`RELEASE SAVEPOINT ${name}`)
+      await this.send({ text: `RELEASE SAVEPOINT ${name}` }, undefined, undefined, false)
       return result
     } catch (error) {
       if (this.#connection.usable && !this.#over) {
-        await this.query(`ROLLBACK TO SAVEPOINT ${name}`)
+        await this.send({ text: `ROLLBACK TO SAVEPOINT ${name}` }, undefined, undefined, false)
         this.#lastError = undefined
       }
       throw error
@@ -144,22 +309,58 @@ export class Transaction {
   }
 
   /** @internal */
-  async run(
+  async send(
     config: QueryConfig,
     values?: readonly unknown[],
     options?: DeadlineOptions,
-  ): Promise<QueryResult<Record<string, unknown>>> {
+    mayWrite = !natureOf(config.text).readOnly,
+  ): Promise<QueryResult> {
     const own = Deadline.from(options)
+    this.#mayHaveWritten ||= mayWrite
     try {
-      return await this.#inTurn(() =>
-        runOn(this.#connection, config, values, {
+      return await this.#inTurn(() => {
+        const answer = runOn(this.#connection, config, values, {
           deadlines: [this.#deadline, own],
           cancelTimeoutMs: this.#cancelTimeoutMs,
-        }),
-      )
+        })
+        if (mayWrite) this.#identify()
+        return answer
+      })
     } finally {
       own?.dispose()
     }
+  }
+
+  /** @internal COMMIT. It is sent when it is known who the transaction is, which comes with the answer to its first write. */
+  async commit(): Promise<QueryResult> {
+    return this.#inTurn(async () => {
+      await this.#identified
+      // It was written to by a stream, or not at all.
+      if (this.#mayHaveWritten && this.#canTell && !this.#identity && this.#connection.usable) {
+        this.#identity = await askIdentity(this.#connection)
+      }
+      return runOn(this.#connection, { text: 'COMMIT' }, undefined, {
+        deadlines: [this.#deadline],
+        cancelTimeoutMs: this.#cancelTimeoutMs,
+      })
+    })
+  }
+
+  /** Asks who this transaction is, behind the statement that was just sent, until it has written something. */
+  #identify(): void {
+    if (!this.#canTell || this.#identity || !this.#connection.usable) return
+    const before = this.#identified
+    const answer = askIdentity(this.#connection)
+    this.#identified = answer.then(async (identity) => {
+      await before
+      // That nothing was written so far says nothing of what comes.
+      if (identity && identity.id !== null) this.#identity = identity
+    })
+  }
+
+  /** @internal What the server knows it by, as far as it was heard. */
+  get identity(): TransactionIdentity | undefined {
+    return this.#identity
   }
 
   /** Statements run one after the other, also when they were not awaited. */
@@ -178,6 +379,8 @@ export class Transaction {
   /** @internal Lets nothing more in and waits for what runs. */
   async end(): Promise<void> {
     this.#over = true
+    // Nobody waited for these: what they were to bring, or to take, is not complete.
+    for (const stream of this.#copies) stream.destroy(over())
     await this.#tail
   }
 
@@ -188,7 +391,14 @@ export class Transaction {
 }
 
 /** What one attempt came to. */
-type Outcome<T> = { result: T } | { error: unknown; failure: PgParallelError | undefined; committing: boolean }
+type Outcome<T> =
+  | { result: T }
+  | {
+      error: unknown
+      failure: PgParallelError | undefined
+      /** COMMIT was sent: what the function returned, and who the transaction was. */
+      committing: { result: T; identity: TransactionIdentity | undefined } | undefined
+    }
 
 /** Is `failure` what was thrown, or the cause of it? */
 function comesFrom(error: unknown, failure: PgParallelError | undefined): boolean {
@@ -207,20 +417,23 @@ async function attempt<T>(
   fn: (tx: Transaction) => Promise<T>,
   begin: string,
   deadline: Deadline | undefined,
+  followed: Followed | undefined,
 ): Promise<Outcome<T>> {
   const { cancelTimeoutMs } = core.settings
-  const tx = new Transaction(connection, deadline, cancelTimeoutMs)
-  let committing = false
+  core.fates.ask(connection)
+  let tx = new Transaction(connection, deadline, cancelTimeoutMs, core.observer, followed)
+  let committing: { result: T } | undefined
   try {
-    await tx.run({ text: begin })
+    await tx.send({ text: begin })
+    tx = new Transaction(connection, deadline, cancelTimeoutMs, core.observer, followed, core.fates.can(connection))
     const result = await orDeadline(fn(tx), deadline)
     await tx.end()
     deadline?.check()
-    committing = true
-    const { command } = await tx.run({ text: 'COMMIT' })
+    committing = { result }
+    const { command } = await tx.commit()
     if (command !== 'COMMIT') {
       // The server's answer to COMMIT after an error that the function swallowed.
-      committing = false
+      committing = undefined
       throw new PgParallelError('the transaction was rolled back: a statement in it had failed', {
         category: 'statement',
         code: '25P02',
@@ -232,7 +445,7 @@ async function attempt<T>(
     await tx.end()
     const failure = tx.lastError ?? (error instanceof PgParallelError ? error : undefined)
     if (failure?.category === 'plan') connection.stale = true
-    return { error, failure, committing }
+    return { error, failure, committing: committing && { ...committing, identity: tx.identity } }
   } finally {
     core.pool.release(connection)
   }
@@ -276,9 +489,9 @@ export async function runTransaction<T>(
           connection = await core.lease(deadline, retry.maxAttempts - attempts + 1)
         } catch (error) {
           pass.release()
-          throw refusedBy(error) ?? error
+          throw refusedBy(error, attempts - 1) ?? error
         }
-        const outcome = await attempt(core, connection, fn, begin, deadline)
+        const outcome = await attempt(core, connection, fn, begin, deadline, followed)
         if ('result' in outcome) {
           pass.success()
           core.finish(true)
@@ -289,8 +502,17 @@ export async function runTransaction<T>(
         if (failure && comesFrom(error, failure)) pass.failure(failure)
         else pass.release()
         if (!failure || !comesFrom(error, failure) || deadline?.reason) throw error
-        // COMMIT without an answer: done or not, nobody knows.
-        const unknown = committing && failure.mayHaveExecuted && options?.readOnly !== true
+        // COMMIT without an answer: done or not, the server may know.
+        let unknown = committing !== undefined && failure.mayHaveExecuted && options?.readOnly !== true
+        if (unknown && committing?.identity) {
+          const fate = await fateOf(core, committing.identity, deadline)
+          if (fate === 'committed') {
+            core.finish(true)
+            followed?.end(attempts)
+            return committing.result
+          }
+          unknown = fate === 'unknown'
+        }
         const settled = ErrorUtils.wrap(failure, { mayHaveExecuted: unknown, attempts, retryable: false })
         const { category } = failure.class
         const stale = category === 'plan' && !freshPlan

@@ -90,11 +90,25 @@ test('diagnostics_channel: start, end and error of every kind of call', async ()
   await db.worker(async (client) => client.query('SELECT 1').then(() => 1))
   for (const end of subscriptions) end()
   await db.query('SELECT 1')
-  const expected = ['query', 'transaction', 'stream', 'task', 'worker'].flatMap((kind) =>
-    kind === 'query' ? ['query start', 'query end', 'query start', 'query error'] : [`${kind} start`, `${kind} end`],
+  const around = (kind: string, ...inner: string[]): string[] => [`${kind} start`, ...inner, `${kind} end`]
+  assert.deepEqual(seen, [
+    ...around('query'),
+    'query start',
+    'query error',
+    ...around('transaction', ...around('query')),
+    ...around('stream'),
+    ...around('task'),
+    ...around('worker', ...around('query')),
+  ])
+  assert.equal(messages.size, 8, 'start and end share one message')
+  const inner = [...messages].filter((message) => message.within)
+  assert.deepEqual(
+    inner.map((message) => [message.text, message.within?.kind, (message.durationMs ?? -1) >= 0]),
+    [
+      ['SELECT 1', 'transaction', true],
+      ['SELECT 1', 'worker', true],
+    ],
   )
-  assert.deepEqual(seen, expected)
-  assert.equal(messages.size, 6, 'start and end share one message')
   const [first] = messages
   assert.deepEqual([first?.text, first?.name, first?.attempts], ['SELECT 1', 'named', 1])
 })

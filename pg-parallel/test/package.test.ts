@@ -23,7 +23,7 @@ let packed: Packed | undefined
 interface Manifest {
   license: string
   engines: Record<string, string>
-  peerDependencies: Record<string, string>
+  peerDependencies?: Record<string, string>
   dependencies: Record<string, string>
   exports: Record<string, unknown>
   main: string
@@ -33,12 +33,13 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
 
 before(async () => {
-  // `npm test` has built it; building is what npm would run here.
+  // `npm test` has built it; building, and the following, are what npm would run here.
+  await run(process.execPath, ['tools/pack.mjs'])
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', app])
   ;[packed] = JSON.parse(stdout) as [Packed]
   mkdirSync(installed, { recursive: true })
   await run('tar', ['-xzf', join(app, packed.filename), '-C', installed, '--strip-components=1'])
-  for (const name of ['pg', ...Object.keys(manifest.dependencies)]) {
+  for (const name of Object.keys(manifest.dependencies)) {
     symlinkSync(resolve('node_modules', name), join(app, 'node_modules', name))
   }
 })
@@ -54,7 +55,20 @@ async function script(name: string, text: string): Promise<string> {
   return stdout
 }
 
-const NAMES = ['CircuitBreaker', 'CircuitBreakerUtils', 'ErrorUtils', 'PgParallel', 'PgParallelError', 'RetryUtils']
+const NAMES = [
+  'CircuitBreaker',
+  'CircuitBreakerUtils',
+  'CopyFrom',
+  'CopyTo',
+  'ErrorUtils',
+  'PgParallel',
+  'PgParallelError',
+  'PgParallelPool',
+  'PooledClient',
+  'RetryUtils',
+  'Sql',
+  'sql',
+]
 
 test('import and require give the same things', async () => {
   const both = `
@@ -78,41 +92,67 @@ test('the tarball has what it says it has, and nothing else', () => {
   for (const path of entries([manifest.main, manifest.module, manifest.types, manifest.exports])) {
     assert(files.has(path.replace(/^\.\//, '')), path)
   }
-  for (const path of files) assert.match(path, /^(package\.json|README\.md|LICENSE|dist\/[\w/]+(\.d)?\.m?[jt]s)$/)
+  for (const path of files)
+    assert.match(path, /^(package\.json|(README|API|CHANGELOG)\.md|LICENSE|dist\/[\w/]+(\.d)?\.m?[jt]s)$/)
   assert(![...files].some((path) => path.includes('.test.')))
   const sources = readdirSync('src', { recursive: true }).map(String)
-  for (const path of sources.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
+  for (const path of sources.filter((name) => /(?<!\.test|\.d)\.ts$/.test(name))) {
     for (const ending of ['.js', '.d.ts']) assert(files.has(`dist/${path.replace(/\.ts$/, ending)}`), path)
   }
-  assert(packed.size < 100_000, `${packed.size} bytes`)
+  assert(packed.size < 200_000, `${packed.size} bytes`)
 })
 
 test('the manifest says what npm and its users go by', () => {
   assert.equal(manifest.license, 'MIT')
   assert.match(readFileSync(join(installed, 'LICENSE'), 'utf8'), /^MIT License$/m)
   assert.deepEqual(manifest.engines, { node: '>=20' })
-  assert(manifest.peerDependencies['pg'] && !('pg' in manifest.dependencies))
+  assert(!('pg' in manifest.dependencies) && manifest.peerDependencies === undefined)
   // Conditions are tried in their order: where types do not come first, TypeScript never sees them.
   for (const way of Object.values(manifest.exports['.'] as Record<string, Record<string, string>>)) {
     assert.deepEqual(Object.keys(way), ['types', 'default'])
   }
 })
 
+test('publint and attw find nothing wrong with the tarball', { skip: TARGET === 'pgsqlite' }, async () => {
+  assert(packed)
+  const tool = (...args: string[]): Promise<{ stdout: string }> =>
+    run(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } }).catch((error: unknown) => {
+      const { stdout, stderr } = error as { stdout: string; stderr: string }
+      return assert.fail(stdout + stderr)
+    })
+  const tarball = join(app, packed.filename)
+  const { stdout } = await tool(resolve('node_modules/publint/src/cli.js'), tarball, '--strict')
+  assert.match(stdout, /All good/)
+  await tool(resolve('node_modules/@arethetypeswrong/cli/dist/index.js'), tarball)
+})
+
 test('every source has its unit test beside it', () => {
   const sources = new Set(readdirSync('src', { recursive: true }).map(String))
   const without = [...sources].filter(
-    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !sources.has(name.replace(/\.ts$/, '.test.ts')),
+    (name) => /(?<!\.test|\.d)\.ts$/.test(name) && !sources.has(name.replace(/\.ts$/, '.test.ts')),
   )
   assert.deepEqual(without, [])
 })
 
-test('the API’s documentation is made without a warning', { skip: TARGET === 'pgsqlite' }, async () => {
-  const out = join(app, 'api')
-  await run(process.execPath, [resolve('node_modules/typedoc/bin/typedoc'), '--out', out])
-  const page = readFileSync(join(out, 'classes/PgParallel.html'), 'utf8')
+test('the tarball has the API’s documentation and the package’s changes', () => {
+  const api = readFileSync(join(installed, 'API.md'), 'utf8')
   for (const method of ['query', 'transaction', 'stream', 'task', 'worker', 'warmup', 'shutdown']) {
-    assert.match(page, new RegExp(`id="${method}"`), method)
+    assert.match(api, new RegExp(`^##### ${method}\\(\\)$`, 'm'), method)
   }
+  // What refers to a source is of no use there.
+  assert.doesNotMatch(api, /top of the file/)
+  const changes = readFileSync(join(installed, 'CHANGELOG.md'), 'utf8')
+  assert.match(changes, /^## Unreleased\n\n- pg-parallel/m)
+  for (const entry of changes.split('\n').filter((line) => line.startsWith('- ')))
+    assert.match(entry, /^- pg-parallel\b/)
+})
+
+test('what is published says where it comes from', async () => {
+  if (['repository', 'homepage', 'bugs'].every((field) => field in manifest)) return
+  await assert.rejects(
+    run(process.execPath, ['tools/pack.mjs', 'publish']),
+    /package.json has no (repository|homepage|bugs)/,
+  )
 })
 
 test('the declarations have no any', () => {
@@ -153,8 +193,7 @@ test('the declarations serve strict TypeScript in both module systems', async ()
   for (const name of ['use.mts', 'use.cts']) writeFileSync(join(app, name), program)
   writeFileSync(join(app, 'package.json'), '{}')
   mkdirSync(join(app, 'node_modules/@types'), { recursive: true })
-  for (const name of ['node', 'pg'])
-    symlinkSync(resolve('node_modules/@types', name), join(app, 'node_modules/@types', name))
+  symlinkSync(resolve('node_modules/@types/node'), join(app, 'node_modules/@types/node'))
   const options =
     '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --target es2022 --module node16 --preserveSymlinks'
   const tsc = [resolve('node_modules/typescript/bin/tsc'), ...options.split(' '), 'use.mts', 'use.cts']

@@ -5,7 +5,10 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { ErrorUtils } from '../src/index'
+import { Core } from '../src/core'
+import { ErrorUtils, PgParallelError, type QueryResult } from '../src/index'
+import { resolveSettings } from '../src/options'
+import { natureOf } from '../src/policy/replay'
 import { direct, eventually, failure, freshTable, onServer, open, server, sleep } from './support/run'
 import { startServer } from './support/servers'
 
@@ -19,13 +22,19 @@ const SAMPLES: [string, unknown[]?][] = [
   ["SET application_name = 'x'"],
 ]
 
+/** A result, or one for each statement of a script, without what pg keeps there for itself. */
+const publicly = (result: QueryResult | pg.QueryResult | pg.QueryResult[]): string =>
+  JSON.stringify(
+    [result].flat().map(({ command, rowCount, oid, rows, fields }) => ({ command, rowCount, oid, rows, fields })),
+  )
+
 test('a result is what pg.Pool gives', async () => {
   const db = await onServer()
   const pool = new pg.Pool({ connectionString: (await server()).url })
   try {
     for (const [text, values] of SAMPLES) {
-      const plain = JSON.stringify(await pool.query(text, values ?? []))
-      const ours = JSON.stringify(await (values ? db.query(text, values) : db.query(text, [])))
+      const plain = publicly(await pool.query(text, values ?? []))
+      const ours = publicly(await (values ? db.query(text, values) : db.query(text, [])))
       assert.equal(ours, plain, text)
     }
     const config = { text: 'SELECT 1 AS a, 2 AS b', rowMode: 'array' as const }
@@ -264,12 +273,12 @@ test('a prepared statement survives losing its server side', async () => {
 test('a transaction left open by BEGIN does not reach the next caller', async () => {
   const db = await onServer({ max: 1 })
   const table = await freshTable('a int')
-  await db.query('BEGIN')
+  await db.query('BEGIN; SELECT 1')
   await db.query(`INSERT INTO ${table} VALUES (1)`)
   assert.equal((await direct(`SELECT * FROM ${table}`)).length, 1)
 })
 
-test('pg.Pool’s options work: onConnect, verify, Client, log, maxUses, idleTimeoutMillis, maxLifetimeSeconds', async () => {
+test('pg.Pool’s options work: onConnect, verify, log, maxUses, idleTimeoutMillis, maxLifetimeSeconds', async () => {
   let hooked = 0
   const db = await onServer({
     max: 1,
@@ -283,12 +292,10 @@ test('pg.Pool’s options work: onConnect, verify, Client, log, maxUses, idleTim
     pids.add((await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0)
   assert.equal(pids.size, 2)
   assert.equal(hooked, 2)
-  class Mine extends pg.Client {}
   const logged: unknown[] = []
   const clients: unknown[] = []
   const picky = await onServer({
     max: 1,
-    Client: Mine,
     log: (...messages: unknown[]) => logged.push(...messages),
     verify: (client, done) => {
       clients.push(client)
@@ -298,7 +305,7 @@ test('pg.Pool’s options work: onConnect, verify, Client, log, maxUses, idleTim
   })
   assert.match((await failure(picky.query('SELECT 1'))).message, /not this one/)
   assert.equal((await picky.query('SELECT 1 AS ok')).rows[0]?.['ok'], 1)
-  assert(clients.every((client) => client instanceof Mine))
+  assert.throws(() => open({ Client: pg.Client } as never), /Client is not supported/)
   assert(logged.length > 0)
   assert.throws(() => open({ Promise: (() => {}) as never }), /Promise/)
   const old = await onServer({ maxLifetimeSeconds: 1 })
@@ -413,4 +420,82 @@ test('pg’s query_timeout works for one query as well as for all', async () => 
   assert.equal((await failure(db.query(slow))).category, 'timeout')
   const strict = await onServer({ max: 1, query_timeout: 50 })
   assert.equal((await failure(strict.query('SELECT pg_sleep(600)'))).category, 'timeout')
+})
+
+test('what comes in binary format, once a statement is prepared, is what came as a text', async () => {
+  const db = await onServer({ max: 1 })
+  await db.query("SET TIME ZONE 'America/St_Johns'")
+  const texts = [
+    `SELECT x::int2 AS s, x::int4 AS i, x::int8 AS b, (x + 40000)::oid AS o, x::float4 / 7 AS f, x::float8 / 7 AS d, x::numeric / 8 AS n,
+       x > 0 AS t, decode(md5(x::text), 'hex') AS y FROM generate_series($1::int, $1 + 20000, 4999) AS x`,
+    `SELECT a::timestamptz, a::timestamp AS local, a::date AS day FROM unnest(ARRAY['infinity', '-infinity', '2024-02-29 12:34:56.789123', '1969-12-31 23:59:59.999999',
+       '0044-03-15 BC', '0099-01-02 03:04:05', '1883-11-18 12:03:57', '2500-01-01 00:00:00.5', '9999-12-31 23:59:59.9999', $1]) AS a`,
+    `SELECT d::float8 AS d FROM unnest(ARRAY['NaN', 'Infinity', '-Infinity', '-0', '5e-324', '1.7976931348623157e308', $1]) AS d`,
+  ]
+  const values = [-9998, '2000-01-01', '0.1']
+  for (const [at, text] of texts.entries()) {
+    const first = await db.query({ text, values: [values[at]], prepare: false })
+    for (let round = 0; round < 6; round++) assert.deepEqual(await db.query(text, [values[at]]), first)
+    const { rows } = await db.query({ text, values: [values[at]], rowMode: 'array' })
+    assert.deepEqual(
+      rows,
+      first.rows.map((row) => Object.values(row)),
+    )
+  }
+  const choosy = await onServer({ max: 1, int8: 'bigint' })
+  for (let round = 0; round < 4; round++) {
+    const { rows } = await choosy.query('SELECT (-$1::int8) AS n, NULL::int8 AS none', ['9223372036854775807'])
+    assert.deepEqual(rows, [{ n: -9_223_372_036_854_775_807n, none: null }])
+  }
+})
+
+test('a query without values that comes again is prepared', async () => {
+  const db = await onServer({ max: 1 })
+  const text = 'SELECT count(*)::int AS n FROM pg_prepared_statements'
+  for (const expected of [0, 1, 1]) assert.deepEqual((await db.query(text)).rows, [{ n: expected }])
+  assert.deepEqual((await db.query({ text, prepare: false })).rows, [{ n: 1 }])
+  // Where nobody would send it again, a change of the table is none of its business.
+  const table = await freshTable('a int')
+  const client = await db.asPool().connect()
+  for (const expected of ['a', 'a,b', 'a,b,c']) {
+    const { fields } = await client.query(`SELECT * FROM ${table}`)
+    assert.equal(fields.map(({ name }) => name).join(), expected)
+    await client.query(
+      `ALTER TABLE ${table} ADD COLUMN ${expected === 'a' ? 'b' : 'c'}${expected === 'a,b,c' ? 'c' : ''} int`,
+    )
+  }
+  client.release()
+  for (const columns of [4, 4, 5]) {
+    if (columns === 5) await direct(`ALTER TABLE ${table} ADD COLUMN d int`)
+    assert.equal((await db.query(`SELECT * FROM ${table}`)).fields.length, columns)
+  }
+})
+
+test('which functions only read is asked from the database, and the application’s own count as writing', async () => {
+  const db = await onServer({ max: 2 })
+  await direct(`CREATE OR REPLACE FUNCTION own_stable() RETURNS int STABLE LANGUAGE sql AS 'SELECT 1'`)
+  const core = new Core(resolveSettings({ connectionString: (await server()).url }), {})
+  await core.functions.learn(core)
+  const reads = (text: string): boolean => core.functions.judge(natureOf(text)).readOnly
+  for (const call of [
+    "jsonb_set('{}', '{a}', '1')",
+    "date_bin('1 day', now(), now())",
+    "to_tsvector('a')",
+    'pg_size_pretty(1::bigint)',
+  ]) {
+    await db.query(`SELECT ${call}`)
+    assert.equal(reads(`SELECT ${call}`), true, call)
+  }
+  for (const call of [
+    'own_stable()',
+    "nextval('s')",
+    "set_config('a.b', 'c', false)",
+    'pg_advisory_lock(1)',
+    'lo_unlink(1)',
+  ]) {
+    assert.equal(reads(`SELECT ${call}`), false, call)
+  }
+  const closed = new PgParallelError('over', { category: 'closed' })
+  core.pool.abort(closed)
+  await core.pool.close(closed)
 })

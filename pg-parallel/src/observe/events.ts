@@ -3,9 +3,10 @@ import { EventEmitter } from 'node:events'
 import type { PgParallelError } from '../errors'
 import type { BreakerState } from '../policy/breaker'
 import type { HostAddress } from '../pool/hosts'
+import type { Notice } from '../wire/notice'
 
 /** What a call was: the part of the API that it came in by. */
-export type CallKind = 'query' | 'transaction' | 'stream' | 'task' | 'worker'
+export type CallKind = 'query' | 'transaction' | 'stream' | 'copy' | 'task' | 'worker'
 
 /** Events of {@link PgParallel} and what comes with each. */
 export interface PgParallelEvents {
@@ -19,6 +20,8 @@ export interface PgParallelEvents {
   retry: [info: { kind: CallKind; error: PgParallelError; attempt: number; delayMs: number }]
   /** The circuit breaker opened, closed, or lets trial calls through. */
   breaker: [info: { state: BreakerState; before: BreakerState }]
+  /** The server remarks on something, on any connection: what `RAISE NOTICE` says, for one. */
+  notice: [info: { notice: Notice; address: HostAddress; processID: number | undefined }]
   /** A worker thread started. */
   workerStarted: [info: { threadId: number }]
   /** A worker thread ended: crashed, stopped with its task, or no longer needed. */

@@ -5,7 +5,7 @@ import { trace, type TracerProvider } from '@opentelemetry/api'
 import { Observer, type CallMessage } from './observer'
 
 test('a call that nobody listens to is not followed', () => {
-  assert.equal(new Observer(true, 'mine').begin('query', 'SELECT 1'), undefined)
+  assert.equal(new Observer(true, { database: 'mine' }).begin('query', 'SELECT 1'), undefined)
 })
 
 test('subscribers get one message from start to end, with the error where there was one', () => {
@@ -15,7 +15,7 @@ test('subscribers get one message from start to end, with the error where there 
     subscribe(`pg-parallel:stream:${what}`, listen)
     return (): unknown => unsubscribe(`pg-parallel:stream:${what}`, listen)
   })
-  const observer = new Observer(false, undefined)
+  const observer = new Observer(false, {})
   observer.begin('stream', 'SELECT 1', 'name')?.end(2)
   const failure = new Error('no')
   observer.begin('stream', 'SELECT 2')?.fail(failure, 1)
@@ -51,11 +51,11 @@ test('spans: names and attributes say what is known of a call, and no SQL of a t
   } as unknown as TracerProvider
   assert(trace.setGlobalTracerProvider(provider))
   try {
-    const observer = new Observer(true, 'mine')
+    const observer = new Observer(true, { database: 'mine' })
     observer.begin('query', '  select 1')?.end(1)
     observer.begin('task', 'burn')?.end(1)
     observer.begin('transaction', 'BEGIN')?.fail(Object.assign(new Error('no'), { code: '40001' }), 3)
-    assert.equal(new Observer(false, 'mine').begin('query', 'SELECT 1'), undefined)
+    assert.equal(new Observer(false, { database: 'mine' }).begin('query', 'SELECT 1'), undefined)
   } finally {
     trace.disable()
   }
@@ -66,6 +66,7 @@ test('spans: names and attributes say what is known of a call, and no SQL of a t
         'pg_parallel.call': 'query',
         'db.system.name': 'postgresql',
         'db.query.text': '  select 1',
+        'db.operation.name': 'SELECT',
         'db.namespace': 'mine',
       },
       said: ['end'],
@@ -76,7 +77,6 @@ test('spans: names and attributes say what is known of a call, and no SQL of a t
       attributes: {
         'pg_parallel.call': 'transaction',
         'db.system.name': 'postgresql',
-        'db.query.text': 'BEGIN',
         'db.namespace': 'mine',
         'pg_parallel.attempts': 3,
         'error.type': '40001',

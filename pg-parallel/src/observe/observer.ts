@@ -2,8 +2,8 @@
  * Follows calls from start to end for whoever listens: `diagnostics_channel` subscribers and OpenTelemetry. A call
  * nobody listens to costs one look at a flag for each.
  *
- * Channels: `pg-parallel:<kind>:start`, `…:end`, `…:error`, with `kind` one of query, transaction, stream, task,
- * worker. All three carry the same {@link CallMessage} object, so that a subscriber can keep its own notes in a WeakMap.
+ * Channels: `pg-parallel:<kind>:start`, `…:end`, `…:error`, with `kind` one of query, transaction, stream, copy,
+ * task, worker. All three carry the same {@link CallMessage} object, so that a subscriber can keep its own notes in a WeakMap.
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { createRequire } from 'node:module'
@@ -17,6 +17,8 @@ export interface CallMessage {
   readonly text: string | undefined
   /** The prepared statement's name. */
   readonly name: string | undefined
+  /** The transaction or worker call that a statement belongs to. */
+  readonly within?: CallMessage
   /** On `end` and `error`: duration in milliseconds, waiting and retries included. */
   durationMs?: number
   /** On `end` and `error`: how often it was tried. */
@@ -27,8 +29,38 @@ export interface CallMessage {
 
 /** A call that somebody follows. */
 export interface Followed {
-  end(attempts: number): void
-  fail(error: unknown, attempts: number): void
+  /** `durationMs`: where the call ended some time ago, on a thread. */
+  end(attempts: number, durationMs?: number): void
+  fail(error: unknown, attempts: number, durationMs?: number): void
+  readonly message?: CallMessage
+  readonly span?: Span | undefined
+}
+
+/** Where a call's beginning and end are told. */
+export interface CallObserver {
+  /** Somebody listens now. */
+  readonly listening: boolean
+  /**
+   * Undefined when nobody listens.
+   *
+   * @param within - the call that this one is a part of
+   * @param ageMs - how long ago it began
+   */
+  begin(
+    kind: CallKind,
+    text: string | undefined,
+    name?: string,
+    within?: Followed,
+    ageMs?: number,
+  ): Followed | undefined
+}
+
+/** What the instance talks to, for the spans. */
+export interface Place {
+  readonly database?: string | undefined
+  /** Where there is one server only. */
+  readonly host?: string | undefined
+  readonly port?: number | undefined
 }
 
 interface Channels {
@@ -47,6 +79,7 @@ const CHANNELS: Readonly<Record<CallKind, Channels>> = {
   query: channelsOf('query'),
   transaction: channelsOf('transaction'),
   stream: channelsOf('stream'),
+  copy: channelsOf('copy'),
   task: channelsOf('task'),
   worker: channelsOf('worker'),
 }
@@ -66,71 +99,96 @@ function loadApi(): Api | undefined {
 }
 
 /** See the top of the file. */
-export class Observer {
+export class Observer implements CallObserver {
   readonly #api: Api | undefined
-  readonly #database: string | undefined
+  readonly #place: Place
   #tracer: Tracer | undefined
 
-  constructor(tracing: boolean, database: string | undefined) {
+  constructor(tracing: boolean, place: Place) {
     this.#api = tracing ? loadApi() : undefined
-    this.#database = database
+    this.#place = place
   }
 
-  /** Undefined when nobody listens. */
-  begin(kind: CallKind, text: string | undefined, name?: string): Followed | undefined {
+  get listening(): boolean {
+    return this.#tracing !== undefined || hasSubscribers(CHANNELS.query)
+  }
+
+  begin(kind: CallKind, text: string | undefined, name?: string, within?: Followed, ageMs = 0): Followed | undefined {
     const channels = CHANNELS[kind]
-    const published = channels.start.hasSubscribers || channels.end.hasSubscribers || channels.error.hasSubscribers
-    const span = this.#span(kind, text)
+    const published = hasSubscribers(channels)
+    const span = this.#span(kind, text, within?.span, ageMs)
     if (!published && !span) return undefined
-    const message: CallMessage = { kind, text, name }
+    const message: CallMessage = { kind, text, name, ...(within?.message ? { within: within.message } : {}) }
     if (published) channels.start.publish(message)
-    const started = performance.now()
-    const finish = (attempts: number): void => {
-      message.durationMs = performance.now() - started
+    const started = performance.now() - ageMs
+    const finish = (attempts: number, durationMs: number | undefined): number | undefined => {
+      message.durationMs = durationMs ?? performance.now() - started
       message.attempts = attempts
       if (attempts > 1) span?.setAttribute('pg_parallel.attempts', attempts)
+      return durationMs === undefined ? undefined : performance.timeOrigin + started + durationMs
     }
     return {
-      end: (attempts) => {
-        finish(attempts)
+      message,
+      span,
+      end: (attempts, durationMs) => {
+        const endTime = finish(attempts, durationMs)
         if (channels.end.hasSubscribers) channels.end.publish(message)
-        span?.end()
+        span?.end(endTime)
       },
-      fail: (error, attempts) => {
-        finish(attempts)
+      fail: (error, attempts, durationMs) => {
+        const endTime = finish(attempts, durationMs)
         message.error = error
         if (channels.error.hasSubscribers) channels.error.publish(message)
-        if (span) {
-          const { code } = error as { code?: unknown }
-          if (typeof code === 'string') span.setAttribute('error.type', code)
-          span.recordException(error as Error)
-          // 2 is SpanStatusCode.ERROR
-          span.setStatus({ code: 2, message: (error as Error).message })
-          span.end()
-        }
+        if (!span) return
+        const { code, sqlState } = error as { code?: unknown; sqlState?: unknown }
+        if (typeof code === 'string') span.setAttribute('error.type', code)
+        if (typeof sqlState === 'string') span.setAttribute('db.response.status_code', sqlState)
+        span.recordException(error as Error)
+        // 2 is SpanStatusCode.ERROR
+        span.setStatus({ code: 2, message: (error as Error).message })
+        span.end(endTime)
       },
     }
   }
 
-  /** A span, unless the API is absent or has no SDK behind it. */
-  #span(kind: CallKind, text: string | undefined): Span | undefined {
-    if (!this.#api) return undefined
-    const { trace, SpanKind } = this.#api
-    // Without an SDK there is nobody to make spans for, and this is asked for every call.
-    const provider = trace.getTracerProvider() as { getDelegate?(): object }
-    if (provider.getDelegate?.().constructor.name === 'NoopTracerProvider') return undefined
+  /** The API, unless it is absent or has no SDK behind it, and so nobody to make spans for. */
+  get #tracing(): Api | undefined {
+    // This is asked for every call.
+    const provider = this.#api?.trace.getTracerProvider() as { getDelegate?(): object } | undefined
+    return provider?.getDelegate?.().constructor.name === 'NoopTracerProvider' ? undefined : this.#api
+  }
+
+  #span(kind: CallKind, text: string | undefined, parent: Span | undefined, ageMs: number): Span | undefined {
+    const api = this.#tracing
+    if (!api) return undefined
+    const { trace, context, SpanKind } = api
     this.#tracer ??= trace.getTracer('pg-parallel')
     const verb = text?.trimStart().split(/\s/, 1)[0]?.toUpperCase().slice(0, 32)
-    const database = kind === 'task' ? undefined : { 'db.system.name': 'postgresql' }
-    const span = this.#tracer.startSpan(kind === 'query' || kind === 'stream' ? (verb ?? kind) : kind, {
-      kind: kind === 'task' ? SpanKind.INTERNAL : SpanKind.CLIENT,
-      attributes: {
-        'pg_parallel.call': kind,
-        ...database,
-        ...(text === undefined || kind === 'task' || kind === 'worker' ? {} : { 'db.query.text': text }),
-        ...(this.#database === undefined ? {} : { 'db.namespace': this.#database }),
+    const statement = kind === 'query' || kind === 'stream' || kind === 'copy'
+    const { database, host, port } = this.#place
+    const known: Record<string, string | number | undefined> = {
+      'pg_parallel.call': kind,
+      'db.system.name': kind === 'task' ? undefined : 'postgresql',
+      'db.query.text': statement ? text : undefined,
+      'db.operation.name': statement ? verb : undefined,
+      'db.namespace': database,
+      'server.address': kind === 'task' ? undefined : host,
+      'server.port': kind === 'task' ? undefined : port,
+    }
+    const attributes: Record<string, string | number> = {}
+    for (const [key, value] of Object.entries(known)) if (value !== undefined) attributes[key] = value
+    const span = this.#tracer.startSpan(
+      statement ? (verb ?? kind) : kind,
+      {
+        kind: kind === 'task' ? SpanKind.INTERNAL : SpanKind.CLIENT,
+        attributes,
+        ...(ageMs > 0 ? { startTime: performance.timeOrigin + performance.now() - ageMs } : {}),
       },
-    })
+      ...(parent ? [trace.setSpan(context.active(), parent)] : []),
+    )
     return span.isRecording() ? span : undefined
   }
 }
+
+const hasSubscribers = ({ start, end, error }: Channels): boolean =>
+  start.hasSubscribers || end.hasSubscribers || error.hasSubscribers

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ErrorUtils } from '../errors'
 import { CircuitBreaker, CircuitBreakerUtils } from './breaker'
 
-const down = Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+const down = (): Error => Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
 const duplicate = Object.assign(new Error('duplicate'), { code: '23505', severity: 'ERROR' })
 
 function breaker(options: Partial<typeof CircuitBreakerUtils.defaults> = {}): {
@@ -33,11 +33,11 @@ const refused = (it: CircuitBreaker): boolean => {
 
 test('it opens after so many failures in a row', () => {
   const { it, states } = breaker()
-  it.enter().failure(down)
+  it.enter().failure(down())
   it.enter().success()
-  it.enter().failure(down)
+  it.enter().failure(down())
   assert.equal(it.state, 'closed')
-  it.enter().failure(down)
+  it.enter().failure(down())
   assert.equal(it.state, 'open')
   assert(refused(it))
   assert.deepEqual(states, ['open'])
@@ -47,7 +47,7 @@ test('it opens after so many failures in a row', () => {
 test('the application’s errors do not count, and show that the server is there', () => {
   const { it } = breaker()
   for (let n = 0; n < 5; n++) {
-    it.enter().failure(down)
+    it.enter().failure(down())
     it.enter().failure(duplicate)
   }
   assert.equal(it.state, 'closed')
@@ -55,8 +55,8 @@ test('the application’s errors do not count, and show that the server is there
 
 test('half-open, it lets so many calls through and closes after so many successes', () => {
   const { it, wait, states } = breaker()
-  it.recordFailure(down)
-  it.recordFailure(down)
+  it.recordFailure(down())
+  it.recordFailure(down())
   wait(100)
   const first = it.enter()
   const second = it.enter()
@@ -69,8 +69,8 @@ test('half-open, it lets so many calls through and closes after so many successe
 
 test('whoever waits as long as the refusal says is let in, though timers fire up to a millisecond early', () => {
   const { it, wait } = breaker({ cooldownMs: 100 })
-  it.recordFailure(down)
-  it.recordFailure(down)
+  it.recordFailure(down())
+  it.recordFailure(down())
   wait(0.5)
   try {
     it.enter()
@@ -84,33 +84,43 @@ test('whoever waits as long as the refusal says is let in, though timers fire up
 
 test('half-open, one failure opens it again, and late answers of the older trial do not count', () => {
   const { it, wait } = breaker()
-  it.recordFailure(down)
-  it.recordFailure(down)
+  it.recordFailure(down())
+  it.recordFailure(down())
   wait(100)
   const late = it.enter()
-  it.enter().failure(down)
+  it.enter().failure(down())
   assert.equal(it.state, 'open')
   late.success()
   late.success()
   wait(100)
   it.enter().release()
   assert.equal(it.state, 'half-open')
-  it.recordFailure(down)
+  it.recordFailure(down())
   assert.equal(it.state, 'open')
 })
 
 test('a trial call that never reached the server makes room for another', () => {
   const { it, wait } = breaker({ halfOpenMaxCalls: 1 })
-  it.recordFailure(down)
-  it.recordFailure(down)
+  it.recordFailure(down())
+  it.recordFailure(down())
   wait(100)
   it.enter().release()
   assert(!refused(it))
 })
 
 test('the utilities know the defaults and what counts', () => {
-  assert.equal(CircuitBreakerUtils.counts(down), true)
+  assert.equal(CircuitBreakerUtils.counts(down()), true)
   assert.equal(CircuitBreakerUtils.counts(duplicate), false)
   assert.equal(CircuitBreakerUtils.create().state, 'closed')
   assert.equal(CircuitBreakerUtils.resolve({ cooldownMs: 5 }).cooldownMs, 5)
+})
+
+test('statements that end together with their connection are one failure', () => {
+  const { it } = breaker({ failureThreshold: 2 })
+  const lost = down()
+  for (let n = 0; n < 16; n++) it.enter().failure(lost)
+  for (let n = 0; n < 16; n++) it.enter().failure(ErrorUtils.wrap(lost))
+  assert.deepEqual([it.state, it.stats.consecutiveFailures], ['closed', 1])
+  it.enter().failure(down())
+  assert.equal(it.state, 'open')
 })

@@ -2,9 +2,8 @@
  * Circuit breaker: after several infrastructure failures in a row, calls wait or fail here instead of hitting a
  * server that is down.
  *
- * cockatiel's breaker admits one trial call and closes on the first success; this package promises a number of trial
- * calls and of successes (`halfOpenMaxCalls`, `halfOpenSuccessesToClose`), which it cannot express. So this small
- * state machine is our own, while the pauses of the retry policy are cockatiel's.
+ * A number of trial calls and of successes (`halfOpenMaxCalls`, `halfOpenSuccessesToClose`) decides when it closes
+ * again. Statements that end together with their connection count as one failure.
  */
 import { ErrorUtils, PgParallelError } from '../errors'
 
@@ -69,7 +68,7 @@ function resolve(options: Partial<CircuitBreakerOptions> | undefined): CircuitBr
   return merged
 }
 
-/** See the top of the file. */
+/** Lets calls through, or refuses them while a server is in trouble; `enter` asks it, and the pass is told the outcome. */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
   readonly #now: () => number
@@ -83,6 +82,8 @@ export class CircuitBreaker {
   #rejected = 0
   /** Trial results that arrive after the breaker changed its state belong to an older generation and do not count. */
   #generation = 0
+  /** The failure that was counted last: all statements on a lost connection end with the same one. */
+  #counted: unknown
 
   constructor(
     options?: Partial<CircuitBreakerOptions>,
@@ -133,6 +134,9 @@ export class CircuitBreaker {
         if (ErrorUtils.sqlState(error) !== undefined) this.#failures = 0
         return
       }
+      const origin = error instanceof PgParallelError ? (error.cause ?? error) : error
+      if (origin === this.#counted) return
+      this.#counted = origin
       if (++this.#failures >= this.#options.failureThreshold) this.#open()
     },
     release: () => {},

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { Deadline, pause } from './deadline'
 
@@ -49,4 +50,20 @@ test('disposed, it keeps no timer and no listener', () => {
   deadline?.dispose()
   stop.abort()
   assert(!process.getActiveResourcesInfo().includes('Timeout'))
+})
+
+test('a signal has one listener for all its calls, and none when they are over', () => {
+  const stop = new AbortController()
+  const deadlines = Array.from({ length: 50 }, () => Deadline.from({ signal: stop.signal }))
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 1)
+  for (const deadline of deadlines.slice(0, 49)) deadline?.dispose()
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 1)
+  const last = deadlines.at(-1)
+  stop.abort()
+  assert.equal(last?.reason?.category, 'aborted')
+  assert.equal(deadlines[0]?.reason, undefined)
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 0)
+  const other = new AbortController()
+  Deadline.from({ signal: other.signal })?.dispose()
+  assert.equal(getEventListeners(other.signal, 'abort').length, 0)
 })

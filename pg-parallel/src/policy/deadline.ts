@@ -28,7 +28,7 @@ export class Deadline {
       this.#end(abortError(signal))
       return
     }
-    signal?.addEventListener('abort', this.#onAbort, { once: true })
+    if (signal) follow(signal, this.#onAbort)
     if (timeoutMs !== undefined) {
       const expire = (): void => {
         this.#end(
@@ -99,9 +99,37 @@ export class Deadline {
   /** Releases the timer and the signal. */
   dispose(): void {
     clearTimeout(this.#timer)
-    this.#signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#signal) unfollow(this.#signal, this.#onAbort)
     this.#listeners.clear()
   }
+}
+
+/**
+ * Who follows a signal. A service hands its one shutdown signal to all its calls, and Node warns of a leak where a
+ * signal has more than ten listeners; so each signal gets one listener, which calls them all.
+ */
+const followers = new WeakMap<AbortSignal, { calls: Set<() => void>; listener: () => void }>()
+
+function follow(signal: AbortSignal, call: () => void): void {
+  const known = followers.get(signal)
+  if (known) {
+    known.calls.add(call)
+    return
+  }
+  const calls = new Set([call])
+  const listener = (): void => {
+    followers.delete(signal)
+    for (const one of [...calls]) one()
+  }
+  followers.set(signal, { calls, listener })
+  signal.addEventListener('abort', listener, { once: true })
+}
+
+function unfollow(signal: AbortSignal, call: () => void): void {
+  const known = followers.get(signal)
+  if (!known?.calls.delete(call) || known.calls.size > 0) return
+  followers.delete(signal)
+  signal.removeEventListener('abort', known.listener)
 }
 
 function abortError(signal: AbortSignal): PgParallelError {

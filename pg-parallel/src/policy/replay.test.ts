@@ -14,6 +14,14 @@ const READS = [
   'select pg_catalog.lower(x) from t;',
   "select 'insert into t' as text",
   '',
+  'select $$a$$',
+  'select $tag$; delete from t $tag$',
+  "select /* ; */ 1 /*traceparent='00-1',app='x'*/",
+  "select E'it\\'s; delete'",
+  'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r',
+  'WITH a AS MATERIALIZED (SELECT 1), b(x, y) AS NOT MATERIALIZED (VALUES (1, 2)) TABLE b',
+  'select * from unnest($1::int[]) with ordinality as u(a, b)',
+  'select * from generate_series(1, 2) u(a)',
 ]
 const WRITES = [
   'INSERT INTO t VALUES (1)',
@@ -28,13 +36,13 @@ const WRITES = [
   'select 1; select 2',
   'select 1; delete from t',
   "select E'\\'; delete from t",
-  'select $$a$$',
-  'select $tag$; delete from t $tag$',
-  'select /* ; */ 1',
   "select 'a\\'",
   'EXPLAIN ANALYZE DELETE FROM t',
   'BEGIN',
   'CALL p()',
+  'select distinct on (a) book_seat(b) from t',
+  'select * from book_seats() as s(a int)',
+  "select U&'d'",
 ]
 
 for (const text of READS) {

@@ -2,6 +2,7 @@
  * May this text be sent twice? Two questions, answered conservatively from the text alone, because a wrong "yes"
  * writes a row twice and a wrong "no" only costs a retry.
  */
+import { tokensOf, type Token } from './lexer'
 
 /** What the text tells about a statement. */
 export interface StatementNature {
@@ -12,6 +13,12 @@ export interface StatementNature {
    * `CALL`, `DO`, `VACUUM`, `… CONCURRENTLY` or several statements in one text, which may commit on the way.
    */
   readonly atomic: boolean
+  /** Functions that are not known here; it only reads if all of them do. Undefined where something else speaks against that. */
+  readonly calls?: readonly string[]
+  /** The first words of a text with one statement; undefined where it cannot be told, empty where there is none. */
+  readonly first: string | undefined
+  readonly second: string | undefined
+  readonly third: string | undefined
 }
 
 /**
@@ -56,10 +63,23 @@ const ATOMIC_FIRST = new Set(
 )
 const NOT_ATOMIC_WORDS = new Set(['concurrently', 'database', 'tablespace', 'system', 'subscription'])
 
-const TOKEN =
-  /\s+|--[^\n]*|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\d+|([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|\d[\w.]*|[^\s]/gy
+const WRITES: StatementNature = {
+  readOnly: false,
+  atomic: false,
+  first: undefined,
+  second: undefined,
+  third: undefined,
+}
 
-const WRITES: StatementNature = { readOnly: false, atomic: false }
+/** Statements that run in one transaction, one after the other. */
+export const natureOfAll = (texts: readonly string[]): StatementNature => {
+  const natures = texts.map(natureOf)
+  return {
+    ...WRITES,
+    readOnly: natures.every(({ readOnly }) => readOnly),
+    atomic: natures.every(({ atomic }) => atomic),
+  }
+}
 
 /** Cached, because services send the same texts again and again; bounded, because some build them. */
 const cache = new Map<string, StatementNature>()
@@ -67,6 +87,8 @@ const CACHE_LIMIT = 2_000
 
 /** Reads the nature off the text. */
 export function natureOf(text: string): StatementNature {
+  // A named statement without its text may be anything.
+  if (typeof text !== 'string') return WRITES
   const known = cache.get(text)
   if (known) return known
   const nature = read(text)
@@ -75,57 +97,78 @@ export function natureOf(text: string): StatementNature {
   return nature
 }
 
-function read(text: string): StatementNature {
-  // Escape strings, backslashes, dollar quoting and nested comments hide text from a tokenizer this small: assume the worst.
-  if (/\$[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*\$|\$\$|\/\*|\\|[eEuU]&?'/.test(text))
-    return { readOnly: false, atomic: plainlyAtomic(text) }
-  let first: string | undefined
-  let readOnly = true
-  let atomic = true
-  let ended = false
-  let lastWord: string | undefined
-  /** The word before a dot: `schema` of `schema.function(`. */
-  let qualifier: string | undefined
-  let before = ''
-  TOKEN.lastIndex = 0
-  for (let match = TOKEN.exec(text); match; match = TOKEN.exec(text)) {
-    const token = match[0]
-    if (/^\s|^--/.test(token)) continue
-    if (ended) return WRITES // a second statement
-    if (token === ';') {
-      ended = true
-      continue
-    }
-    const word = match[1]?.toLowerCase()
-    if (token === '(') {
-      if (before.startsWith('"'))
-        readOnly = false // a quoted name that is called
-      else if (lastWord !== undefined && !PURE_FUNCTIONS.has(lastWord)) readOnly = false
-      // Somebody's own function may have a built-in's name.
-      else if (lastWord !== undefined && qualifier !== undefined && qualifier !== 'pg_catalog') readOnly = false
-    }
-    if (word !== undefined) {
-      first ??= word
-      if (WRITING_WORDS.has(word)) readOnly = false
-      if (NOT_ATOMIC_WORDS.has(word)) atomic = false
-    } else if (first === undefined && token !== '(') {
-      return WRITES
-    }
-    if (token === '.') {
-      qualifier = lastWord ?? ''
-    } else if (before !== '.') {
-      qualifier = undefined
-    }
-    lastWord = word
-    before = token
+/** The place of the parenthesis that closes the one at `open`. */
+function closing(tokens: readonly Token[], open: number): number {
+  let depth = 0
+  for (let at = open; at < tokens.length; at++) {
+    const { text } = tokens[at]!
+    if (text === '(') depth++
+    else if (text === ')' && --depth === 0) return at
   }
-  if (first === undefined) return { readOnly: true, atomic: true } // an empty text does nothing
-  if (!['select', 'values', 'table', 'show', 'with'].includes(first)) readOnly = false
-  if (!ATOMIC_FIRST.has(first)) atomic = false
-  return { readOnly, atomic }
+  return tokens.length
 }
 
-/** For texts the tokenizer does not read: one plain data statement without a semicolon anywhere. */
+/** The place of the parenthesis that the one at `close` closes. */
+function opening(tokens: readonly Token[], close: number): number {
+  let depth = 0
+  for (let at = close; at > 0; at--) {
+    const { text } = tokens[at]!
+    if (text === ')') depth++
+    else if (text === '(' && --depth === 0) return at
+  }
+  return 0
+}
+
+/** Words that a query may begin with, which nothing else in parentheses does. */
+const QUERY_FIRST = new Set(['select', 'values', 'table', 'with', 'insert', 'update', 'delete', 'merge'])
+
+/** Is the name before the parenthesis at `open` one of a relation whose columns are named there, and no function? */
+function namesColumns(tokens: readonly Token[], open: number): boolean {
+  const before = tokens[open - 2]
+  // `AS t(a, b)`, and `f(x) t(a, b)`: no call follows a closing parenthesis, except that of `DISTINCT ON (a) f(b)`.
+  if (before?.text === 'as') return true
+  if (before?.text === ')') return tokens[opening(tokens, open - 2) - 1]?.text !== 'on'
+  // `WITH r(n) AS (SELECT`, also after another one.
+  const close = closing(tokens, open)
+  if (tokens[close + 1]?.text !== 'as') return false
+  let next = close + 2
+  while (['not', 'materialized'].includes(tokens[next]?.text ?? '')) next++
+  return tokens[next]?.text === '(' && QUERY_FIRST.has(tokens[next + 1]?.text ?? '')
+}
+
+function read(text: string): StatementNature {
+  const tokens = tokensOf(text)
+  if (!tokens)
+    return { readOnly: false, atomic: plainlyAtomic(text), first: undefined, second: undefined, third: undefined }
+  const end = tokens.findIndex((token) => token.kind === 'other' && token.text === ';')
+  const first = tokens.find((token) => token.kind === 'word' || token.text !== '(')
+  if (end >= 0 && tokens.slice(end).some((token) => token.text !== ';')) return WRITES // a second statement
+  if (!first || first.text === ';')
+    return { readOnly: true, atomic: true, first: '', second: undefined, third: undefined } // an empty text does nothing
+  if (first.kind !== 'word') return WRITES
+  let readOnly = QUERY_FIRST.has(first.text) || first.text === 'show'
+  let atomic = ATOMIC_FIRST.has(first.text)
+  const calls = new Set<string>()
+  for (const [at, token] of tokens.entries()) {
+    if (token.kind === 'word') {
+      if (WRITING_WORDS.has(token.text) && tokens[at - 1]?.text !== '.') readOnly = false
+      if (NOT_ATOMIC_WORDS.has(token.text)) atomic = false
+    }
+    if (token.text !== '(' || token.kind !== 'other') continue
+    const called = tokens[at - 1]
+    if (!called || (called.kind !== 'word' && called.kind !== 'name') || namesColumns(tokens, at)) continue
+    const qualifier = tokens[at - 2]?.text === '.' ? tokens[at - 3]?.text : undefined
+    // A quoted name, or somebody's own function, which may have a built-in's name.
+    if (called.kind === 'name' || (qualifier !== undefined && qualifier !== 'pg_catalog')) readOnly = false
+    else if (!PURE_FUNCTIONS.has(called.text)) calls.add(called.text)
+  }
+  const place = tokens.indexOf(first)
+  const words = { first: first.text, second: tokens[place + 1]?.text, third: tokens[place + 2]?.text }
+  if (calls.size === 0 || !readOnly) return { readOnly: readOnly && calls.size === 0, atomic, ...words }
+  return { readOnly: false, atomic, calls: [...calls], ...words }
+}
+
+/** For texts that cannot be taken apart: one plain data statement without a semicolon anywhere. */
 function plainlyAtomic(text: string): boolean {
   return /^\s*(select|insert|update|delete|merge|values)\b/i.test(text) && !text.includes(';')
 }

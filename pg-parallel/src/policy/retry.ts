@@ -1,5 +1,4 @@
 /** Retry: how often and after which pauses. *Whether* a statement may be sent again is `errors.ts` and `replay.ts`. */
-import { ExponentialBackoff, type GeneratorFn, type IBackoff } from 'cockatiel'
 import { PgParallelError } from '../errors'
 import { pause, type Deadline } from './deadline'
 
@@ -44,40 +43,22 @@ function resolve(options: Partial<RetryOptions> | false | undefined, base = DEFA
   return merged
 }
 
-/** cockatiel's own generators double the pause whatever the exponent. */
-const growing: GeneratorFn<number> = (tries = 0, { initialDelay, maxDelay, exponent }) => [
-  initialDelay === 0 ? 0 : Math.min(maxDelay, initialDelay * exponent ** tries),
-  tries + 1,
-]
-
-const spread: GeneratorFn<number> = (tries, options) => {
-  const [most, next] = growing(tries, options)
-  return [Math.floor(Math.random() * most), next]
-}
-
 /** The pauses, one after the other. */
 class Backoff {
   readonly #options: RetryOptions
-  #current: IBackoff<unknown> | undefined
+  #longest: number
 
   constructor(options: RetryOptions) {
     this.#options = options
+    this.#longest = options.initialDelayMs
   }
 
   /** Length of the next pause in milliseconds. */
   next(): number {
-    if (this.#current) {
-      this.#current = this.#current.next(undefined)
-    } else {
-      const { initialDelayMs, maxDelayMs, backoffFactor, jitter } = this.#options
-      this.#current = new ExponentialBackoff({
-        initialDelay: initialDelayMs,
-        maxDelay: maxDelayMs,
-        exponent: backoffFactor,
-        generator: jitter ? spread : growing,
-      }).next()
-    }
-    return this.#current.duration
+    const longest = this.#longest
+    const { maxDelayMs, backoffFactor, jitter } = this.#options
+    this.#longest = Math.min(maxDelayMs, longest * backoffFactor)
+    return jitter ? Math.floor(Math.random() * longest) : longest
   }
 }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { natureOf } from './replay'
 import { judge, type Circumstances } from './verdict'
 
 const server = (code: string): Error => Object.assign(new Error(code), { code, severity: 'ERROR' })
 const lost = new Error('Connection terminated unexpectedly')
 const about = (text: string, more: Partial<Circumstances> = {}): Circumstances => ({
-  text,
+  nature: natureOf(text),
   idempotent: undefined,
   sent: true,
   answered: false,

@@ -1,10 +1,11 @@
 /** After a statement failed: did it run, may it be sent again, would that help? The one place that decides. */
 import { ErrorUtils, PgParallelError, type ErrorClass } from '../errors'
-import { natureOf } from './replay'
+import type { StatementNature } from './replay'
 
 /** What is known about the statement that failed. */
 export interface Circumstances {
-  readonly text: string | undefined
+  /** Undefined for what has no text, such as a named statement. */
+  readonly nature: StatementNature | undefined
   readonly idempotent: boolean | undefined
   /** It was put on the wire. */
   readonly sent: boolean
@@ -37,7 +38,7 @@ const SESSION_ENDED = new Set(['57P01', '57P05', '25P03'])
 /** May the statement have had an effect, given the error it ended with? */
 function mayHaveExecuted(error: unknown, known: ErrorClass, about: Circumstances): boolean {
   if (!about.sent) return false
-  const nature = about.text === undefined ? undefined : natureOf(about.text)
+  const { nature } = about
   if (nature?.readOnly) return false
   if (about.answered || !ErrorUtils.isServerError(error)) return true
   // A named statement without its text may be anything.

@@ -1,59 +1,37 @@
-/** One connection to one server: a `pg.Client`, what it is doing, and whether it can still be used. */
-import type { ClientConfig, QueryConfig, Submittable } from 'pg'
+/** One connection to one server: a session, what it is doing, and whether it can still be used. */
+import type { Duplex } from 'node:stream'
 import { ErrorUtils, PgParallelError } from '../errors'
+import { openSession, sendCancelRequest, type CancelKey, type Opening } from '../wire/connect'
+import { resolveLogin, type LoginOptions } from '../wire/login'
+import type { Notice } from '../wire/notice'
+import type { Result } from '../wire/result'
+import type { Exchange, Session, SessionOptions } from '../wire/session'
+import { Statement, type StatementConfig, type StatementEnd } from '../wire/statement'
 import type { HostAddress, ServerRole } from './hosts'
-import { PgClient, PgConnection, Statement, type StatementEnd, type WireConnection } from './statement'
 
-/** Enough to ask a server to cancel what a connection is doing, from anywhere. */
-export interface CancelKey {
-  readonly processID: number
-  readonly secretKey: number
-  readonly host: string
-  readonly port: number
+export type { CancelKey } from '../wire/connect'
+
+/** What a connection is opened with. */
+export interface ConnectionConfig extends LoginOptions {
+  readonly connectionTimeoutMillis: number
+  readonly session: SessionOptions
 }
 
-/**
- * Sends a cancel request on a connection of its own. Resolves when the server has closed that connection, and so has
- * passed the request on; rejects when it could not be delivered in time.
- */
-export function sendCancel(key: CancelKey, config: ClientConfig, timeoutMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // A client that never connects: it knows from options and environment whether TLS is wanted, and how.
-    const { ssl, sslNegotiation } = new PgClient(config)
-    const wire: WireConnection = new PgConnection({ stream: config.stream, ssl, sslNegotiation })
-    let failure: Error | undefined
-    const timer = setTimeout(() => {
-      failure = new Error(`cancel request was not answered within ${timeoutMs} ms`)
-      wire.stream.destroy()
-    }, timeoutMs)
-    const send = (): void => {
-      wire.cancel(key.processID, key.secretKey)
-    }
-    wire.once('connect', () => {
-      if (!ssl) send()
-      else if (sslNegotiation !== 'direct') wire.requestSsl()
-    })
-    wire.once('sslconnect', send)
-    const remember = (error?: Error): void => {
-      failure ??= error
-      wire.once('error', remember) // a socket may report more than one error; none may go unheard
-    }
-    wire.once('error', remember)
-    wire.once('end', () => {
-      clearTimeout(timer)
-      if (failure) reject(failure)
-      else resolve()
-    })
-    if (key.host.startsWith('/')) wire.connect(`${key.host}/.s.PGSQL.${key.port}`)
-    else wire.connect(key.port, key.host)
-  })
-}
+/** Sends a cancel request on a connection of its own: see {@link sendCancelRequest}. */
+export const sendCancel = async (key: CancelKey, config: LoginOptions, timeoutMs: number): Promise<void> =>
+  sendCancelRequest(key, resolveLogin(config, { host: key.host, port: key.port }), timeoutMs)
+
+/** Sockets that keep the process alive, or do not. */
+type Referable = Duplex & { ref?(): void; unref?(): void }
 
 /** See the top of the file. */
 export class Connection {
-  readonly client: InstanceType<typeof PgClient>
   readonly address: HostAddress
-  readonly #config: ClientConfig
+  readonly #config: ConnectionConfig
+  readonly #host: string
+  readonly #port: number
+  #session!: Session
+  #socket!: Referable
   readonly openedAt = performance.now()
   lastUsedAt = this.openedAt
   uses = 0
@@ -63,59 +41,80 @@ export class Connection {
   exclusive = false
   /** The pool has said goodbye to it, and waits for the server to close the socket. */
   retiring = false
+  /** When it last answered, or began with something. */
+  progressAt = 0
   /** Called once when the socket is gone. */
   onGone: (() => void) | undefined
   /** Called when the connection turns unusable. */
   onDead: ((error: Error) => void) | undefined
+  /** Called with what the server remarks. */
+  onNotice: ((notice: Notice) => void) | undefined
+  /** Called with notifications of channels that this connection listens to. */
+  onNotification: ((channel: string, payload: string, processID: number) => void) | undefined
+  #processID: number | undefined
+  #secretKey: Uint8Array | undefined
   #failure: Error | undefined
   #cancelling: Promise<void> | undefined
   #cancelTimer: NodeJS.Timeout | undefined
   #gone = false
-  #released = false
-  readonly #parameters = new Map<string, string>()
 
-  private constructor(config: ClientConfig, address: HostAddress) {
+  private constructor(config: ConnectionConfig, address: HostAddress, host: string, port: number) {
     this.#config = config
     this.address = address
-    const Client = (config as { Client?: typeof PgClient }).Client ?? PgClient
-    this.client = new Client(config)
-    // Without a listener, a connection lost while idle would end the process.
-    this.client.on('error', (error: Error) => {
-      this.fail(error)
-    })
-    this.client.on('end', () => {
-      this.#gone = true
-      clearTimeout(this.#cancelTimer)
-      this.fail(new Error('Connection terminated'))
-      this.onGone?.()
-    })
-    this.client.connection.on(
-      'parameterStatus',
-      ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
-        this.#parameters.set(parameterName, parameterValue)
-      },
-    )
+    this.#host = host
+    this.#port = port
   }
 
   /** Connects and authenticates; whoever holds `opening` can stop that by destroying what is in it. */
-  static async open(config: ClientConfig, address: HostAddress, opening: Set<Connection>): Promise<Connection> {
-    const connection = new Connection({ ...config, ...address }, address)
-    opening.add(connection)
+  static async open(config: ConnectionConfig, address: HostAddress, opening: Set<Opening>): Promise<Connection> {
+    const login = resolveLogin(config, address)
+    const connection = new Connection(config, address, login.host, login.port)
+    let under: Opening | undefined
     try {
-      await connection.client.connect()
-    } catch (error) {
-      connection.destroy()
-      throw error
+      const { session, socket, processID, secretKey } = await openSession(
+        login,
+        config.session,
+        {
+          failed: (error) => {
+            connection.fail(error)
+          },
+          gone: () => {
+            connection.#closed()
+          },
+          notice: (notice) => connection.onNotice?.(notice),
+          notification: (channel, payload, pid) => connection.onNotification?.(channel, payload, pid),
+        },
+        config.connectionTimeoutMillis,
+        (line) => {
+          under = line
+          opening.add(line)
+        },
+      )
+      connection.#session = session
+      connection.#socket = socket
+      connection.#processID = processID
+      connection.#secretKey = secretKey
+      return connection
     } finally {
-      opening.delete(connection)
+      if (under) opening.delete(under)
     }
-    return connection
+  }
+
+  #closed(): void {
+    this.#gone = true
+    clearTimeout(this.#cancelTimer)
+    this.fail(new Error('Connection terminated'))
+    this.onGone?.()
+  }
+
+  /** The protocol's side. */
+  get session(): Session {
+    return this.#session
   }
 
   /** Nothing speaks against sending the next statement here. */
   get usable(): boolean {
-    const { client } = this
-    return this.#failure === undefined && client._queryable && !client._ending && client.connection.stream.writable
+    return this.#failure === undefined && this.#session.usable
   }
 
   /** What made it unusable. */
@@ -129,17 +128,19 @@ export class Connection {
   }
 
   get processID(): number | undefined {
-    return this.client.processID ?? undefined
+    return this.#processID
   }
 
   /** Transaction status as of the last answer. */
-  get transactionStatus(): 'I' | 'T' | 'E' | null {
-    return this.client.getTransactionStatus()
+  get transactionStatus(): 'I' | 'T' | 'E' {
+    return this.#session.status
   }
 
   get cancelKey(): CancelKey | undefined {
-    const { processID, secretKey, host, port } = this.client
-    return processID === null || secretKey === null ? undefined : { processID, secretKey, host, port }
+    const processID = this.#processID
+    const secretKey = this.#secretKey
+    if (processID === undefined || secretKey === undefined) return undefined
+    return { processID, secretKey, host: this.#host, port: this.#port }
   }
 
   /** Marks it unusable; the socket is closed when nobody waits for an answer on it any more. */
@@ -149,44 +150,48 @@ export class Connection {
     this.onDead?.(error)
   }
 
-  /** Sends a statement; `done` is called exactly once. */
-  submit(config: QueryConfig, values: readonly unknown[] | undefined, done: StatementEnd): Statement {
-    const statement = new Statement(config, values, done)
+  /** Sends a statement; `done` is called exactly once. `mayBeginAnew`: see {@link Statement}. */
+  submit(
+    config: StatementConfig,
+    values: readonly unknown[] | undefined,
+    done: StatementEnd,
+    mayBeginAnew = false,
+  ): Statement {
+    const statement = new Statement(config, values, done, false, mayBeginAnew)
     this.send(statement)
     return statement
   }
 
-  /** Sends anything that speaks `pg`'s submittable interface. */
-  send(statement: object): void {
+  /** Sends anything that is an exchange with the server. */
+  send(exchange: Exchange): void {
     this.uses++
-    this.client.query(statement as Submittable)
+    this.#session.submit(exchange)
   }
 
   /** As {@link submit}, for a caller that has the connection to itself. */
-  query(text: string): Promise<{ command: string; rows: Record<string, unknown>[] }> {
+  query(text: string): Promise<Result & { rows: Record<string, unknown>[] }> {
     return new Promise((resolve, reject) => {
       this.submit({ text }, undefined, (error, result) => {
         if (error) reject(error)
-        else resolve(result as { command: string; rows: Record<string, unknown>[] })
+        else resolve(result as Result & { rows: Record<string, unknown>[] })
       })
     })
   }
 
-  /** Calls back after the round trip that failed is over and the next statement may be sent, or the socket is gone. */
-  settled(then: () => void): void {
-    const { client } = this
-    if (client.readyForQuery || this.#gone || !this.usable) {
+  /**
+   * Calls back when every round trip is over and the next statement may be sent, or the socket is gone. A server that
+   * does not end its round trips in time loses the connection: its place is wanted by others.
+   */
+  settled(then: () => void, timeoutMs: number): void {
+    if (this.#session.settled || this.#gone) {
       then()
       return
     }
-    const { connection } = client
-    const finish = (): void => {
-      connection.removeListener('readyForQuery', finish)
-      connection.removeListener('end', finish)
+    const timer = this.#giveUpAfter(timeoutMs, 'the last statement did not end in time')
+    this.#session.whenSettled(() => {
+      clearTimeout(timer)
       then()
-    }
-    connection.once('readyForQuery', finish)
-    connection.once('end', finish)
+    })
   }
 
   /** A round trip that does nothing. False when no answer came in time. */
@@ -206,8 +211,9 @@ export class Connection {
 
   /** Tells which kind of server this is; asks it where it does not report so by itself (before PostgreSQL 14). */
   async role(): Promise<ServerRole> {
-    const hot = this.#parameters.get('in_hot_standby')
-    const byDefault = this.#parameters.get('default_transaction_read_only')
+    const { parameters } = this.#session
+    const hot = parameters.get('in_hot_standby')
+    const byDefault = parameters.get('default_transaction_read_only')
     if (hot !== undefined && byDefault !== undefined) return { standby: hot === 'on', readOnly: byDefault === 'on' }
     const { rows } = await this.query('SELECT pg_catalog.pg_is_in_recovery() AS standby')
     const { rows: mode } = await this.query('SHOW transaction_read_only')
@@ -224,13 +230,10 @@ export class Connection {
     if (this.#cancelling || this.#gone) return
     this.#cancelTimer ??= this.#giveUpAfter(timeoutMs, 'the cancelled statement did not end in time')
     if (!key) return
-    this.#cancelling = sendCancel(key, this.#config, timeoutMs).then(
-      () => {},
-      (error: unknown) => {
-        // Perhaps it arrives later, and stops a statement that nobody wants stopped.
-        this.fail(ErrorUtils.wrap(error))
-      },
-    )
+    this.#cancelling = sendCancel(key, this.#config, timeoutMs).catch((error: unknown) => {
+      // Perhaps it arrives later, and stops a statement that nobody wants stopped.
+      this.fail(ErrorUtils.wrap(error))
+    })
   }
 
   /** Resolves when no cancel request is on its way any more. */
@@ -240,7 +243,7 @@ export class Connection {
 
   /** Nothing is on its way in either direction. */
   get quiet(): boolean {
-    return this.client.readyForQuery && !this.#cancelling
+    return this.#session.settled && !this.#cancelling
   }
 
   /** Waits until the connection is {@link quiet}, or gives it up after `timeoutMs`. */
@@ -248,7 +251,7 @@ export class Connection {
     this.#cancelTimer ??= this.#giveUpAfter(timeoutMs, 'the last statement did not end in time')
     await this.#cancelling
     await new Promise<void>((resolve) => {
-      this.settled(resolve)
+      this.settled(resolve, timeoutMs)
     })
     clearTimeout(this.#cancelTimer)
     this.#cancelTimer = undefined
@@ -263,37 +266,27 @@ export class Connection {
   }
 
   /** Makes the next use of a named statement parse it again. */
-  async forgetStatement(name: string): Promise<void> {
-    const { connection } = this.client
-    connection.parsedStatements[name] = undefined
-    delete connection.parsedStatements[name]
-    delete connection.submittedNamedStatements[name]
-    try {
-      await this.query(`DEALLOCATE "${name.replaceAll('"', '""')}"`)
-    } catch (error) {
-      // It was not there: that is what is wanted.
-      if (ErrorUtils.sqlState(error) !== '26000') throw error
-    }
+  forgetStatement(name: string): void {
+    const { prepared } = this.#session
+    const statement = prepared.ofName(name)
+    if (statement) prepared.drop(statement)
   }
 
-  /** Forget named statements before the next user gets the connection. */
+  /** Forget prepared statements before the next user gets the connection. */
   stale = false
 
-  /** Makes the next use of any named statement parse it again. */
-  async forgetStatements(): Promise<void> {
-    const { connection } = this.client
-    connection.parsedStatements = {}
-    connection.submittedNamedStatements = {}
+  /** Makes the next use of any prepared statement parse it again. */
+  forgetStatements(): void {
+    this.#session.prepared.clear()
     this.stale = false
-    await this.query('DEALLOCATE ALL')
   }
 
   ref(): void {
-    this.client.connection.stream.ref?.()
+    this.#socket.ref?.()
   }
 
   unref(): void {
-    this.client.connection.stream.unref?.()
+    this.#socket.unref?.()
   }
 
   /** Says goodbye and waits until the server has closed the socket. */
@@ -304,16 +297,11 @@ export class Connection {
       const timer = setTimeout(() => {
         this.destroy()
       }, timeoutMs)
-      this.client.once('end', () => {
+      this.#socket.once('close', () => {
         clearTimeout(timer)
         resolve()
       })
-      if (!this.#released) {
-        this.#released = true
-        this.client.end().catch(() => {
-          this.destroy()
-        })
-      }
+      this.#session.end()
     })
   }
 
@@ -321,6 +309,6 @@ export class Connection {
   destroy(): void {
     this.#failure ??= new PgParallelError('the connection was given up', { category: 'connection' })
     clearTimeout(this.#cancelTimer)
-    this.client.connection.stream.destroy()
+    this.#session.destroy(this.#failure)
   }
 }

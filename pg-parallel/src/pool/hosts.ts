@@ -2,9 +2,10 @@
  * Several servers behind one name: which are there, in which order they are tried, and whether the one that answered
  * is of the kind asked for (`target_session_attrs`, with libpq's names and meanings).
  */
-import type { PoolConfig } from 'pg'
 import { parse } from 'pg-connection-string'
 import { PgParallelError } from '../errors'
+import type { PoolOptions } from '../options'
+import { isKeywords, optionsOf, readKeywords, serviceOptions } from './conninfo'
 
 /** One server. A `host` that begins with `/` is the folder of a Unix socket. */
 export interface HostAddress {
@@ -86,36 +87,63 @@ function splitUrl(url: string): { url: string; addresses: HostAddress[] } | unde
   return { url: `${match[1] ?? ''}host${match[3] ?? ''}`, addresses }
 }
 
+/** The parameters of a URL that say something. */
+function parsedUrl(url: string): Record<string, unknown> {
+  let parsed: object
+  try {
+    parsed = parse(url)
+  } catch (cause) {
+    throw new PgParallelError('the connection string cannot be read', { category: 'configuration', cause })
+  }
+  return Object.fromEntries(
+    Object.entries(parsed).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  )
+}
+
+/** libpq's settings, read as those of a URL are: `sslmode` and certificates mean the same in both. */
+function parsedSettings(settings: Readonly<Record<string, string>>): Record<string, unknown> {
+  const { database, ...others } = optionsOf(settings)
+  const parsed = parsedUrl(`postgres:///?${new URLSearchParams(others).toString()}`)
+  return { ...parsed, ...(database === undefined || database === '' ? {} : { database }) }
+}
+
+/** Texts are UTF-8 on this side, whatever the connection string says. */
+function checkEncoding(encoding: unknown): void {
+  const name = typeof encoding === 'string' ? encoding.toLowerCase().replace(/[^a-z0-9]/g, '') : 'utf8'
+  if (!['utf8', 'unicode', 'auto'].includes(name)) refuse(`client_encoding must be UTF8, not ${String(encoding)}`)
+}
+
 /**
  * Takes the connection string apart and finds the list of servers.
  *
  * @returns `client`: options for `pg.Client` without the address; `plan`: the addresses and the kind of server wanted
  */
 export function resolveHosts(
-  config: PoolConfig,
+  config: PoolOptions,
   hosts: readonly HostAddress[] | undefined,
   target: TargetSessionAttrs | undefined,
-): { client: PoolConfig; plan: HostPlan } {
-  const { connectionString, ...given } = config
-  let merged: Record<string, unknown> = { ...given }
+): { client: PoolOptions; plan: HostPlan } {
+  const { connectionString, service, ...given } = config
+  let fromString: Record<string, unknown> = {}
   let addresses: readonly HostAddress[] | undefined
   if (connectionString !== undefined) {
-    const split = splitUrl(connectionString)
-    let parsed: Record<string, unknown>
-    try {
-      parsed = { ...parse(split?.url ?? connectionString) }
-    } catch (cause) {
-      throw new PgParallelError('the connection string cannot be read', { category: 'configuration', cause })
-    }
-    // As in pg, the string wins over the other options.
-    for (const [key, value] of Object.entries(parsed)) {
-      if (value !== undefined && value !== null && value !== '') merged[key] = value
-    }
-    if (split) {
-      addresses = split.addresses
-      merged = { ...merged, host: undefined, port: undefined }
+    if (isKeywords(connectionString)) {
+      fromString = parsedSettings(readKeywords(connectionString))
+    } else {
+      const split = splitUrl(connectionString)
+      fromString = parsedUrl(split?.url ?? connectionString)
+      addresses = split?.addresses
+      if (split) fromString = { ...fromString, host: undefined, port: undefined }
     }
   }
+  const named: unknown = fromString['service'] ?? service ?? process.env['PGSERVICE']
+  const fromService = typeof named === 'string' && named !== '' ? parsedSettings(serviceOptions(named)) : {}
+  // As in pg, the string wins over the other options; as in libpq, both win over the service.
+  const merged: Record<string, unknown> = { ...fromService }
+  for (const [key, value] of Object.entries(given)) if (value !== undefined) merged[key] = value
+  Object.assign(merged, fromString)
+  delete merged['service']
+  checkEncoding(merged['client_encoding'])
   const wanted =
     target ??
     merged['targetSessionAttrs'] ??

@@ -87,7 +87,8 @@ test('the next user finds no transaction and no stale statements', async () => {
   pool.release(first)
   const second = await lease(pool)
   assert.equal(second, first)
-  assert.deepEqual(fake.texts, ['BEGIN', 'ROLLBACK', 'DEALLOCATE ALL'])
+  assert.deepEqual(fake.texts, ['BEGIN', 'ROLLBACK'])
+  assert.equal(second.stale, false)
   pool.release(second)
 })
 
@@ -226,11 +227,11 @@ test('pipelining: single statements share a connection up to the depth, a lease 
   assert.equal(alone, false)
   pool.release(one)
   const connection = await lone
-  assert.equal(connection.client.pipeline, false)
+  assert.equal(connection.exclusive, true)
   pool.release(connection)
   const last = await third
   assert(last)
-  assert.equal(last.client.pipeline, true)
+  assert.equal(last.exclusive, false)
   pool.release(last)
 })
 

@@ -8,11 +8,12 @@
  *
  * Worker threads open their own connections, but only after they took a slot of this pool, through the same queue.
  */
-import type { ClientBase, PoolClient, PoolConfig } from 'pg'
 import { ErrorUtils, PgParallelError } from '../errors'
-import type { Settings } from '../options'
+import type { PoolOptions, Settings } from '../options'
 import { RetryUtils } from '../policy/retry'
+import type { Opening } from '../wire/connect'
 import { Connection } from './connection'
+import { HeldClient } from './held'
 import { accepts } from './hosts'
 import { WaiterQueue, type Waiter } from './queue'
 
@@ -20,6 +21,8 @@ import { WaiterQueue, type Waiter } from './queue'
 export const MAX_OPENING = 10
 /** A pipelining pool spreads single statements over this many connections before it fills their pipelines. */
 const MAX_LANES = 8
+/** A connection that has answered nothing for so long gets no further statements before it does. */
+const STUCK_MS = 20
 /** How long a full server (53300) is not asked for another connection. */
 const CEILING_MS = 500
 
@@ -67,7 +70,7 @@ export class Pool {
   /** Pipelining: connections with single statements under way. */
   readonly #lanes: Connection[] = []
   #opening = 0
-  readonly #connecting = new Set<Connection>()
+  readonly #connecting = new Set<Opening>()
   #lent = 0
   /** Connections that are being closed: each is room for another soon. */
   #retiring = 0
@@ -143,6 +146,7 @@ export class Pool {
   /** Takes a connection back after a statement or a lease. */
   release(connection: Connection): void {
     connection.inFlight--
+    connection.progressAt = performance.now()
     if (connection.inFlight > 0) {
       if (this.#queue.size > 0) this.#pump()
       return
@@ -172,15 +176,12 @@ export class Pool {
       return
     }
     const status = connection.transactionStatus
-    if (status !== 'I' && status !== null) {
+    if (status !== 'I') {
       // A transaction that failed, or BEGIN sent as a plain query: the next user must not find itself in it.
       this.#restore(connection, () => connection.query('ROLLBACK'))
       return
     }
-    if (connection.stale) {
-      this.#restore(connection, () => connection.forgetStatements())
-      return
-    }
+    if (connection.stale) connection.forgetStatements()
     const now = performance.now()
     if (
       this.#closed ||
@@ -220,6 +221,7 @@ export class Pool {
 
   #hand(connection: Connection, waiter: Waiter): void {
     connection.inFlight++
+    connection.progressAt = performance.now()
     connection.exclusive = waiter.kind === 'exclusive'
     waiter.serve(connection)
   }
@@ -236,7 +238,7 @@ export class Pool {
       if (!connection.usable) continue
       if (this.#settings.allowExitOnIdle) connection.ref()
       connection.exclusive = exclusive
-      connection.client.pipeline = false
+      connection.progressAt = performance.now()
       connection.inFlight++
       return connection
     }
@@ -244,15 +246,19 @@ export class Pool {
   }
 
   #takeLane(): Connection | undefined {
+    const stuck = performance.now() - STUCK_MS
     let best: Connection | undefined
+    let lively = 0
     for (const lane of this.#lanes) {
-      if (lane.usable && !lane.cancelled && (!best || lane.inFlight < best.inFlight)) best = lane
+      // Behind a statement that takes long the next one would take as long.
+      if (!lane.usable || lane.cancelled || lane.progressAt < stuck) continue
+      lively++
+      if (!best || lane.inFlight < best.inFlight) best = lane
     }
-    if (this.#lanes.length < MAX_LANES) {
+    if (lively < MAX_LANES) {
       const fresh = this.#take(true)
       if (fresh) {
         fresh.exclusive = false
-        fresh.client.pipeline = true
         this.#lanes.push(fresh)
         return fresh
       }
@@ -378,7 +384,7 @@ export class Pool {
   }
 
   async #connectAny(): Promise<Connection> {
-    const { client: config, hosts, connectTimeoutMs } = this.#settings
+    const { client: config, session, hosts, connectTimeoutMs, cancelTimeoutMs } = this.#settings
     const { addresses, target } = hosts
     if (this.#closed) throw this.#closed
     let failure: PgParallelError | undefined
@@ -386,13 +392,13 @@ export class Pool {
       for (const address of addresses) {
         try {
           const connection = await Connection.open(
-            { ...config, connectionTimeoutMillis: connectTimeoutMs, pipeline: false },
+            { ...config, connectionTimeoutMillis: connectTimeoutMs, session },
             address,
             this.#connecting,
           )
           try {
             if (target === 'any' || accepts(target, await connection.role(), secondRound)) {
-              await prepare(connection, config)
+              await prepare(connection, config, cancelTimeoutMs)
               return connection
             }
           } catch (error) {
@@ -447,11 +453,12 @@ export class Pool {
     }
     this.#round++
     this.#failures++
-    if (!error.class.transient) {
-      if (alive === 0) this.#refuseAll(() => true, error)
-    } else if (alive === 0) {
-      for (const waiter of this.#queue) waiter.patience--
-      this.#refuseAll((waiter) => waiter.patience <= 0, error)
+    if (alive === 0) {
+      for (const waiter of this.#queue) {
+        waiter.patience--
+        waiter.tried = (waiter.tried ?? 0) + 1
+      }
+      this.#refuseAll((waiter) => waiter.patience <= 0 || !error.class.transient, error)
     }
     if (this.#queue.size === 0) {
       // Nobody waits: the next one who comes tries at once.
@@ -582,19 +589,31 @@ export class Pool {
         connection.destroy()
       }
     }
+    // With nobody left who waits, there may be nothing left to close either.
+    this.#quiet()
+  }
+
+  /** Closes every socket at once, also those that are being opened or said goodbye to. */
+  destroy(): void {
+    for (const connection of this.#connecting) connection.destroy()
+    for (const connection of this.#all) connection.destroy()
+    this.#quiet()
   }
 }
 
 /** What `pg.Pool` does with a new client before anybody gets it. */
-async function prepare(connection: Connection, config: PoolConfig): Promise<void> {
-  const client: ClientBase = connection.client
-  await (config.onConnect?.(client) as void | Promise<void>)
-  const { verify } = config
-  if (!verify) return
-  await new Promise<void>((resolve, reject) => {
-    verify(client as unknown as PoolClient, (error) => {
-      if (error) reject(error)
-      else resolve()
+async function prepare(connection: Connection, config: PoolOptions, cancelTimeoutMs: number): Promise<void> {
+  const { onConnect, verify } = config
+  if (!onConnect && !verify) return
+  const client = new HeldClient(connection, cancelTimeoutMs)
+  await onConnect?.(client)
+  if (verify) {
+    await new Promise<void>((resolve, reject) => {
+      verify(client, (error) => {
+        if (error) reject(error)
+        else resolve()
+      })
     })
-  })
+  }
+  client.letGo()
 }

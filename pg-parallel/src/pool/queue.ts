@@ -8,6 +8,8 @@ export interface Waiter {
   readonly kind: 'shared' | 'exclusive' | 'slot'
   /** Failed attempts to connect that it still puts up with. */
   patience: number
+  /** Failed attempts to connect that it has seen. */
+  tried?: number
   /** Its turn. A waiter for a slot gets no connection. */
   serve(connection: Connection | undefined): void
   /** There will be none. */

@@ -18,6 +18,7 @@ async function setup(options = {}): Promise<{ fake: FakeServer; database: Thread
       password: () => 'secret',
       opened: (key) => told.push(`opened ${key?.processID ?? 'nothing'}`),
       log: (level, message) => told.push(`${level} ${message}`),
+      tell: ({ id, begun, ended }) => told.push(`call ${id} ${begun?.text ?? ended?.attempts ?? ''}`),
     },
   )
   stops.push(() => fake.stop())

@@ -10,17 +10,23 @@
  * back behind the event loop.
  */
 import { join } from 'node:path'
-import { deserialize } from 'node:v8'
-import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, Worker, type MessagePort, type Transferable } from 'node:worker_threads'
 import type { Core } from '../core'
 import { ErrorUtils, PgParallelError } from '../errors'
 import type { PgParallelOptions } from '../options'
+import type { Followed } from '../observe/observer'
 import type { Deadline } from '../policy/deadline'
 import { sendCancel, type CancelKey } from '../pool/connection'
 import type { Waiter } from '../pool/queue'
+import { chosenTypes } from '../wire/choices'
+import { lazyRows, type PackedRows } from '../wire/packed'
+import { ORIGINAL_TYPES, Shape, type TypeSource } from '../wire/shape'
+import { open, type Parcel } from './parcels'
 import {
+  fromPlain,
   taskError,
   toPlain,
+  type CallNews,
   type Job,
   type JobResult,
   type MainMessage,
@@ -46,12 +52,29 @@ export interface WorkerStats {
   crashed: number
 }
 
+/** Makes an array of packed rows. */
+export type RowReader = (rows: PackedRows) => unknown[]
+
+/** What a job needs beside its work. */
+export interface RunOptions {
+  readonly deadline?: Deadline | undefined
+  readonly followed?: Followed | undefined
+  readonly read?: RowReader | undefined
+  readonly transferList?: readonly Transferable[] | undefined
+}
+
 /** A job on its way. */
 interface Entry {
   readonly job: Job
   readonly deadline: Deadline | undefined
+  readonly followed: Followed | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: PgParallelError) => void
+  /** Makes rows of what comes packed; undefined for those that any thread of the instance makes. */
+  readonly read: RowReader | undefined
+  readonly onItem: ((value: unknown) => void) | undefined
+  /** Arguments that change hands instead of being copied. */
+  readonly transferList: readonly Transferable[] | undefined
   /** Where it was sent. */
   thread: Thread | undefined
   /** It was sent to a thread that ended without taking it up. */
@@ -83,14 +106,17 @@ interface Thread {
   waiter: Waiter | undefined
   key: CancelKey | undefined
   reclaiming: boolean
+  /** Its calls that are followed here. */
+  readonly calls: Map<number, Followed>
 }
 
 /** See the top of the file. */
 export class WorkerPool {
   readonly #core: Core
   readonly #options: PgParallelOptions
-  /** What threads connect with, or why they cannot. */
-  readonly #sendable: PgParallelOptions | PgParallelError
+  /** What threads connect with, and what of it cannot be sent. */
+  readonly #sendable: ThreadOptions
+  readonly #read: RowReader
   readonly #threads = new Set<Thread>()
   #waiting = new Set<Entry>()
   readonly #running = new Set<Entry>()
@@ -107,6 +133,8 @@ export class WorkerPool {
     this.#core = core
     this.#options = options
     this.#sendable = threadOptions(options)
+    const { int8, dates } = options
+    this.#read = readerBy(chosenTypes({ int8, dates }, ORIGINAL_TYPES) ?? ORIGINAL_TYPES, core.settings.session.rename)
   }
 
   get stats(): WorkerStats {
@@ -127,37 +155,126 @@ export class WorkerPool {
     }
   }
 
+  /** What makes rows of packed ones by these parsers, with the instance's names of columns. */
+  readerOf(source: TypeSource | undefined): RowReader {
+    return readerBy(source, this.#core.settings.session.rename)
+  }
+
   /** Runs a job; rejects with what its function threw, or with what happened to its thread. */
-  run(work: Omit<Job, 'id'>, deadline: Deadline | undefined): Promise<unknown> {
+  run(work: Omit<Job, 'id'>, options: RunOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      deadline?.check()
-      if (work.kind === 'worker' && this.#sendable instanceof PgParallelError) throw this.#sendable
-      const { maxQueue, maxWorkers } = this.#core.settings
-      if (this.#waiting.size >= maxQueue && this.#running.size >= maxWorkers) {
-        reject(
-          new PgParallelError(`${this.#waiting.size} tasks are waiting for a thread already (maxQueue)`, {
-            category: 'overload',
-            transient: true,
-            infrastructure: false,
-          }),
-        )
-        return
-      }
-      const entry: Entry = {
-        job: { id: this.#newId(), ...work },
-        deadline,
-        resolve,
-        reject,
-        thread: undefined,
-        sentInVain: false,
-        over: false,
-      }
-      deadline?.onEnd((reason) => {
-        this.#expire(entry, reason)
-      })
-      this.#waiting.add(entry)
-      this.#pump()
+      this.#enter(work, options, resolve, reject, undefined)
     })
+  }
+
+  /** Runs a job and hands out what its function yields. Leaving the loop ends the job. */
+  async *iterate(work: Omit<Job, 'id'>, options: RunOptions = {}): AsyncGenerator<unknown, void, undefined> {
+    const items: unknown[] = []
+    let wake: (() => void) | undefined
+    let over: { error?: unknown } | undefined
+    const end = (how: { error?: unknown }): void => {
+      over = how
+      wake?.()
+    }
+    let entry: Entry | undefined
+    new Promise<unknown>((resolve, reject) => {
+      entry = this.#enter({ ...work, yields: true }, options, resolve, reject, (value) => {
+        items.push(value)
+        wake?.()
+      })
+    }).then(
+      () => {
+        end({})
+      },
+      (error: unknown) => {
+        end({ error })
+      },
+    )
+    try {
+      for (;;) {
+        // What came before an error is still good; but whose time is over wants nothing more.
+        if (items.length > 0 && !options.deadline?.reason) {
+          const item = items.shift()
+          if (entry?.thread && !entry.over) this.#tell(entry.thread, { type: 'more', id: entry.job.id })
+          yield item
+        } else if (over) {
+          if ('error' in over) throw over.error
+          return
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        }
+      }
+    } finally {
+      if (entry && !entry.over) this.#abandon(entry)
+    }
+  }
+
+  /** Nobody wants a job's outcome any more; a thread that goes on with it all the same is ended. */
+  #abandon(entry: Entry): void {
+    entry.over = true
+    this.#waiting.delete(entry)
+    const { thread, job } = entry
+    entry.resolve(undefined)
+    if (!thread) return
+    this.#tell(thread, { type: 'abort', id: job.id })
+    setTimeout(() => {
+      if (thread.entry === entry) this.#end(thread)
+    }, this.#core.settings.cancelTimeoutMs).unref()
+  }
+
+  #enter(
+    work: Omit<Job, 'id'>,
+    options: RunOptions,
+    resolve: (value: unknown) => void,
+    reject: (error: PgParallelError) => void,
+    onItem: ((value: unknown) => void) | undefined,
+  ): Entry {
+    const { deadline, followed, read, transferList } = options
+    deadline?.check()
+    const usesDatabase = work.kind !== 'task' && work.kind !== 'warm'
+    if (usesDatabase) this.#checkSendable(read !== undefined)
+    const { maxQueue, maxWorkers } = this.#core.settings
+    if (this.#waiting.size >= maxQueue && this.#running.size >= maxWorkers) {
+      throw new PgParallelError(`${this.#waiting.size} tasks are waiting for a thread already (maxQueue)`, {
+        category: 'overload',
+        transient: true,
+        infrastructure: false,
+      })
+    }
+    const observed = this.#core.observer.listening && work.kind === 'worker'
+    const entry: Entry = {
+      job: { id: this.#newId(), ...work, ...(observed ? { observed: true } : {}) },
+      deadline,
+      followed,
+      resolve,
+      reject,
+      read,
+      onItem,
+      transferList,
+      thread: undefined,
+      sentInVain: false,
+      over: false,
+    }
+    deadline?.onEnd((reason) => {
+      this.#expire(entry, reason)
+    })
+    this.#waiting.add(entry)
+    this.#pump()
+    return entry
+  }
+
+  /** Throws where a thread cannot connect as the main thread does; where rows are read here, parsers are not needed there. */
+  #checkSendable(readHere: boolean): void {
+    const { missing } = this.#sendable
+    if (this.#core.settings.setup !== undefined) return
+    const first = missing.find(({ name }) => !(readHere && name === 'types'))
+    if (!first) return
+    throw new PgParallelError(
+      `worker() cannot be used with option ${first.name}: it cannot be sent to a thread, but a setup module can export it`,
+      { category: 'configuration', cause: first.cause },
+    )
   }
 
   /** Fits in a word, and 0 is for "none yet". */
@@ -192,7 +309,7 @@ export class WorkerPool {
     let other: Thread | undefined
     for (const thread of this.#threads) {
       if (thread.entry || thread.ending) continue
-      if (thread.slots > 0 === (kind === 'worker')) return thread
+      if (thread.slots > 0 === (kind !== 'task' && kind !== 'warm')) return thread
       other = thread
     }
     return other
@@ -207,7 +324,9 @@ export class WorkerPool {
     const job = new Int32Array(new SharedArrayBuffer(4))
     const data: ThreadData = {
       nice: workerNice,
-      options: this.#sendable instanceof PgParallelError ? undefined : this.#sendable,
+      options: this.#sendable.kept,
+      setup: this.#core.settings.setup,
+      missing: this.#sendable.missing.map(({ name }) => name),
       orders: orders.port2,
       answers: answers.port2,
       job,
@@ -236,6 +355,7 @@ export class WorkerPool {
       waiter: undefined,
       key: undefined,
       reclaiming: false,
+      calls: new Map(),
     }
     this.#threads.add(thread)
     worker.on('error', (error: unknown) => {
@@ -273,8 +393,9 @@ export class WorkerPool {
 
   #give(thread: Thread, entry: Entry): void {
     clearTimeout(thread.idleTimer)
+    Atomics.store(thread.job, 0, -entry.job.id)
     try {
-      this.#tell(thread, { type: 'job', job: entry.job })
+      this.#tell(thread, { type: 'job', job: entry.job }, entry.transferList)
     } catch (error) {
       entry.over = true
       entry.reject(
@@ -318,12 +439,16 @@ export class WorkerPool {
     if (!entry.over) {
       entry.over = true
       if (!result.ok) entry.reject(taskError(result.error))
-      else entry.resolve('data' in result ? deserialize(result.data) : result.value)
+      else entry.resolve(this.#unpack(entry, result))
     }
     this.#pump()
     if (!thread.entry) this.#rest(thread)
     // Its connection is idle now: perhaps somebody waits for the slot.
     this.#core.pool.nudge()
+  }
+
+  #unpack(entry: Entry, parcel: Parcel): unknown {
+    return open(parcel, entry.read ?? this.#read)
   }
 
   #leave(thread: Thread, entry: Entry): void {
@@ -354,11 +479,18 @@ export class WorkerPool {
   #expire(entry: Entry, reason: PgParallelError): void {
     if (entry.over) return
     entry.over = true
-    entry.reject(
-      ErrorUtils.wrap(reason, { mayHaveExecuted: this.#started(entry), retryable: false, infrastructure: false }),
-    )
     const { thread } = entry
-    if (this.#waiting.delete(entry) || !thread) return
+    const withdrawn = !thread || Atomics.compareExchange(thread.job, 0, -entry.job.id, 0) === -entry.job.id
+    const mayHaveExecuted = !withdrawn && entry.job.readOnly !== true
+    entry.reject(ErrorUtils.wrap(reason, { mayHaveExecuted, retryable: false, infrastructure: false }))
+    this.#waiting.delete(entry)
+    // A thread that still starts, or connects, has nothing of this job to lose: it goes on for the next one.
+    if (withdrawn) return
+    if (entry.job.kind === 'query' || entry.job.kind === 'stream') {
+      // None of the application's code runs there: the thread cancels the statement itself.
+      this.#abandon(entry)
+      return
+    }
     thread.ending = true
     if (!thread.key || entry.job.kind !== 'worker') {
       this.#end(thread)
@@ -385,6 +517,11 @@ export class WorkerPool {
       case 'result':
         this.#finished(thread, message.id, message.result)
         return
+      case 'item': {
+        const { entry } = thread
+        if (entry?.job.id === message.id && !entry.over) entry.onItem?.(this.#unpack(entry, message.parcel))
+        return
+      }
       case 'need': {
         const waiter: Waiter = {
           kind: 'slot',
@@ -410,9 +547,28 @@ export class WorkerPool {
       case 'closed':
         this.#returnSlots(thread)
         return
+      case 'call':
+        this.#observe(thread, message)
+        return
       case 'log':
         settings.logger[message.level](`worker ${thread.id}: ${message.message}`)
     }
+  }
+
+  /** A call on the thread has begun or ended. */
+  #observe(thread: Thread, { id, within, begun, ended }: CallNews): void {
+    const { observer } = this.#core
+    if (begun) {
+      const outer = within === undefined ? thread.entry?.followed : thread.calls.get(within)
+      const followed = observer.begin(begun.kind, begun.text, begun.name, outer)
+      if (followed) thread.calls.set(id, followed)
+      return
+    }
+    const followed = thread.calls.get(id)
+    thread.calls.delete(id)
+    if (!ended) return
+    if (ended.error) followed?.fail(fromPlain(ended.error), ended.attempts, ended.durationMs)
+    else followed?.end(ended.attempts, ended.durationMs)
   }
 
   /** The thread may connect. A password that is asked for each time is asked for here: a function cannot be sent. */
@@ -426,8 +582,8 @@ export class WorkerPool {
     }
   }
 
-  #tell(thread: Thread, message: MainMessage): void {
-    thread.orders.postMessage(message)
+  #tell(thread: Thread, message: MainMessage, transferList?: readonly Transferable[]): void {
+    thread.orders.postMessage(message, transferList)
   }
 
   #returnSlots(thread: Thread): void {
@@ -447,7 +603,14 @@ export class WorkerPool {
     this.#returnSlots(thread)
     if (entry) {
       this.#leave(thread, entry)
-      if (ready && !entry.over && !entry.sentInVain && !this.#started(entry)) {
+      if (
+        ready &&
+        !entry.over &&
+        !entry.sentInVain &&
+        !entry.transferList?.length &&
+        !this.#started(entry) &&
+        !this.#core.stopped
+      ) {
         // What ended the thread was there before it: another one may do it.
         entry.sentInVain = true
         this.#waiting = new Set([entry, ...this.#waiting])
@@ -465,29 +628,37 @@ export class WorkerPool {
   /** Somebody waits for a connection: a thread whose connection is idle is asked for it. */
   reclaim(): void {
     for (const thread of this.#threads) {
-      if (thread.slots === 0 || thread.reclaiming || thread.entry?.job.kind === 'worker') continue
+      if (
+        thread.slots === 0 ||
+        thread.reclaiming ||
+        (thread.entry && thread.entry.job.kind !== 'task' && thread.entry.job.kind !== 'warm')
+      )
+        continue
       thread.reclaiming = true
       this.#tell(thread, { type: 'reclaim' })
       return
     }
   }
 
-  /** Starts `count` threads and waits for them; returns what went wrong. */
-  async warmup(count: number): Promise<PgParallelError[]> {
+  /** Starts `count` threads, `connections` of them with a connection, and waits for them; returns what went wrong. */
+  async warmup(count: number, connections: number): Promise<PgParallelError[]> {
     const wanted = Math.min(count, this.#core.settings.maxWorkers)
+    const unsendable = this.#sendable.missing.length > 0 && this.#core.settings.setup === undefined
     // Handed out in one go: threads that are there and free take one each, and for each of the others one is started.
     const results = await Promise.allSettled(
-      Array.from({ length: wanted }, () => this.run({ kind: 'warm', args: [] }, undefined)),
+      Array.from({ length: wanted }, (_, index) =>
+        this.run({ kind: index < connections && !unsendable ? 'warm-database' : 'warm', args: [] }),
+      ),
     )
     return results.flatMap((result) => (result.status === 'rejected' ? [ErrorUtils.wrap(result.reason)] : []))
   }
 
   /** Idle threads close their connections, so that the server need not find out that they are gone. */
-  async #goodbye(): Promise<void> {
+  async #goodbye(limitMs: number): Promise<void> {
     const connected = (): boolean => [...this.#threads].some((thread) => thread.slots > 0)
     if (!connected()) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, GOODBYE_MS)
+      const timer = setTimeout(resolve, limitMs)
       this.#onSlot = (): void => {
         if (connected()) return
         clearTimeout(timer)
@@ -498,11 +669,11 @@ export class WorkerPool {
     this.#onSlot = undefined
   }
 
-  /** Rejects what waits and ends every thread. */
-  async destroy(reason: PgParallelError): Promise<void> {
+  /** Rejects what waits and ends every thread, within `limitMs` as far as threads can be ended. */
+  async destroy(reason: PgParallelError, limitMs = Infinity): Promise<void> {
     const keepAlive = setInterval(() => {}, 0x7fffffff)
     for (const entry of [...this.#waiting, ...this.#running]) this.#expire(entry, reason)
-    await this.#goodbye()
+    await this.#goodbye(Math.min(GOODBYE_MS, limitMs / 2))
     await new Promise<void>((resolve) => {
       this.#onEnded = (): void => {
         if (this.#threads.size === 0) resolve()
@@ -515,21 +686,33 @@ export class WorkerPool {
   }
 }
 
-/** What a thread is told to connect with: everything that can be cloned, or an error that names what cannot. */
-export function threadOptions(options: PgParallelOptions): PgParallelOptions | PgParallelError {
+/** Makes rows by these parsers, when they are looked at. */
+export const readerBy =
+  (source: TypeSource | undefined, rename: ((name: string) => string) | undefined): RowReader =>
+  (packed) =>
+    lazyRows(packed, Shape.of(packed.fields, source, packed.asArray, rename).withFormats(packed.formats))
+
+/** Options for a thread. */
+export interface ThreadOptions {
+  /** What it is told to connect with: everything that can be cloned. */
+  readonly kept: PgParallelOptions
+  /** What cannot be sent. */
+  readonly missing: readonly { readonly name: string; readonly cause: unknown }[]
+}
+
+/** Takes options apart. */
+export function threadOptions(options: PgParallelOptions): ThreadOptions {
   // The password comes with the permission to connect.
   const { log: _log, logger: _logger, Promise: _promise, password, ...rest } = options
   const kept: Record<string, unknown> = password === undefined ? {} : { password: '' }
-  for (const [key, value] of Object.entries(rest)) {
+  const missing: { name: string; cause: unknown }[] = []
+  for (const [name, value] of Object.entries(rest)) {
     if (value === undefined) continue
     try {
-      kept[key] = structuredClone(value)
+      kept[name] = structuredClone(value)
     } catch (cause) {
-      return new PgParallelError(`worker() cannot be used with option ${key}: it cannot be sent to a thread`, {
-        category: 'configuration',
-        cause,
-      })
+      missing.push({ name, cause })
     }
   }
-  return kept
+  return { kept, missing }
 }

@@ -2,14 +2,16 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ErrorClass, PgParallelErrorInit } from '../errors'
 import { ErrorUtils, PgParallelError } from '../errors'
-import type { PgParallelOptions } from '../options'
+import type { CallKind } from '../observe/events'
+import type { CallOptions, PgParallelOptions } from '../options'
 import type { CancelKey } from '../pool/connection'
+import { movedWith, type Parcel } from './parcels'
 
-/** Work for a thread. */
+/** Work for a thread. `query` and `stream` are statements, whose rows are read on the main thread. */
 export interface Job {
   readonly id: number
-  /** `warm` only proves that the thread is there. */
-  readonly kind: 'task' | 'worker' | 'warm'
+  /** `warm` only proves that the thread is there; `warm-database` has its database code loaded and connects. */
+  readonly kind: 'task' | 'worker' | 'query' | 'stream' | 'warm' | 'warm-database'
   /** Text of a function given inline, checked for free variables. */
   readonly source?: string
   /** Folder that `import()` and `require` inside an inline function start from. */
@@ -19,6 +21,23 @@ export interface Job {
   /** Its export. */
   readonly name?: string
   readonly args: readonly unknown[]
+  /** The function's values are wanted one by one as it yields them. */
+  readonly yields?: boolean
+  /** Nothing of it takes effect. */
+  readonly readOnly?: boolean
+  /** Somebody wants to hear of its statements. */
+  readonly observed?: boolean
+}
+
+/** A call on the thread has begun or ended; times in milliseconds. */
+export interface CallNews {
+  readonly type: 'call'
+  /** Counts the thread's calls. */
+  readonly id: number
+  /** The call that it is a part of. */
+  readonly within: number | undefined
+  readonly begun?: { readonly kind: CallKind; readonly text: string | undefined; readonly name: string | undefined }
+  readonly ended?: { readonly attempts: number; readonly durationMs: number; readonly error?: PlainError }
 }
 
 /** What a thread is told when it starts. */
@@ -32,35 +51,55 @@ export interface ThreadData {
   /** {@link ThreadMessage}s go out here. */
   readonly answers: MessagePort
   /**
-   * One word of shared memory: the id of the job that the thread took up last. The main thread wants to know it only
-   * when something goes wrong, and then the thread may be too busy, or too dead, to tell.
+   * One word of shared memory: the id of the job that the thread took up last, or its negative while the job is offered
+   * and not yet taken up. Both sides change it by compare-and-exchange: the thread takes the job up, or the main thread
+   * withdraws it (0), never both. The main thread wants to know it only when something goes wrong, and then the thread
+   * may be too busy, or too dead, to tell.
    */
   readonly job: Int32Array
+  /** URL of the module to load before anything else. */
+  readonly setup: string | undefined
+  /** Options that cannot be sent, which that module must export. */
+  readonly missing: readonly string[]
+}
+
+/** A statement on its way to a thread. */
+export interface RemoteStatement {
+  readonly text: string
+  readonly values: readonly unknown[] | undefined
+  readonly name?: string | undefined
+  readonly rowMode?: string | undefined
+  readonly queryMode?: string | undefined
+  readonly prepare?: boolean | undefined
+  /** The types that the main thread reads in binary format. */
+  readonly compact: readonly number[]
+  readonly batchSize?: number | undefined
+  readonly idempotent?: boolean | undefined
+  readonly retry?: CallOptions['retry']
 }
 
 /** What a job came to. */
-export type JobResult =
-  | { readonly ok: true; readonly value: unknown }
-  /** In V8's own format: it refuses what cannot be cloned while the thread can still say so. */
-  | { readonly ok: true; readonly data: Uint8Array }
-  | { readonly ok: false; readonly error: PlainError }
+export type JobResult = ({ readonly ok: true } & Parcel) | { readonly ok: false; readonly error: PlainError }
 
 /** From the thread. */
 export type ThreadMessage =
   /** It has started. */
   | { readonly type: 'ready' }
   | { readonly type: 'result'; readonly id: number; readonly result: JobResult }
+  /** One of the values that its function yields. */
+  | { readonly type: 'item'; readonly id: number; readonly parcel: Parcel }
   /** It wants to open a connection. */
   | { readonly type: 'need' }
   | { readonly type: 'opened'; readonly key: CancelKey | undefined }
   /** The slot is free again. */
   | { readonly type: 'closed' }
+  | CallNews
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string }
 
 /** What of a message changes hands instead of being copied. */
 export function moved(message: ThreadMessage): ArrayBuffer[] {
-  if (message.type !== 'result' || !message.result.ok || !('data' in message.result)) return []
-  return [message.result.data.buffer as ArrayBuffer]
+  if (message.type === 'item') return movedWith(message.parcel)
+  return message.type === 'result' && message.result.ok ? movedWith(message.result) : []
 }
 
 /** To the thread. */
@@ -68,8 +107,15 @@ export type MainMessage =
   | { readonly type: 'job'; readonly job: Job }
   | { readonly type: 'granted'; readonly password: string | undefined }
   | { readonly type: 'denied'; readonly error: PlainError }
+  /** There is room for another of the values that the job's function yields. */
+  | { readonly type: 'more'; readonly id: number }
+  /** Nobody wants the job's outcome any more. */
+  | { readonly type: 'abort'; readonly id: number }
   /** The slot is wanted elsewhere: close the connection if it is idle. */
   | { readonly type: 'reclaim' }
+
+/** Values that a function may yield ahead of their reader. */
+export const READ_AHEAD = 8
 
 /** An error taken apart. */
 export interface PlainError {

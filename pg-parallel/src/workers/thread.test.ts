@@ -18,13 +18,18 @@ interface ThreadUnderTest {
 }
 
 /** The module on a thread, as the pool starts it. */
-function start(given: Partial<Pick<ThreadData, 'nice' | 'options'>> = {}, grant?: () => MainMessage): ThreadUnderTest {
+function start(
+  given: Partial<Pick<ThreadData, 'nice' | 'options' | 'setup' | 'missing'>> = {},
+  grant?: () => MainMessage,
+): ThreadUnderTest {
   const orders = new MessageChannel()
   const answers = new MessageChannel()
   const job = new Int32Array(new SharedArrayBuffer(4))
   const data: ThreadData = {
     nice: 0,
     options: undefined,
+    setup: undefined,
+    missing: [],
     ...given,
     orders: orders.port2,
     answers: answers.port2,
@@ -51,6 +56,7 @@ function start(given: Partial<Pick<ThreadData, 'nice' | 'options'>> = {}, grant?
     run: (work) =>
       new Promise((resolve) => {
         results.set(++id, resolve)
+        Atomics.store(job, 0, -id)
         orders.port1.postMessage({ type: 'job', job: { id, args: [], ...work } } satisfies MainMessage)
       }),
   }
@@ -88,6 +94,14 @@ test('functions from text and from modules', async () => {
     ok: true,
     value: 5,
   })
+})
+
+test('a job that was withdrawn before it was taken up does not run', async () => {
+  const { job, run } = start()
+  const done = run({ kind: 'task', source: '() => 1' })
+  assert.equal(Atomics.compareExchange(job, 0, -1, 0), -1)
+  assert.deepEqual(await done, { ok: true, value: undefined })
+  assert.deepEqual(await run({ kind: 'task', source: '() => 2' }), { ok: true, value: 2 })
 })
 
 test('whatever goes wrong is an answer', async () => {

@@ -1,7 +1,8 @@
 /** Every promise about faults, each with the fault made exactly where it hurts. */
 import assert from 'node:assert/strict'
+import { once as once_ } from 'node:events'
 import { after, test } from 'node:test'
-import { ErrorUtils, type PgParallel, type PgParallelOptions } from '../../src/index'
+import { ErrorUtils, type PgParallel, type PgParallelOptions, type Transaction } from '../../src/index'
 import { direct, eventually, failure, freshTable, open, server, sleep } from '../support/run'
 import { futureServer, startServer, TARGET } from '../support/servers'
 import { FaultProxy } from './proxy'
@@ -73,17 +74,26 @@ for (const fault of ['cut-before', 'cut-after', 'cut-answer', 'half-close'] as c
     assert.equal(await rows(table), 2)
   })
 
-  test(`${fault}: a transaction is not run again when COMMIT was sent`, async () => {
+  test(`${fault}: a COMMIT without an answer`, async () => {
     const { proxy, db } = await proxied()
     const table = await freshTable('a int')
     once(proxy, /^COMMIT/, fault)
     let runs = 0
-    const error = await failure(
-      db.transaction(async (tx) => {
-        runs++
-        await tx.query(`INSERT INTO ${table} VALUES (1)`)
-      }),
-    )
+    const call = db.transaction(async (tx) => {
+      runs++
+      await tx.query(`INSERT INTO ${table} VALUES (1)`)
+      return runs
+    })
+    if (TARGET === 'postgres') {
+      // The server is asked what became of it: the work is done once, and nobody is left alone with a doubt.
+      assert.equal(await call, runs)
+      assert.equal(await rows(table), 1)
+      if (fault === 'cut-before') assert.equal(runs, 2)
+      if (fault === 'cut-answer') assert.equal(runs, 1)
+      return
+    }
+    // pgsqlite keeps no record of transactions by id: it is not run again, and the caller is told.
+    const error = await failure(call)
     assert.equal(runs, 1)
     assert.equal(error.mayHaveExecuted, true)
     assert.equal(error.retryable, false)
@@ -101,6 +111,76 @@ for (const fault of ['cut-before', 'cut-after', 'cut-answer', 'half-close'] as c
     assert.equal(seen(), 2)
   })
 }
+
+test(
+  'a COMMIT without an answer, whose writes came by other ways than a statement’s text',
+  { skip: TARGET !== 'postgres' },
+  async () => {
+    const table = await freshTable('a int')
+    await direct(
+      `CREATE FUNCTION ${table}_add() RETURNS int LANGUAGE sql AS 'INSERT INTO ${table} VALUES (1) RETURNING a'`,
+    )
+    const ways: ((tx: Transaction) => Promise<unknown>)[] = [
+      async (tx) => {
+        const copy = tx.copyFrom(`COPY ${table} FROM STDIN`)
+        copy.end('1\n')
+        await once_(copy, 'finish')
+      },
+      async (tx) => {
+        for await (const row of tx.stream(`SELECT ${table}_add() AS a`)) assert(row)
+      },
+      // The first write writes nothing, and what failed is undone.
+      async (tx) => {
+        await tx.query(`UPDATE ${table} SET a = 2 WHERE false`)
+        await tx.savepoint((inner) => inner.query(`INSERT INTO ${table} VALUES ('x')`)).catch(() => {})
+        await tx.query(`INSERT INTO ${table} VALUES (1)`)
+      },
+    ]
+    for (const [at, way] of ways.entries()) {
+      const { proxy, db } = await proxied()
+      once(proxy, /^COMMIT/, 'cut-answer')
+      let runs = 0
+      const work = db.transaction((tx) => {
+        runs++
+        return way(tx)
+      })
+      await work
+      assert.equal(runs, 1)
+      assert.equal(await rows(table), at + 1)
+    }
+  },
+)
+
+test(
+  'after a crash a transaction’s id may be somebody else’s, and says nothing',
+  { skip: TARGET !== 'postgres' },
+  async () => {
+    const own = await startServer()
+    const proxy = await FaultProxy.to(own)
+    proxies.push(proxy)
+    const db = open({
+      connectionString: proxy.url,
+      retry: { initialDelayMs: 50, maxAttempts: 100 },
+      circuitBreaker: false,
+    })
+    await direct('CREATE TABLE t (a int)', [], own.url)
+    let pid = 0
+    proxy.onStatement = (text) => {
+      if (!/^COMMIT/.test(text)) return 'pass'
+      // A killed backend makes all of the server start again by a recovery, under the same postmaster.
+      process.kill(pid, 'SIGKILL')
+      return 'cut-before'
+    }
+    const error = await failure(
+      db.transaction(async (tx) => {
+        pid = (await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? 0
+        await tx.query('INSERT INTO t VALUES (1)')
+      }),
+    )
+    assert.equal(error.mayHaveExecuted, true)
+    await own.remove()
+  },
+)
 
 test('a stream that is cut in the middle fails and does not begin again', async () => {
   const { proxy, db } = await proxied()
@@ -391,3 +471,42 @@ test('10,000 inserts under faults: no row twice, none lost that was confirmed', 
   assert.equal(count['not done'], 0, 'a statement that never ran was not tried again')
   assert(count.done > 9_000, JSON.stringify(count))
 })
+
+test(
+  'transactions under faults at any of their statements, COMMIT too, are each done once, and none ends with a doubt',
+  { skip: TARGET !== 'postgres' },
+  async () => {
+    const table = await freshTable('a int, b int')
+    const { proxy, db } = await proxied({
+      max: 5,
+      retry: { initialDelayMs: 2, maxDelayMs: 20, maxAttempts: 200 },
+      circuitBreaker: false,
+    })
+    const kinds = ['cut-before', 'cut-after', 'cut-answer', 'half-close'] as const
+    let commits = 0
+    // Every seventh of all statements: which one of a transaction that is differs from one to the next.
+    let statements = 0
+    proxy.onStatement = (text) => {
+      if (!/^(BEGIN|INSERT|COMMIT|SELECT pg_catalog.pg_xact_status)/.test(text) || ++statements % 7 !== 0) return 'pass'
+      if (/^COMMIT/.test(text)) commits++
+      return kinds[Math.floor(statements / 7) % kinds.length] ?? 'pass'
+    }
+    let next = 0
+    const one = async (): Promise<void> => {
+      for (let n = next++; n < 200; n = next++) {
+        await db.transaction(async (tx) => {
+          await tx.query(`INSERT INTO ${table} VALUES ($1, 1)`, [n])
+          await tx.query(`INSERT INTO ${table} VALUES ($1, 2)`, [n])
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, one))
+    proxy.onStatement = () => 'pass'
+    assert(commits > 0)
+    assert.deepEqual(
+      await direct(`SELECT a FROM ${table} GROUP BY a HAVING count(*) <> 2 OR count(DISTINCT b) <> 2`),
+      [],
+    )
+    assert.equal(await rows(table), 400)
+  },
+)

@@ -11,8 +11,10 @@ export interface Link {
   readonly number: number
   readonly client: Socket
   readonly server: Socket
-  /** SQL texts that went through (Query and Parse messages). */
+  /** SQL texts that went through, each as often as it was run. */
   readonly statements: string[]
+  /** Prepared statements by name. */
+  readonly prepared: Map<string, { text: string; again: boolean }>
   /** It is a cancel request, not a session. */
   cancel: boolean
   /** Swallow everything in both directions. */
@@ -97,6 +99,7 @@ export class FaultProxy {
       client,
       server,
       statements: [],
+      prepared: new Map(),
       cancel: false,
       blackHole: this.swallowNew,
       deaf: false,
@@ -168,6 +171,14 @@ export class FaultProxy {
     if (type === 'P') {
       const nameEnd = message.indexOf(0, 5)
       text = message.subarray(nameEnd + 1, message.indexOf(0, nameEnd + 1)).toString()
+      link.prepared.set(message.subarray(5, nameEnd).toString(), { text, again: false })
+    }
+    if (type === 'B') {
+      // A prepared statement that is run again comes without its text; the first time its Parse stands for it.
+      const nameStart = message.indexOf(0, 5) + 1
+      const known = link.prepared.get(message.subarray(nameStart, message.indexOf(0, nameStart)).toString())
+      if (known?.again) ({ text } = known)
+      else if (known) known.again = true
     }
     if (text === undefined) return 'pass'
     link.statements.push(text)

@@ -3,6 +3,7 @@
  * to is said by the test, and every message that a client sent can be looked at afterwards.
  */
 import { createServer, type Server, type Socket } from 'node:net'
+import { message } from './message'
 
 /** What a statement comes to. */
 export interface Answer {
@@ -15,23 +16,24 @@ export interface Answer {
   /** The connection is closed instead of an answer. */
   cut?: boolean
   copy?: 'in' | 'out'
+  /** Bytes instead of an answer, and nothing after them. */
+  raw?: Buffer
 }
 
-const message = (type: string, ...parts: (string | number | Buffer)[]): Buffer => {
-  const body = Buffer.concat(
-    parts.map((part) => {
-      if (typeof part === 'string') return Buffer.from(`${part}\0`)
-      if (typeof part !== 'number') return part
-      const four = Buffer.alloc(4)
-      four.writeInt32BE(part)
-      return four
-    }),
+/** A message of these parts: texts end with a NUL, numbers have four bytes. */
+const messageOf = (type: string, ...parts: (string | number | Buffer)[]): Buffer =>
+  message(
+    type,
+    Buffer.concat(
+      parts.map((part) => {
+        if (typeof part === 'string') return Buffer.from(`${part}\0`)
+        if (typeof part !== 'number') return part
+        const four = Buffer.alloc(4)
+        four.writeInt32BE(part)
+        return four
+      }),
+    ),
   )
-  const head = Buffer.alloc(5)
-  head.write(type)
-  head.writeInt32BE(body.length + 4, 1)
-  return Buffer.concat([head, body])
-}
 
 const short = (value: number): Buffer => Buffer.from([(value >> 8) & 255, value & 255])
 
@@ -48,7 +50,7 @@ export class FakeSession {
   /** An error came: everything is skipped until Sync. */
   #skipping = false
   #statements = new Map<string, string>()
-  #portals = new Map<string, { text: string; answer: Answer; at: number }>()
+  #portals = new Map<string, { text: string; answer: Answer; at: number; formats: readonly number[] }>()
   #hanging: (() => void) | undefined
   #copying: 'simple' | 'extended' | undefined
 
@@ -63,10 +65,8 @@ export class FakeSession {
     })
   }
 
-  /** SQL texts, in order. */
-  get texts(): string[] {
-    return this.heard.filter((one) => /^(Query|Parse) /.test(one)).map((one) => one.replace(/^\w+ /, ''))
-  }
+  /** SQL texts, in the order in which they were to be run. */
+  readonly texts: string[] = []
 
   #read(): void {
     while (!this.#hanging) {
@@ -97,9 +97,9 @@ export class FakeSession {
       this.socket.end()
       return
     }
-    this.#say(message('R', 0))
-    for (const [name, value] of Object.entries(this.#server.parameters)) this.#say(message('S', name, value))
-    this.#say(message('K', this.pid, 4711))
+    this.#say(messageOf('R', 0))
+    for (const [name, value] of Object.entries(this.#server.parameters)) this.#say(messageOf('S', name, value))
+    this.#say(messageOf('K', this.pid, 4711))
     this.#ready()
   }
 
@@ -116,12 +116,12 @@ export class FakeSession {
 
   #ready(): void {
     this.#skipping = false
-    this.#say(message('Z', Buffer.from(this.status)))
+    this.#say(messageOf('Z', Buffer.from(this.status)))
   }
 
   #error(code: string, severity = 'ERROR'): void {
     if (this.status === 'T') this.status = 'E'
-    this.#say(message('E', `S${severity}`, `V${severity}`, `C${code}`, `Mfake ${code}`, Buffer.from([0])))
+    this.#say(messageOf('E', `S${severity}`, `V${severity}`, `C${code}`, `Mfake ${code}`, Buffer.from([0])))
   }
 
   #hear(type: string, body: Buffer): void {
@@ -129,6 +129,7 @@ export class FakeSession {
     switch (type) {
       case 'Q':
         this.heard.push(`Query ${strings[0] ?? ''}`)
+        this.texts.push(strings[0] ?? '')
         this.#run(strings[0] ?? '', () => {
           this.#ready()
         })
@@ -136,18 +137,23 @@ export class FakeSession {
       case 'P':
         this.heard.push(`Parse ${strings[1] ?? ''}`)
         this.#statements.set(strings[0] ?? '', strings[1] ?? '')
+        if (!this.#skipping) this.#say(messageOf('1'))
         return
       case 'B': {
         const [portal = '', statement = ''] = strings
         this.heard.push(`Bind ${portal}`.trim())
         const text = this.#statements.get(statement) ?? ''
-        this.#portals.set(portal, { text, answer: this.#server.answer(text, this), at: 0 })
+        this.texts.push(text)
+        this.#portals.set(portal, { text, answer: this.#server.answer(text, this), at: 0, formats: formatsOf(body) })
+        if (!this.#skipping) this.#say(messageOf('2'))
         return
       }
       case 'D': {
         this.heard.push('Describe')
         const portal = this.#portals.get(strings[0]?.slice(1) ?? '')
-        if (!this.#skipping) this.#describe(portal?.answer ?? {})
+        if (this.#skipping) return
+        if (portal?.answer.rows?.[0]) this.#describe(portal.answer)
+        else this.#say(messageOf('n'))
         return
       }
       case 'E': {
@@ -161,13 +167,14 @@ export class FakeSession {
         portal.at = until
         // As PostgreSQL: a full batch is suspended also where it happens to be the last.
         const suspended = most > 0 && until - from === most
-        this.#perform(portal.text, { ...portal.answer, rows: rows.slice(from, until) }, suspended, 'extended')
+        const batch = { ...portal.answer, rows: rows.slice(from, until) }
+        this.#perform(portal.text, batch, suspended, 'extended', undefined, portal.formats)
         return
       }
       case 'C':
         this.heard.push(`Close ${strings[0] ?? ''}`)
         this.#portals.delete(strings[0]?.slice(1) ?? '')
-        this.#say(message('3'))
+        this.#say(messageOf('3'))
         return
       case 'H':
         this.heard.push('Flush')
@@ -184,6 +191,15 @@ export class FakeSession {
         this.#copying = undefined
         this.#error('57014')
         this.#skipping = true
+        if (how === 'simple') this.#ready()
+        return
+      }
+      case 'd':
+        return
+      case 'c': {
+        const how = this.#copying
+        this.#copying = undefined
+        this.#say(messageOf('C', 'COPY 1'))
         if (how === 'simple') this.#ready()
         return
       }
@@ -208,7 +224,7 @@ export class FakeSession {
         Buffer.alloc(8),
       ]),
     )
-    this.#say(message('T', short(names.length), ...columns))
+    this.#say(messageOf('T', short(names.length), ...columns))
   }
 
   #run(text: string, then: () => void): void {
@@ -217,7 +233,19 @@ export class FakeSession {
     this.#perform(text, answer, false, 'simple', then)
   }
 
-  #perform(text: string, answer: Answer, suspended: boolean, how: 'simple' | 'extended', then = (): void => {}): void {
+  #perform(
+    text: string,
+    answer: Answer,
+    suspended: boolean,
+    how: 'simple' | 'extended',
+    then = (): void => {},
+    formats: readonly number[] = [],
+  ): void {
+    if (answer.raw) {
+      this.#say(answer.raw)
+      this.#hanging = (): void => {}
+      return
+    }
     if (answer.cut) {
       this.socket.destroy()
       return
@@ -241,22 +269,24 @@ export class FakeSession {
     }
     if (answer.copy === 'in') {
       this.#copying = how
-      this.#say(message('G', Buffer.from([0]), short(0)))
+      this.#say(messageOf('G', Buffer.from([0]), short(0)))
       return
     }
     if (answer.copy === 'out') {
-      this.#say(message('H', Buffer.from([0]), short(0)))
-      this.#say(message('d', Buffer.from('data\n')))
-      this.#say(message('c'))
+      this.#say(messageOf('H', Buffer.from([0]), short(0)))
+      this.#say(messageOf('d', Buffer.from('data\n')))
+      this.#say(messageOf('c'))
     }
     for (const row of answer.rows ?? []) {
-      const values = Object.values(row).map((value) => {
-        const bytes = Buffer.from(value)
+      const values = Object.values(row).map((value, index) => {
+        // Of the types that it has, int4 is the one that may be asked for in binary format.
+        const binary = formats[formats.length === 1 ? 0 : index] === 1 && Object.keys(row)[index]?.startsWith('n')
+        const bytes = binary ? int4(Number(value)) : Buffer.from(value)
         const length = Buffer.alloc(4)
         length.writeInt32BE(bytes.length)
         return Buffer.concat([length, bytes])
       })
-      this.#say(message('D', short(values.length), ...values))
+      this.#say(messageOf('D', short(values.length), ...values))
     }
     const verb = /^\s*(\w*)/.exec(text)?.[1]?.toUpperCase() ?? ''
     let tag = verb
@@ -264,9 +294,9 @@ export class FakeSession {
     if (verb === 'COMMIT' && this.status === 'E') tag = 'ROLLBACK'
     if (verb === 'COMMIT' || (verb === 'ROLLBACK' && !/ROLLBACK TO/.test(text))) this.status = 'I'
     if (/ROLLBACK TO/.test(text)) this.status = 'T'
-    if (suspended) this.#say(message('s'))
-    else if (text === '') this.#say(message('I'))
-    else this.#say(message('C', tag === 'SELECT' ? `SELECT ${answer.rows?.length ?? 0}` : tag))
+    if (suspended) this.#say(messageOf('s'))
+    else if (text === '') this.#say(messageOf('I'))
+    else this.#say(messageOf('C', tag === 'SELECT' ? `SELECT ${answer.rows?.length ?? 0}` : tag))
     then()
   }
 }
@@ -280,7 +310,7 @@ export class FakeServer {
   /** Process ids of the cancel requests. */
   readonly cancels: number[] = []
   /** What is reported when a session starts. */
-  parameters: Record<string, string> = { server_version: '15.0' }
+  parameters: Record<string, string> = { server_version: '14.0' }
   /** SQLSTATE that new sessions get instead of a welcome. */
   refuse: string | undefined
   #answer: (text: string, session: FakeSession) => Answer | undefined
@@ -326,4 +356,20 @@ export class FakeServer {
     for (const socket of this.#sockets) socket.destroy()
     await new Promise((done) => this.#server.close(done))
   }
+}
+
+const int4 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+
+/** The formats of results at the end of a Bind. */
+function formatsOf(bind: Buffer): number[] {
+  let at = bind.indexOf(0, bind.indexOf(0) + 1) + 1
+  at += 2 + 2 * bind.readUInt16BE(at)
+  const values = bind.readUInt16BE(at)
+  at += 2
+  for (let index = 0; index < values; index++) at += 4 + Math.max(0, bind.readInt32BE(at))
+  return Array.from({ length: bind.readUInt16BE(at) }, (_, index) => bind.readUInt16BE(at + 2 + 2 * index))
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QueryConfig } from 'pg'
 import { FakeServer, type Answer } from '../../test/support/fake'
 import { ErrorUtils, type PgParallelError } from '../errors'
-import { Connection } from './connection'
-import type { Statement } from './statement'
+import { resolveSettings } from '../options'
+import { Connection } from '../pool/connection'
+import type { Result } from './result'
+import type { Statement, StatementConfig } from './statement'
 
 interface End {
   statement: Statement
@@ -14,19 +15,21 @@ interface End {
 }
 
 /** Runs one statement on a fresh connection. */
-async function run(answer: Answer, config: QueryConfig, values?: unknown[]): Promise<End & { heard: string[] }> {
+async function run(answer: Answer, asked: StatementConfig, values?: unknown[]): Promise<End & { heard: string[] }> {
   const fake = await FakeServer.start(() => answer)
-  const connection = await Connection.open(fake.options, fake.address, new Set())
+  const { client, session } = resolveSettings(fake.options)
+  const config = { ...client, session, connectionTimeoutMillis: 5_000 }
+  const connection = await Connection.open(config, fake.address, new Set())
   let ends = 0
   const end = await new Promise<End>((resolve) => {
-    const statement = connection.submit(config, values, (error, result) => {
+    const statement = connection.submit(asked, values, (error, result) => {
       ends++
       setImmediate(() => {
-        resolve({ statement, error, rows: result?.rows, ends })
+        resolve({ statement, error, rows: (result as Result | undefined)?.rows, ends })
       })
     })
   })
-  if (connection.usable) await new Promise<void>((done) => connection.settled(done))
+  if (connection.usable) await new Promise<void>((done) => connection.settled(done, 5_000))
   connection.destroy()
   await fake.stop()
   return { ...end, heard: fake.sessions[0]?.heard ?? [] }
@@ -42,7 +45,7 @@ test('a text alone goes by the simple protocol, values by the extended one', asy
   assert.deepEqual(extended.heard, ['Parse SELECT $1', 'Bind', 'Describe', 'Execute 0', 'Sync'])
 })
 
-test('what pg refuses was not sent, and is reported once', async () => {
+test('what cannot be sent was not sent, and is reported once', async () => {
   const refused = await run({}, { text: 'SELECT $1', values: 'no array' as never })
   assert.equal(refused.statement.sent, false)
   assert.equal(refused.ends, 1)
@@ -60,7 +63,7 @@ test('an answer that cannot be read here is told apart from one that failed ther
       throw new Error('unreadable')
     },
   }
-  const here = await run({ rows: [{ n: '1' }] }, { text: 'SELECT 1', types } as QueryConfig)
+  const here = await run({ rows: [{ n: '1' }] }, { text: 'SELECT 1', types })
   assert.equal(here.statement.answered, true)
   const there = await run({ error: '22012' }, { text: 'SELECT 1/0' })
   assert.equal(there.statement.answered, false)

@@ -3,14 +3,17 @@ import { test } from 'node:test'
 import { FakeServer, type Answer } from '../../test/support/fake'
 import { stops } from '../../test/support/stops'
 import { ErrorUtils } from '../errors'
-import { Connection } from './connection'
+import { resolveSettings } from '../options'
+import { Connection } from '../pool/connection'
 import { Portal, type Row } from './portal'
 
 const FIVE = { rows: [1, 2, 3, 4, 5].map((n) => ({ n: String(n) })) }
 
 async function open(answer: Answer, options: object = {}): Promise<{ connection: Connection; heard: () => string[] }> {
   const fake = await FakeServer.start(() => answer)
-  const connection = await Connection.open({ ...fake.options, ...options }, fake.address, new Set())
+  const { client, session } = resolveSettings({ ...fake.options, ...options })
+  const config = { ...client, session, connectionTimeoutMillis: 5_000 }
+  const connection = await Connection.open(config, fake.address, new Set())
   stops.push(
     () => connection.destroy(),
     () => fake.stop(),
@@ -20,11 +23,12 @@ async function open(answer: Answer, options: object = {}): Promise<{ connection:
 
 async function all(portal: Portal, connection: Connection): Promise<unknown[][]> {
   const batches: unknown[][] = []
-  for (let rows: Row[] | undefined; (rows = await portal.read(connection));) batches.push(rows.map((row) => row['n']))
+  for (let rows: Row[] | undefined; (rows = await portal.read(connection.session));)
+    batches.push(rows.map((row) => row['n']))
   return batches
 }
 
-const settled = (connection: Connection): Promise<void> => new Promise((done) => connection.settled(done))
+const settled = (connection: Connection): Promise<void> => new Promise((done) => connection.settled(done, 5_000))
 
 test('without a name: one round trip, a Flush for each batch, one Sync at the end', async () => {
   const { connection, heard } = await open(FIVE)
@@ -40,14 +44,14 @@ test('with a name: a round trip for each batch, in which others may come between
   const { connection, heard } = await open(FIVE)
   await connection.query('BEGIN')
   const portal = new Portal('SELECT n', [], 3, 'p')
-  assert.deepEqual((await portal.read(connection))?.length, 3)
+  assert.deepEqual((await portal.read(connection.session))?.length, 3)
   await settled(connection)
   await connection.query('SELECT other')
   assert.deepEqual(await all(portal, connection), [[4, 5]])
   await settled(connection)
-  portal.end(connection)
+  portal.end(connection.session)
   await settled(connection)
-  portal.end(connection)
+  portal.end(connection.session)
   assert.deepEqual(heard(), [
     'Query BEGIN',
     ...['Parse SELECT n', 'Bind p', 'Describe', 'Execute p 3', 'Sync'],
@@ -61,9 +65,9 @@ test('leaving early closes the portal, with a name and without', async () => {
     const { connection, heard } = await open(FIVE)
     if (name !== '') await connection.query('BEGIN')
     const portal = new Portal('SELECT n', [], 2, name)
-    await portal.read(connection)
+    await portal.read(connection.session)
     if (name !== '') await settled(connection)
-    portal.end(connection)
+    portal.end(connection.session)
     await settled(connection)
     assert.deepEqual(heard().slice(-2), [`Close P${name}`, 'Sync'], name)
     assert.equal((await connection.query('SELECT n')).rows.length, 5)
@@ -74,7 +78,7 @@ test('an error ends it, and the connection goes on', async () => {
   for (const name of ['', 'p']) {
     const { connection } = await open({ error: '22012' })
     const portal = new Portal('SELECT 1/0', [], 2, name)
-    await assert.rejects(portal.read(connection), { code: '22012' })
+    await assert.rejects(portal.read(connection.session), { code: '22012' })
     assert.equal(portal.sent, true)
     await settled(connection)
     assert(connection.usable)
@@ -87,7 +91,7 @@ test('a value that cannot be converted ends it before anything is run', async ()
     const circle: Record<string, unknown> = {}
     circle['self'] = circle
     const portal = new Portal('SELECT $1', [circle], 2, name)
-    await assert.rejects(portal.read(connection), /circular/)
+    await assert.rejects(portal.read(connection.session), /circular/)
     assert.equal(portal.sent, false)
     await settled(connection)
     assert(!heard().some((one) => one.startsWith('Execute')))
@@ -97,7 +101,7 @@ test('a value that cannot be converted ends it before anything is run', async ()
 test('a reader that gives up hears at once, and the rest is dropped', async () => {
   const { connection } = await open({ hang: true })
   const portal = new Portal('SELECT n', [], 2, '')
-  const reading = portal.read(connection)
+  const reading = portal.read(connection.session)
   portal.giveUp(new Error('enough'))
   await assert.rejects(reading, /enough/)
   connection.cancel(1_000)
@@ -110,7 +114,7 @@ test('COPY is refused in both directions', async () => {
     for (const copy of ['in', 'out'] as const) {
       const { connection } = await open({ copy })
       const portal = new Portal('COPY t', [], 2, name)
-      await assert.rejects(portal.read(connection), (error) => {
+      await assert.rejects(portal.read(connection.session), (error) => {
         assert.match(String(error), /is not supported/)
         return !ErrorUtils.isInfrastructure(error)
       })
